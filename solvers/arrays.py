@@ -1,4 +1,4 @@
-"""Arrays of any kind in, the same kind out, through the Python array API standard."""
+"""Take arrays of any kind and return the same kind, through the Python array API standard."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
 
 ArrayT = TypeVar("ArrayT", bound=Any, default=Any)
-"""The caller's kind of array, which answers have too: numpy's for lists."""
+"""The caller's kind of array, which answers have too; numpy's for lists."""
 
 GivenT = TypeVar("GivenT")
-"""`ArrayT` where a class of that parameter makes an object: pyright has given `ArrayT` its default there."""
+"""`ArrayT` for class methods that build an object.
+
+Pyright has given `ArrayT` its default there."""
 
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
 
 ArrayLike: TypeAlias = np.ndarray | Sequence[Any]
-"""What is numpy's, or becomes it: lists, level by level."""
+"""A numpy array, or nested lists that become one."""
 
 
 class ArrayOf(Protocol[ArrayT_co]):
-    """What type checkers know other libraries' arrays by.
+    """The protocol by which type checkers recognise arrays of other libraries.
 
-    Its negative says of which kind an array is: that of a torch `Parameter` is a `Tensor`, as
+    The type of its negative is the kind of an array: that of a torch `Parameter` is a `Tensor`, as
     answers are.
     """
 
@@ -54,7 +56,7 @@ Flags: TypeAlias = Bool[Array, "batch"]
 
 @dataclass(frozen=True)
 class Home(Generic[ArrayT]):
-    """Where the caller's arrays live, so that answers can go back there."""
+    """The library and device of the caller's arrays, where answers go back to."""
 
     namespace: ModuleType
     device: Any
@@ -64,7 +66,7 @@ class Home(Generic[ArrayT]):
 
     @property
     def on_host(self) -> bool:
-        """Whether numpy can look at these arrays without a copy."""
+        """Whether numpy can read these arrays without a copy."""
         if self is NUMPY:
             return True
         if array_api_compat.is_torch_namespace(self.namespace):
@@ -72,7 +74,7 @@ class Home(Generic[ArrayT]):
         return array_api_compat.is_numpy_namespace(self.namespace)
 
     def place(self, array: Array) -> ArrayT:
-        """A numpy array as one that lives here; any other array as it is."""
+        """Return a numpy array as an array of this library and device; others unchanged."""
         if (
             self is NUMPY
             or not isinstance(array, np.ndarray)
@@ -84,18 +86,18 @@ class Home(Generic[ArrayT]):
 
 
 NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")
-"""Of numpy's own arrays, which most calls bring."""
+"""The home of numpy's own arrays, which most calls pass."""
 
 
 def _home_of_name(namespace: str, device: Any) -> Home:
-    """A copy; numpy's is the one that there is."""
-    return (
-        NUMPY if namespace == NUMPY.namespace.__name__ else Home(import_module(namespace), device)
-    )
+    """Return a home by the name of its library, for pickle; numpy's is always `NUMPY`."""
+    if namespace == NUMPY.namespace.__name__:
+        return NUMPY
+    return Home(import_module(namespace), device)
 
 
 def home_of(*arrays: Array) -> Home:
-    """The one namespace and device of `arrays`.
+    """Return the common library and device of `arrays`.
 
     Raises:
         ProblemError: they come from different libraries or devices.
@@ -116,31 +118,34 @@ def home_of(*arrays: Array) -> Home:
     return Home(namespace, array_api_compat.device(arrays[0]))
 
 
-_FEW = SMALL // 8  # numbers of double precision; so few always fit into memory
+_FEW = SMALL // 8
+"""Numbers in double precision that always fit into memory."""
 
 
 def as_array(values: Any, name: str) -> Array:
-    """`values` itself where it is an array (without its gradient), else a numpy array of it.
+    """Return `values` if it is an array (without its gradient), else a numpy array of it.
 
     Args:
-        values: what the caller passed.
-        name: of the argument, for errors.
+        values: the caller's argument.
+        name: the name of the argument, for errors.
 
     Raises:
-        ProblemError: no array of numbers, a masked array, lists of unequal lengths, or a tensor
-            without a number for every place.
-        ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
+        ProblemError: `values` are not an array of numbers, are a masked array or lists of unequal
+            lengths, or are a tensor that lacks a number for some place.
+        ProblemTooLargeError: the array has more numbers than memory holds, as a view can.
     """
     if type(values) is np.ndarray and not values.dtype.hasobject and values.size <= _FEW:
         return values
     array = _array_of(values, name)
-    # a view of one number can stand for what no memory holds
+    # A view of one number can stand for an array that no memory holds.
     check_room(name, array, math.prod(array.shape))
     return array
 
 
 def check_room(what: str, array: Array, numbers: int) -> None:
-    """Refuses so many numbers beside `array` on the host; a device says for itself what it cannot hold.
+    """Raise if so many numbers do not fit into memory next to `array` on the host.
+
+    A device reports by itself what it cannot hold.
 
     Raises:
         ProblemTooLargeError: in double precision they need more memory than is free.
@@ -155,43 +160,42 @@ def _array_of(values: Any, name: str) -> Array:
         return values.detach()
     if isinstance(values, np.ma.MaskedArray):
         raise ProblemError(
-            f"{name} is a masked array, which does not say what its masked numbers are; pass {name}.filled(...)"
+            f"{name} is a masked array, whose masked numbers are undefined; pass {name}.filled(...)"
         )
-    if array_api_compat.is_array_api_obj(values) and not isinstance(
-        values, np.ndarray | np.generic
-    ):
+    numpy_like = isinstance(values, np.ndarray | np.generic)
+    if array_api_compat.is_array_api_obj(values) and not numpy_like:
         return values
     _check_order(values, name)
     try:
-        array = np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
+        array = np.asarray(values)  # a subclass of ndarray, such as matrix, becomes an ndarray
     except ValueError as error:
         raise ProblemError(
-            f"the lists of {name} must have equal lengths, level by level: {error}"
+            f"the lists of {name} must have equal lengths at every level: {error}"
         ) from error
-    except (TypeError, RuntimeError, OverflowError) as error:  # lists of sparse tensors, for one
-        raise ProblemError(f"{name} is no array of numbers: {error}") from error
+    except (TypeError, RuntimeError, OverflowError) as error:  # such as lists of sparse tensors
+        raise ProblemError(f"{name} is not an array of numbers: {error}") from error
     if array.dtype == object:
-        found = shortened(values)
         raise ProblemError(
-            f"{name} must be an array of real numbers, or lists of them; got {found}"
+            f"{name} must be an array of real numbers, or lists of them; got {shortened(values)}"
         )
     return array
 
 
 def _check_order(values: Any, name: str) -> None:
-    """Refuses a table of pandas whose columns have the names of its rows in another order: places say nothing then."""
+    """Raise for a pandas table whose rows and columns have the same names in different orders."""
     if not hasattr(values, "columns") or not hasattr(values, "index") or callable(values.index):
         return
-    rows, columns = list(values.index), list(values.columns)
+    rows = list(values.index)
+    columns = list(values.columns)
     if rows != columns and len(rows) == len(columns) and set(rows) == set(columns):
         raise ProblemError(
             f"the rows and columns of {name} have the same names in different orders; pass "
-            f"{name}.loc[names, names].to_numpy(), names being a list of them"
+            f"{name}.loc[names, names].to_numpy() with one list of names"
         )
 
 
 def _check_dense(tensor: Array, name: str) -> None:
-    """Refuses a torch tensor that has no real number for every place."""
+    """Raise for a torch tensor that lacks a real number for some place."""
     if tensor.is_complex():
         raise ProblemError(f"{name} must hold real numbers; its type is {tensor.dtype}")
     if tensor.is_nested:
@@ -200,31 +204,33 @@ def _check_dense(tensor: Array, name: str) -> None:
         )
     if str(tensor.layout) != "torch.strided":
         raise ProblemError(
-            f"{name} is a tensor of the layout {tensor.layout}; pass {name}.to_dense(), and pairs as "
-            "pairwise [..., e] with edges [e, 2]"
+            f"{name} is a tensor of the layout {tensor.layout}; pass {name}.to_dense(), and pairs "
+            "as pairwise [..., e] with edges [e, 2]"
         )
     if tensor.is_meta:
         raise ProblemError(
-            f"{name} is on the device meta, which keeps no numbers; pass one with data"
+            f"{name} is on the device meta, which stores no numbers; pass a tensor with data"
         )
     if tensor.is_quantized:
         raise ProblemError(f"{name} is a quantized tensor; pass {name}.dequantize()")
 
 
 def namespace_of(array: Array) -> Any:
-    """The array functions for `array`."""
-    return np if isinstance(array, np.ndarray) else array_api_compat.array_namespace(array)
+    """Return the array functions for `array`."""
+    if isinstance(array, np.ndarray):
+        return np
+    return array_api_compat.array_namespace(array)
 
 
 def beside(array: Array, values: np.ndarray) -> Array:
-    """The numpy array `values` as an array of the kind and on the device of `array`."""
+    """Return the numpy array `values` as an array of the kind and on the device of `array`."""
     if isinstance(array, np.ndarray):
         return values
     return namespace_of(array).asarray(values, device=array_api_compat.device(array))
 
 
 def as_float64(array: Array) -> Array:
-    """`array` in double precision."""
+    """Return `array` in double precision."""
     if isinstance(array, np.ndarray):
         return array.astype(np.float64, copy=False)
     xp = namespace_of(array)
@@ -232,11 +238,12 @@ def as_float64(array: Array) -> Array:
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """`array` as a numpy array; no copy where it is on the host."""
+    """Return `array` as a numpy array, without a copy if it is on the host."""
     if isinstance(array, np.ndarray):
         return array
     if array_api_compat.is_torch_array(array):
         host = array.detach().cpu().resolve_neg()
-        small = host.is_floating_point() and host.element_size() < 4
-        return np.asarray(host.float() if small else host)  # numpy has no bfloat16
+        if host.is_floating_point() and host.element_size() < 4:
+            host = host.float()  # numpy has no bfloat16
+        return np.asarray(host)
     return np.from_dlpack(array, device="cpu")

@@ -1,4 +1,4 @@
-"""Constraints in whole numbers, as solvers take them."""
+"""Convert constraints to whole numbers, the form that solvers take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .constraints import Constraint, listed
 from .errors import OptionError, shortened
 
 MOST = 2**53
-"""Sums of whole coefficients are less."""
+"""Sums of whole coefficients are smaller than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class Rows:
 
     Attributes:
         matrix: `[c, n]`; the magnitudes of a row add up to less than 2^54.
-        low: `[c]`.
-        high: `[c]`.
-        names: `[c]`.
+        low: `[c]`, the least allowed sums.
+        high: `[c]`, the largest allowed sums.
+        names: `[c]`, the names of the constraints in messages.
     """
 
     matrix: Int[np.ndarray, "c n"]
@@ -38,22 +38,22 @@ class Rows:
 
     @classmethod
     def of(cls, constraints: Any, n: int) -> Rows:
-        """Those of a problem with n variables.
+        """Convert the constraints of a problem with n variables.
 
         Raises:
-            OptionError: no list of constraints, or one that names a variable which is none.
+            OptionError: `constraints` are not constraints, or name a variable that does not exist.
         """
-        given = listed(constraints)
-        for each in given:
-            if not isinstance(each, Constraint):
+        listed_constraints = listed(constraints)
+        for constraint in listed_constraints:
+            if not isinstance(constraint, Constraint):
                 raise OptionError(
-                    f"constraints are made by solvers.constraints; got {shortened(each)}"
+                    f"constraints are made by solvers.constraints; got {shortened(constraint)}"
                 )
-        rows = [_row(each, n) for each in given]
+        rows = [_row(constraint, n) for constraint in listed_constraints]
         if not rows:
             return cls(np.zeros((0, n), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), ())
-        matrix, low, high = (np.array(part) for part in zip(*rows, strict=True))
-        return cls(matrix, low, high, tuple(each.name for each in given))
+        matrix, low, high = (np.array(column) for column in zip(*rows, strict=True))
+        return cls(matrix, low, high, tuple(constraint.name for constraint in listed_constraints))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -64,24 +64,24 @@ class Rows:
         return int(np.abs(self.matrix).sum(axis=1).max(initial=0))
 
     def satisfied(self, z: States) -> Bool[np.ndarray, "states"]:
-        """`[states]`: whether states `[states, n]` satisfy them all."""
+        """Return whether each of the states `[states, n]` satisfies all constraints, `[states]`."""
         sums = z.astype(np.int64) @ self.matrix.T
         return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=1))
 
     def with_values(self, values: np.ndarray) -> Rows:
-        """These, and that variables have the values `[n]` that are not -1."""
+        """Return these constraints, and that variables have the values `[n]` that are not -1."""
         fixed = np.flatnonzero(values >= 0)
         unit = np.eye(len(values), dtype=np.int64)[fixed]
-        given = values[fixed].astype(np.int64)
+        required = values[fixed].astype(np.int64)
         return Rows(
             np.concatenate((self.matrix, unit)),
-            np.concatenate((self.low, given)),
-            np.concatenate((self.high, given)),
+            np.concatenate((self.low, required)),
+            np.concatenate((self.high, required)),
             (*self.names, *(f"fix {i}" for i in fixed.tolist())),
         )
 
     def without(self, z: np.ndarray) -> Rows:
-        """These, and that a state is not `z [n]`: it differs somewhere."""
+        """Return these constraints, and that a state differs from `z [n]` somewhere."""
         ones = int(z.sum())
         return Rows(
             np.concatenate((self.matrix, 1 - 2 * z.astype(np.int64)[None])),
@@ -91,58 +91,62 @@ class Rows:
         )
 
     def as_count(self) -> Count | None:
-        """These as a range of how many variables of one group are 1, and fixed variables; None for anything else."""
-        values, group = (
-            np.full(self.matrix.shape[1], -1, np.int8),
-            np.zeros(self.matrix.shape[1], bool),
-        )
-        low, high = 0, self.matrix.shape[1]
+        """Return these constraints as a count of one group and fixed variables, or None."""
+        n = self.matrix.shape[1]
+        values = np.full(n, -1, np.int8)
+        group = np.zeros(n, bool)
+        low = 0
+        high = n
+        # Invariant: the rows so far say that `low` to `high` variables of `group` are 1, and that
+        # variables have the `values` that are not -1.
         for terms, least, most in self.terms():
             weights = {weight for _, weight in terms}
             members = [i for i, _ in terms]
-            if len(weights) > 1 or (
+            other_group = (
                 len(members) > 1 and group.any() and set(np.flatnonzero(group)) != {*members}
-            ):
+            )
+            if len(weights) > 1 or other_group:
                 return None
+            # With one weight the row bounds a count: divide its ends by the weight.
             weight = weights.pop() if weights else 1
             ends = (least, most) if weight > 0 else (most, least)
-            least, most = (
-                math.ceil(Fraction(ends[0], weight)),
-                math.floor(Fraction(ends[1], weight)),
-            )
+            least = math.ceil(Fraction(ends[0], weight))
+            most = math.floor(Fraction(ends[1], weight))
             if not members:
-                least, most = (0, len(values)) if least <= 0 <= most else (1, 0)
-            if len(members) == 1:
+                least, most = (0, n) if least <= 0 <= most else (1, 0)
+            if len(members) == 1:  # it fixes a variable, or says nothing, or is infeasible
                 allowed = [
                     value
                     for value in (0, 1)
                     if least <= value <= most and values[members[0]] in (-1, value)
                 ]
-                values[members[0]] = allowed[0] if len(allowed) == 1 else values[members[0]]
-                least, most = (0, len(values)) if allowed else (1, 0)
+                if len(allowed) == 1:
+                    values[members[0]] = allowed[0]
+                least, most = (0, n) if allowed else (1, 0)
             if len(members) > 1:
                 group[members] = True
-            low, high = max(low, least), min(high, most)
+            low = max(low, least)
+            high = min(high, most)
         return Count(group, low, min(high, int(group.sum())), values)
 
     def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
-        """Each as ([(variable, coefficient)], low, high)."""
-        found = []
+        """Return each constraint as ([(variable, coefficient)], low, high)."""
+        terms = []
         for row, low, high in zip(self.matrix, self.low.tolist(), self.high.tolist(), strict=True):
             used = np.flatnonzero(row)
-            found.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
-        return found
+            terms.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
+        return terms
 
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """How many variables of a group may be 1.
+    """The range of the number of ones in a group, with some variables fixed.
 
     Attributes:
-        group: `[n]`.
+        group: `[n]`, whether a variable belongs to the group.
         low: least number.
-        high: greatest number; less than `low` where there is no state.
-        values: `[n]`: what variables are fixed at, -1 for the others.
+        high: greatest number; less than `low` if no state satisfies the constraints.
+        values: `[n]`, the values of fixed variables, -1 for the others.
     """
 
     group: Bool[np.ndarray, "n"]
@@ -152,7 +156,7 @@ class Count:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The least and the greatest number of ones that the fixed variables of the group leave."""
+        """The least and the greatest number of ones in the group that the fixed variables allow."""
         values = self.values[self.group]
         return int((values == 1).sum()), int((values != 0).sum())
 
@@ -164,7 +168,7 @@ class Count:
 
     @property
     def implied(self) -> Int[np.ndarray, "n"]:
-        """`[n]`: `values`, and the rest of the group where it has to be all 0 or all 1."""
+        """`[n]`, `values`, and the rest of the group where it has to be all 0 or all 1."""
         least, most = self.ends
         if least < self.high and self.low < most:
             return self.values
@@ -173,21 +177,24 @@ class Count:
 
 
 def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
-    given = (
-        dict.fromkeys(range(n), 1.0) if constraint.coefficients is None else constraint.coefficients
-    )
-    if beyond := [i for i in given if i >= n]:
-        raise OptionError(f"{constraint.name} names variable {beyond[0]}; there are 0 to {n - 1}")
+    coefficients = constraint.coefficients
+    if coefficients is None:
+        coefficients = dict.fromkeys(range(n), 1.0)
+    if beyond := [i for i in coefficients if i >= n]:
+        raise OptionError(
+            f"{constraint.name} names variable {beyond[0]}; the variables are 0 to {n - 1}"
+        )
     whole = np.zeros(n + 1, np.int64)
-    whole[[*given, n]] = _whole_numbers([*given.values(), constraint.right])
-    most, right = int(np.abs(whole[:n]).sum()), int(whole[n])
+    whole[[*coefficients, n]] = _whole_numbers([*coefficients.values(), constraint.right])
+    most = int(np.abs(whole[:n]).sum())
+    right = int(whole[n])
     low = right if constraint.comparison in (">=", "==") else -most
     high = right if constraint.comparison in ("<=", "==") else most
     return whole[:n], low, high
 
 
 def _whole_numbers(numbers: Sequence[float]) -> np.ndarray:
-    """Decimals as multiples of their common unit; what has no such unit is rounded to 53 bits of the sum."""
+    """Return decimals as multiples of their common unit, or rounded to 53 bits of their sum."""
     exact = [Fraction(repr(float(number))) for number in numbers]
     unit = math.lcm(*(number.denominator for number in exact))
     whole = [int(number * unit) for number in exact]

@@ -1,10 +1,10 @@
-"""Linear constraints over z, for `solve(..., constraints=[...])`.
+"""Add linear constraints over z to a problem: `solve(..., constraints=[...])`.
 
-    solve(unary, pairwise, constraints=[cardinality(3), implies(0, 2), linear([2.5, 1.0, 0.5], "<=",
-    3.0)])
+    rules = [cardinality(3), implies(0, 2), linear([2.5, 1.0, 0.5], "<=", 3.0)]
+    solve(unary, pairwise, constraints=rules)
 
-The certificate of a solution then means the states that satisfy them all, and so do `score` and
-`bound`.
+`score`, `bound` and the optimality certificate of a solution then refer to the states that satisfy
+all constraints.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linea
 
 @dataclass(frozen=True)
 class Constraint:
-    """sum_i coefficients_i z_i compared with `right`.
+    """A comparison of sum_i coefficients_i z_i with a number.
 
     Attributes:
-        coefficients: {variable: coefficient}; None for a 1 for every variable.
+        coefficients: {variable: coefficient}; None for a coefficient of 1 for every variable.
         comparison: "<=", ">=" or "==".
         right: the right side.
-        name: what messages call it.
+        name: the name of the constraint in messages.
     """
 
     coefficients: Mapping[int, float] | None = field(hash=False)
@@ -45,18 +45,19 @@ class Constraint:
 def linear(
     coefficients: Sequence[float] | Mapping[int, float], comparison: Comparison, right: float
 ) -> Constraint:
-    """sum_i coefficients_i z_i compared with a number.
+    """Compare sum_i coefficients_i z_i with a number.
 
     Args:
-        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is
-            0.3. All numbers of a constraint are whole multiples of one unit; where their sum has
-            more than 53 bits of it, as of many decimals of 17 digits, or of 3e16 beside 1, they are
-            rounded to 53, and a state so near to the right side may count as on either side of it.
+        coefficients: `[n]`, or {variable: coefficient}. Decimals are exact: 0.1 + 0.2 is 0.3. All
+            numbers of a constraint are whole multiples of one unit. Where their sum has more than
+            53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
+            are rounded to 53. A state that close to the right side may then count as on either
+            side.
         comparison: "<=", ">=" or "==".
         right: the right side.
 
     Raises:
-        OptionError: another comparison, or numbers that are none.
+        OptionError: the comparison is another one, or a number is not finite.
 
     Example:
         >>> from solvers import solve
@@ -64,14 +65,15 @@ def linear(
         [0, 1, 1]
     """
     if not isinstance(comparison, str) or comparison not in get_args(Comparison):
-        raise OptionError(f"a comparison is '<=', '>=' or '=='; got {shortened(comparison)}")
-    given = coefficients if isinstance(coefficients, Mapping) else _listed(coefficients)
-    numbers = {_variable(i): _number(value) for i, value in given.items()}
+        raise OptionError(f"comparison must be '<=', '>=' or '=='; got {shortened(comparison)}")
+    if not isinstance(coefficients, Mapping):
+        coefficients = _listed(coefficients)
+    numbers = {_variable(i): _number(value) for i, value in coefficients.items()}
     return Constraint(numbers, comparison, _number(right), f"linear({comparison} {right:g})")
 
 
 def cardinality(count: int) -> Constraint:
-    """Exactly so many variables are 1.
+    """Require that exactly `count` variables are 1.
 
     Example:
         >>> from solvers import solve
@@ -82,23 +84,23 @@ def cardinality(count: int) -> Constraint:
 
 
 def at_most(count: int, group: Iterable[int] | None = None) -> Constraint:
-    """No more than so many variables, of a group or of all, are 1."""
+    """Require that at most `count` variables, of a group or of all, are 1."""
     return Constraint(_group(group), "<=", _whole(count), f"at_most({count})")
 
 
 def at_least(count: int, group: Iterable[int] | None = None) -> Constraint:
-    """No fewer than so many variables, of a group or of all, are 1."""
+    """Require that at least `count` variables, of a group or of all, are 1."""
     return Constraint(_group(group), ">=", _whole(count), f"at_least({count})")
 
 
 def one_of(group: Iterable[int]) -> Constraint:
-    """Exactly one variable of a group is 1."""
+    """Require that exactly one variable of a group is 1."""
     members = _group(group)
     return Constraint(members, "==", 1, f"one_of({shortened(list(members or ()))})")
 
 
 def implies(i: int, j: int) -> Constraint:
-    """Where variable i is 1, j is too."""
+    """Require that variable j is 1 where variable i is 1."""
     if _variable(i) == _variable(j):
         raise OptionError(f"implies({i}, {j}) says nothing: both are the same variable")
     return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})")
@@ -111,7 +113,8 @@ def _listed(coefficients: Any) -> Mapping[int, float]:
         numbers = np.empty((0, 0))
     if numbers.ndim != 1 or numbers.dtype.kind not in "biuf":
         raise OptionError(
-            f"coefficients are [n] numbers or {{variable: coefficient}}; got {shortened(coefficients)}"
+            "coefficients must be [n] numbers or {variable: coefficient}; got "
+            f"{shortened(coefficients)}"
         )
     return dict(enumerate(numbers.tolist()))
 
@@ -121,24 +124,24 @@ def _group(group: Any) -> dict[int, float] | None:
         return None
     members = listed(group)
     if members == [group]:
-        raise OptionError(f"a group is a list of variables; got {shortened(group)}")
+        raise OptionError(f"a group must be a list of variables; got {shortened(group)}")
     return dict.fromkeys((_variable(i) for i in members), 1.0)
 
 
-def listed(given: Any) -> list[Any]:
-    """What is in it, or it alone where that cannot be asked."""
-    if not isinstance(given, Iterable):
-        return [given]
+def listed(values: Any) -> list[Any]:
+    """Return the list of an iterable's values, or of the one value that is not iterable."""
+    if not isinstance(values, Iterable):
+        return [values]
     try:
-        return list(given)
+        return list(values)
     except TypeError:  # an array without dimensions
-        return [given]
+        return [values]
 
 
 def _variable(i: Any) -> int:
     if isinstance(i, bool) or not is_whole(i, 0):
         raise OptionError(
-            "a variable is a whole number from 0 on, its place in z, which a Conversion has in .places; "
+            "a variable is a whole number from 0 on, its place in z (see .places of a Conversion); "
             f"got {shortened(i)}"
         )
     return operator.index(i)
@@ -151,10 +154,9 @@ def _whole(count: Any) -> int:
 
 
 def _number(value: Any) -> float:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
     try:
-        number = (
-            float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
-        )
+        number = float(value) if is_number else np.nan
     except OverflowError:
         number = np.inf
     if not np.isfinite(number):

@@ -1,4 +1,4 @@
-"""The errors of this package: each derives from `SolverError` and from the matching builtin."""
+"""Define the errors of this package: each derives from `SolverError` and a matching builtin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def shortened(value: object) -> str:
-    """A value as a message can show it, whatever it is and however long."""
+    """Return a value as a message can show it, whatever it is and however long."""
     try:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # an integer of more digits than Python writes
@@ -43,20 +43,22 @@ class SolveFailedError(SolverError, RuntimeError):
 
 
 class InfeasibleError(SolverError, ValueError):
-    """No state satisfies the constraints, and that is proved.
+    """No state satisfies the constraints, and this is proved.
 
     Attributes:
-        constraints: their names; none where scores of minus infinity are all that forbids.
+        constraints: their names; empty where only scores of minus infinity forbid states.
     """
 
     def __init__(self, constraints: tuple[str, ...] = ()):
         self.constraints = constraints
-        super().__init__(
-            f"no state satisfies all of the constraints {', '.join(constraints)}; solve without one of them to find "
-            "out which is too strict"
-            if constraints
-            else "no assignment is allowed: scores of minus infinity forbid a part of each"
-        )
+        if constraints:
+            message = (
+                f"no state satisfies all of the constraints {', '.join(constraints)}; solve "
+                "without one of them to find out which is too strict"
+            )
+        else:
+            message = "no assignment is allowed: each one has a score of minus infinity"
+        super().__init__(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.constraints,)
@@ -67,8 +69,8 @@ class UnsupportedProblemError(SolverError, ValueError):
 
     Attributes:
         solver: registry name of the solver that was asked.
-        reasons: why it cannot, one sentence each.
-        alternatives: registry names of installed solvers that can; None where nobody asked which.
+        reasons: the reasons, one sentence each.
+        alternatives: registry names of installed solvers that can; None if these are unknown.
     """
 
     def __init__(
@@ -77,11 +79,11 @@ class UnsupportedProblemError(SolverError, ValueError):
         self.solver = solver
         self.reasons = reasons
         self.alternatives = alternatives
-        would_do = "" if alternatives is None else " No other does."
+        advice = "" if alternatives is None else " No other installed solver can."
         if alternatives:
-            would_do = f" Use one of: {', '.join(alternatives)}."
+            advice = f" Use one of: {', '.join(alternatives)}."
         super().__init__(
-            f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{would_do}"
+            f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{advice}"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

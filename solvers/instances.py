@@ -1,4 +1,4 @@
-"""Named families of random problems, for tests, benchmarks and first experiments."""
+"""Draw random problems from named families, for tests, benchmarks and first experiments."""
 
 from __future__ import annotations
 
@@ -26,35 +26,39 @@ class Instances:
     edges: Int[np.ndarray, "e 2"]
 
     def problem(self) -> Problem[np.ndarray]:
-        """The checked problem of these arrays."""
+        """Return the checked problem of these arrays."""
         return Problem.from_arrays(self.unary, self.pairwise, edges=self.edges)
 
 
 def dense(n: int, batch: int, generator: np.random.Generator) -> Instances:
-    """Every pair, scores of both signs, all standard normal."""
+    """Draw problems over all pairs, with standard normal scores."""
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
     normal = generator.standard_normal
     return Instances(normal((batch, n)), normal((batch, len(edges))), edges)
 
 
 def supermodular(n: int, batch: int, generator: np.random.Generator) -> Instances:
-    """Every pair, scores `|normal|`; unary scores balance them, so that cuts are not trivial."""
+    """Draw problems over all pairs with scores `|normal|`, balanced by the unary scores.
+
+    Balanced unary scores make the minimum cuts nontrivial.
+    """
     signed = dense(n, batch, generator)
     pairwise = np.abs(signed.pairwise)
     return Instances(_balanced(signed.unary, pairwise, signed.edges), pairwise, signed.edges)
 
 
 def grid(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
-    """A rows x columns lattice with scores `|normal|` between neighbours, unary scores balanced."""
+    """Draw lattices with scores `|normal|` between neighbours and balanced unary scores."""
     spin = spin_glass(rows, columns, batch, generator)
     pairwise = np.abs(spin.pairwise)
     return Instances(_balanced(spin.unary, pairwise, spin.edges), pairwise, spin.edges)
 
 
 def spin_glass(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
-    """A rows x columns lattice with normal scores of both signs."""
+    """Draw lattices with normal scores of both signs."""
     node = np.arange(rows * columns).reshape(rows, columns)
-    down, right = node[:-1], node[:, :-1]
+    down = node[:-1]
+    right = node[:, :-1]
     starts = np.concatenate([down.ravel(), right.ravel()])
     steps = np.repeat([columns, 1], [down.size, right.size])
     order = np.lexsort((-steps, starts))
@@ -64,7 +68,7 @@ def spin_glass(rows: int, columns: int, batch: int, generator: np.random.Generat
 
 
 def tree(n: int, batch: int, generator: np.random.Generator) -> Instances:
-    """A uniformly random labelled tree with normal scores."""
+    """Draw problems on a uniformly random labelled tree, with normal scores."""
     seed = int(generator.integers(2**31))
     return _on_graph(nx.random_labeled_tree(n, seed=seed), batch, generator)
 
@@ -77,7 +81,7 @@ def _on_graph(graph: nx.Graph, batch: int, generator: np.random.Generator) -> In
 
 
 def _balanced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Unary scores less half of each variable's pairwise scores."""
+    """Return the unary scores minus half of each variable's pairwise scores."""
     balanced = unary.copy()
     for side in (0, 1):
         np.subtract.at(balanced.T, edges[:, side], pairwise.T / 2)

@@ -1,4 +1,4 @@
-"""Attributes that are computed once."""
+"""Compute attributes once, when they are first read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ T = TypeVar("T")
 
 
 class kept(Generic[T]):  # noqa: N801  # a decorator
-    """`functools.cached_property` without its lock, as Python has it from 3.12: threads may compute a value twice."""
+    """A `functools.cached_property` without a lock, as since Python 3.12: threads may race."""
 
     def __init__(self, compute: Callable[[Any], T]):
-        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...

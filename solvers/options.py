@@ -1,4 +1,4 @@
-"""What options may be: checks that say the name, the value and the range."""
+"""Check options; errors give the name, the value and the range."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import numpy as np
 from .errors import OptionError, shortened
 
 MOST_THREADS = 1024
-"""A number above is a mistake, and would bring the machine to its knees before anybody sees it."""
+"""Largest number of threads; more would be a mistake, and could make the machine unresponsive."""
 
 
 def check_threads(threads: int | None) -> None:
-    """Refuses what is no number of threads; None stands for all cores.
+    """Raise if `threads` is not a number of threads; None stands for all cores.
 
     Raises:
-        OptionError: it is none.
+        OptionError: it is not.
     """
     if threads is not None:
         check_whole("threads", threads, 1, MOST_THREADS)
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether this is a whole number of `least` to `most`, of Python's or numpy's."""
+    """Return whether `value` is a whole number from `least` to `most`, of Python or numpy."""
     if not isinstance(value, int | np.integer):
         return False
     return least <= int(value) and (most is None or int(value) <= most)
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuses what is no whole number of `least` to `most`.
+    """Raise if `value` is not a whole number from `least` to `most`.
 
     Raises:
-        OptionError: it is none.
+        OptionError: it is not.
     """
     if not is_whole(value, least, most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"

@@ -1,4 +1,4 @@
-"""Two ways to write pairwise scores, a matrix or a list of edges, read into one: checked edges."""
+"""Read pairwise scores from a matrix or a list of edges, and check the edges."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .errors import ProblemError
 from .topology import Topology
 
 KEPT = 1 << 16
-"""Topologies of up to so many pairs, a mebibyte, are remembered between calls."""
+"""Largest number of pairs, a mebibyte, whose topologies are cached between calls."""
 
 
 def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
-    """The upper triangle of `[..., n, n]`, without the pairs that are zero in the whole batch."""
+    """Return the upper triangle of `[..., n, n]`, without pairs that are zero everywhere."""
     if matrix.ndim < 2 or tuple(matrix.shape[-2:]) != (n, n):
         raise ProblemError(
             f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
@@ -39,23 +39,25 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
 
 
 def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Topology]:
-    """As `from_matrix`, by one pass of a kernel; where that finds a fault the slower way names it."""
-    leading, n = matrix.shape[:-2], matrix.shape[-1]
+    """Return the result of `from_matrix` by one pass of a kernel, for arrays on the host."""
+    leading = matrix.shape[:-2]
+    n = matrix.shape[-1]
     upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(-1, n, n))
-    if fault:
+    if fault:  # the slower way names it
         _checked_upper(matrix, triangle)
     topology = triangle.topology
     if pairs < topology.e:
         places = np.flatnonzero(used)
-        upper, topology = upper.take(places, axis=-1), _some_of(triangle, places)
+        upper = upper.take(places, axis=-1)
+        topology = _some_of(triangle, places)
     return upper.reshape(*leading, pairs), topology
 
 
 def _checked_upper(matrix: Array, triangle: _Triangle) -> Array:
-    """The entries above the diagonal of `[..., n, n]`, row by row.
+    """Return the entries above the diagonal of `[..., n, n]`, row by row.
 
     Raises:
-        ProblemError: the first entry that is where none may be.
+        ProblemError: an entry is nonzero where it may not be; the first one is named.
     """
     _check_diagonal(matrix, triangle.diagonal)
     upper = _entries(matrix, triangle.upper)
@@ -64,18 +66,18 @@ def _checked_upper(matrix: Array, triangle: _Triangle) -> Array:
 
 
 def _some_of(triangle: _Triangle, places: np.ndarray) -> Topology:
-    """The pairs at some places among all."""
+    """Return the topology of the pairs at some places among all pairs."""
     return _topology(triangle.topology.pairs[places], triangle.topology.n)
 
 
 @cache
 def _checks() -> Any:
-    """The module of compiled checks; formats and conversions are read without it."""
+    """Return the module of compiled checks, which formats and conversions do not load."""
     return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 class _Triangle(NamedTuple):
-    """Where the entries of a flattened matrix are, and all pairs."""
+    """The places of the entries in a flattened matrix, and the topology of all pairs."""
 
     upper: np.ndarray
     lower: np.ndarray
@@ -93,24 +95,25 @@ def _triangle(n: int) -> _Triangle:
 
 
 def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Topology]:
-    """The scores `[..., e]` as given, with every pair checked and put in the order i < j."""
+    """Return the scores `[..., e]` unchanged, with every pair checked and ordered to i < j."""
     pairs = _integers(edges)
     check_length(weights, len(pairs))
     return weights, _topology(pairs, n)
 
 
 def topology_of(edges: Any, n: int) -> Topology:
-    """Checked `edges [e, 2]` of n variables, every pair in the order i < j; the same object for the same edges.
+    """Return the checked topology of `edges [e, 2]` of n variables, pairs ordered to i < j.
+
+    The same edges give the same object.
 
     Raises:
-        ProblemError: edges that repeat, loop or lie outside 0..n-1, or that are no integers
-            `[e, 2]`.
+        ProblemError: edges repeat, loop or lie outside 0..n-1, or are not integers `[e, 2]`.
     """
     return _topology(_integers(edges), n)
 
 
 def check_length(weights: Array, e: int) -> None:
-    """Refuses pairwise scores that are not one for each pair."""
+    """Raise unless there is one pairwise score for each pair."""
     if weights.ndim == 0 or weights.shape[-1] != e:
         raise ProblemError(
             f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}"
@@ -127,20 +130,23 @@ def _kept(pairs: bytes, kind: np.dtype, n: int) -> Topology:
 
 
 def _integers(edges: Any) -> Edges:
-    """`[e, 2]`, integers of any type; an empty list will do, and `[2, e]` where that cannot be `[e, 2]`."""
-    given = as_array(edges, "edges")
-    pairs = to_numpy(given)
+    """Return edges `[e, 2]` of any integer type, also from an empty list or from `[2, e]`."""
+    array = as_array(edges, "edges")
+    pairs = to_numpy(array)
     if pairs.shape[1:] != (2,):
         pairs = upright(pairs)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ProblemError(f"edges must be integers [e, 2]; got {given.dtype} {pairs.shape}")
+        raise ProblemError(f"edges must be integers [e, 2]; got {array.dtype} {pairs.shape}")
     return pairs
 
 
 def upright(edges: np.ndarray) -> np.ndarray:
-    """Edges `[e, 2]` from those, or from `[2, e]`, PyTorch Geometric's `edge_index`; 2 x 2 is taken for `[e, 2]`."""
+    """Return edges `[e, 2]` from such edges or from `[2, e]`, PyTorch Geometric's `edge_index`.
+
+    A 2 x 2 array counts as `[e, 2]`.
+    """
     transposed = edges.ndim == 2 and edges.shape[0] == 2 != edges.shape[1]
     return np.ascontiguousarray(edges.T) if transposed else edges
 
@@ -176,12 +182,13 @@ def _check_triangles(upper: Array, lower: Array, topology: Topology) -> None:
     xp = namespace_of(upper)
     if not bool(xp.any(lower != 0)) or bool(xp.all(lower == upper)):
         return
-    above, below = to_numpy(upper), to_numpy(lower)
+    above = to_numpy(upper)
+    below = to_numpy(lower)
     where = tuple(np.argwhere(above != below)[0])
     i, j = topology.edges()[where[-1]]
     raise ProblemError(
-        f"pairwise is neither upper triangular nor symmetric: entry ({i}, {j}) is {above[where]} and "
-        f"({j}, {i}) is {below[where]}; if both count, fold them: "
+        f"pairwise is neither upper triangular nor symmetric: entry ({i}, {j}) is {above[where]} "
+        f"and ({j}, {i}) is {below[where]}; if both count, fold them: "
         "numpy.triu(pairwise + pairwise.swapaxes(-1, -2), 1)"
     )
 
@@ -204,7 +211,7 @@ def _check_loops(pairs: Edges) -> None:
 
 def _check_repeats(pairs: Edges, n: int) -> None:
     codes = pairs[:, 0] * n + pairs[:, 1]
-    # the fastest where edges come in long ordered runs, as they mostly do
+    # A stable sort is the fastest for long ordered runs, which most edges form.
     codes.sort(kind="stable")
     repeats = codes[1:][codes[1:] == codes[:-1]]
     if len(repeats):

@@ -1,4 +1,4 @@
-"""The one description of a pairwise binary problem that every solver gets."""
+"""Describe a batch of pairwise binary problems: the one form that every solver takes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from .topology import Topology, ends
 DOUBLE = np.dtype(np.float64)
 
 BLOCK = 1 << 18
-"""Pairwise scores that are summed at once on the host where there are more: 2 MiB in double precision."""
+"""Pairwise scores that are summed at a time on the host: 2 MiB in double precision."""
 
 EPSILON = float(np.finfo(np.float64).eps)
-"""From 1 to the next larger float64."""
+"""The distance from 1 to the next larger float64."""
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
-"""Solvers add up twice the scores, and some capacity beside them."""
+"""Largest sum of magnitudes; solvers add up twice the scores and some capacities."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -58,15 +58,15 @@ class Problem(Generic[ArrayT]):
 
     Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions.
     The coefficients are numpy arrays where the caller's are on the host, and arrays on the caller's
-    device otherwise. They may be the caller's own, which must not change while the problem is in
-    use.
+    device otherwise. They may share memory with the caller's arrays, which must not change while
+    the problem is in use.
 
     Attributes:
         unary: `[batch, n]`, float32 or float64.
         pairwise: `[batch, e]`, of the same type.
         topology: the pairs, in the order of `pairwise`.
         leading: the caller's leading dimensions; their product is `batch`.
-        home: where answers go back to.
+        home: the library and device that answers go back to.
 
     Example:
         >>> problem = Problem.from_arrays([1.0, -2.0], [[0.0, 3.0], [0.0, 0.0]])
@@ -88,15 +88,16 @@ class Problem(Generic[ArrayT]):
         leading: tuple[int, ...],
         home: Home[ArrayT],
     ) -> None:
-        """Takes what is checked already; see `from_arrays`."""
-        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
-        own["unary"] = unary
-        own["pairwise"] = pairwise
-        own["topology"] = topology
-        own["leading"] = leading
-        own["home"] = home
-        own["batch"], own["n"] = unary.shape  # these are read many times in a call
-        own["e"] = topology.e
+        """Store checked arrays; see `from_arrays`."""
+        # Assigning through __dict__ takes a third of the time of a frozen dataclass.
+        fields = self.__dict__
+        fields["unary"] = unary
+        fields["pairwise"] = pairwise
+        fields["topology"] = topology
+        fields["leading"] = leading
+        fields["home"] = home
+        fields["batch"], fields["n"] = unary.shape  # these are read many times in a call
+        fields["e"] = topology.e
 
     @overload
     @classmethod
@@ -112,7 +113,7 @@ class Problem(Generic[ArrayT]):
 
     @classmethod
     def from_arrays(cls, unary: Any, pairwise: Any = None, *, edges: Any = None) -> Problem:
-        """Checks and flattens what the caller has.
+        """Check and flatten the caller's arrays.
 
         Args:
             unary: `[..., n]`, the score of each variable being 1.
@@ -122,18 +123,18 @@ class Problem(Generic[ArrayT]):
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:
-            ProblemError: shapes that do not match, empty or non-finite arrays, a pairwise matrix of
-                another form, or edges that repeat, loop or lie outside 0..n-1.
-            ProblemTooLargeError: more scores than memory holds.
+            ProblemError: shapes do not match, arrays are empty or not finite, a pairwise matrix has
+                another form, or edges repeat, loop or lie outside 0..n-1.
+            ProblemTooLargeError: there are more scores than memory holds.
         """
         if pairwise is None and edges is not None:
             as_array(unary, "unary")
-            raise ProblemError("edges came without pairwise; pass pairwise [..., e] too")
+            raise ProblemError("edges were passed without pairwise; pass pairwise [..., e] too")
         return cls._checked(unary, pairwise, partial(_weights, edges=edges))
 
     @classmethod
     def over(cls, topology: Topology, unary: Any, pairwise: Any) -> Problem:
-        """What `from_arrays` makes of these scores and the edges of `topology`.
+        """Return what `from_arrays` makes of these scores and the edges of `topology`.
 
         Args:
             topology: of as many variables as `unary` has.
@@ -141,8 +142,8 @@ class Problem(Generic[ArrayT]):
             pairwise: `[..., e]`; leading dimensions broadcast.
 
         Raises:
-            ProblemError: shapes that do not match, empty or non-finite arrays.
-            ProblemTooLargeError: more scores than memory holds.
+            ProblemError: shapes do not match, or arrays are empty or not finite.
+            ProblemTooLargeError: there are more scores than memory holds.
         """
         return cls._checked(unary, pairwise, partial(_weights_over, topology=topology))
 
@@ -150,18 +151,18 @@ class Problem(Generic[ArrayT]):
     def _checked(
         cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]
     ) -> Problem:
-        """Checks and flattens; `weights` reads pairwise scores `[..., e]` and topology out of the arrays."""
-        given = {"unary": as_array(unary, "unary")}
+        """Check and flatten; `weights` reads pairwise scores `[..., e]` and pairs from arrays."""
+        arrays = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
-            given["pairwise"] = as_array(pairwise, "pairwise")
-        home = home_of(*given.values())
-        scores = as_floats(given, home)
+            arrays["pairwise"] = as_array(pairwise, "pairwise")
+        home = home_of(*arrays.values())
+        scores = as_floats(arrays, home)
         _check_unary(scores["unary"])
         try:
             problem = cls(*_flatten(scores["unary"], *weights(scores)), home)
             _check_magnitude(problem)
         except SolverError:
-            if fault := _not_finite(scores):  # which is named before all others
+            if fault := _not_finite(scores):  # this fault is reported before all others
                 raise fault from None
             raise
         return problem
@@ -188,7 +189,7 @@ class Problem(Generic[ArrayT]):
 
     @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
-        """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
+        """The sums of absolute coefficients `[batch]`, float64, upper bounds on the scores."""
         if isinstance(self.unary, np.ndarray):
             magnitude: np.ndarray = self._survey[0][0]
             return magnitude
@@ -199,7 +200,7 @@ class Problem(Generic[ArrayT]):
 
     @kept
     def positive_part(self) -> Scores:
-        """`[batch]`: the sum of the positive coefficients, float64; no score is larger."""
+        """The sums of the positive coefficients `[batch]`, float64, upper bounds on the scores."""
         xp = namespace_of(self.unary)
         if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
             unary = np.maximum(as_float64(self.unary), 0.0).sum(axis=-1)
@@ -209,68 +210,71 @@ class Problem(Generic[ArrayT]):
 
     @kept
     def rounding(self) -> Scores:
-        """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
+        """How far a float64 score and a float64 bound can differ by rounding alone, `[batch]`.
 
-        Each is a sum of up to n + e + 1 terms; nearer scores count as equal. Where all scores are
+        Each is a sum of up to n + e + 1 terms; closer scores count as equal. Where all scores are
         whole multiples of a unit and all sums exact, it is at most half a unit.
         """
         return rounding_of(self.rounding_of_sums, self._units)
 
     @kept
     def tolerance(self) -> Scores:
-        """`[batch]`: how far a bound may be above a score that still counts as optimal.
+        """How far a bound may exceed a score that still counts as optimal, `[batch]`.
 
-        It is `rounding`, and minus infinity where that would hide whole units: where scores are
-        numbers of few digits, and too large for exact sums.
+        It is `rounding`, or minus infinity where that would hide whole units: where scores are
+        numbers of few digits but too large for exact sums.
         """
         return tolerance_of(self.rounding, self._units)
 
     @kept
     def rounding_of_sums(self) -> Scores:
-        """`[batch]`: by how much sums of real numbers of this size may be wrong."""
+        """The error of sums of real numbers of this size, `[batch]`."""
         if isinstance(self.unary, np.ndarray):
             return self._survey[0][1]
         return self._share_of_rounding * self.magnitude
 
     @property
     def _share_of_rounding(self) -> float:
-        """By how much of its magnitude a sum may be wrong."""
+        """The error of a sum, as a share of its magnitude."""
         return 2 * EPSILON * (self.n + self.e + 1)
 
     @kept
     def _survey(self) -> tuple[np.ndarray, float, float, bool]:
-        """What one pass over the scores of a host problem says of them; see `compiled.problem_checks.survey_of`."""
-        found: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
+        """The magnitudes and checks of a host problem's scores, by `problem_checks.survey_of`."""
+        survey: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
             self.unary, self.pairwise, self._share_of_rounding
         )
-        own = self.__dict__  # what is asked for next is kept at once
-        own["_lowest"] = found[2]
-        if not found[3]:
-            own["rounding"] = own["tolerance"] = found[0][1]
-        return found
+        # Store what callers read next.
+        fields = self.__dict__
+        fields["_lowest"] = survey[2]
+        if not survey[3]:
+            rounding = survey[0][1]
+            fields["rounding"] = rounding
+            fields["tolerance"] = rounding  # the same object, by which solvers see that they agree
+        return survey
 
     @kept
     def _units(self) -> np.ndarray | None:
-        """What `resolutions` says."""
+        """The result of `resolutions` for these scores."""
         if isinstance(self.unary, np.ndarray):
             if not self._survey[3]:
                 return None
         elif self.batch * (self.n + self.e) > BLOCK:
-            return None  # which would have to come from a device
+            return None  # the scores are on a device, and copying them takes too long
         unary, pairwise, magnitude = map(to_numpy, (self.unary, self.pairwise, self.magnitude))
         return units_of(unary, pairwise, magnitude, self._share_of_rounding)
 
     @property
     def trivial_bound(self) -> Scores:
-        """`[batch]`: an upper bound on all scores, which takes no search."""
+        """Upper bounds `[batch]` on all scores, without a search."""
         return self.positive_part
 
     def scale(self, bits: int) -> float:
-        """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
+        """Return a power of two that scales a host problem down to scores of at most 2^bits."""
         return float(np.ldexp(1.0, int(np.frexp(self.magnitude.max())[1]) - bits))
 
     def score(self, z: Any) -> ArrayT:
-        """The score of each assignment, summed in float64.
+        """Return the score of each assignment, summed in float64.
 
         Args:
             z: `[..., n]` of zeros and ones, with this problem's leading dimensions.
@@ -288,15 +292,15 @@ class Problem(Generic[ArrayT]):
         _check_real("z", z)
         on_host = isinstance(self.unary, np.ndarray)
         if not on_host and isinstance(z, np.ndarray) and z.dtype.kind == "f":
-            z = z.astype(np.float64)  # a kind that every library has
+            z = z.astype(np.float64)  # a type that every library has
         flat = to_numpy(z) if on_host else self.home.place(z)
         home_of(self.unary, flat)
         if not bool(namespace_of(flat).all((flat == 0) | (flat == 1))):
-            raise ProblemError(f"z must hold zeros and ones alone; got {shortened(z)}")
+            raise ProblemError(f"z must contain only zeros and ones; got {shortened(z)}")
         return self.restore(self.score_flat(namespace_of(flat).reshape(flat, (self.batch, self.n))))
 
     def score_flat(self, z: States) -> Scores:
-        """`[batch]`: the float64 score of `[batch, n]` assignments beside the coefficients."""
+        """Return the float64 scores `[batch]` of assignments `[batch, n]` on this device."""
         xp = namespace_of(self.unary)
         state = as_float64(z)
         total = xp.sum(as_float64(self.unary) * state, axis=-1)
@@ -311,20 +315,20 @@ class Problem(Generic[ArrayT]):
         return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
 
     def _in_blocks(self, term: Callable[..., np.ndarray]) -> np.ndarray:
-        """`[batch]`: the sum of `term(pairwise, first, second)` over the edges of a host problem.
+        """Return the sums `[batch]` of `term(pairwise, first, second)` over edges on the host.
 
-        A block at a time, for whose terms no memory has to be fetched that takes longer than the
-        sum.
+        It sums a block at a time, whose terms fit into memory that is already allocated.
         """
-        total, step = np.zeros(self.batch), max(1, BLOCK // self.batch)
+        total = np.zeros(self.batch)
+        step = max(1, BLOCK // self.batch)
         for start in range(0, self.e, step):
-            part = slice(start, start + step)
-            weights = np.asarray(self.pairwise)[:, part].astype(np.float64)
-            total += term(weights, *self.topology.pairs[part].T).sum(axis=-1)
+            block = slice(start, start + step)
+            weights = np.asarray(self.pairwise)[:, block].astype(np.float64)
+            total += term(weights, *self.topology.pairs[block].T).sum(axis=-1)
         return total
 
     def restore(self, array: Array) -> ArrayT:
-        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
         if self.home is NUMPY and not self.leading:
             return array[0, ...]  # type: ignore[no-any-return]  # numpy's
         shape = (*self.leading, *array.shape[1:])
@@ -332,26 +336,27 @@ class Problem(Generic[ArrayT]):
             return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
         return self.home.place(namespace_of(array).reshape(array, shape))
 
-    def instances(self, part: slice) -> Problem[ArrayT]:
-        """Some instances of the batch, as a batch with one leading dimension."""
-        # the standard wants every axis
-        unary, pairwise = self.unary[part, :], self.pairwise[part, :]
+    def instances(self, rows: slice) -> Problem[ArrayT]:
+        """Return some instances of the batch, as a batch with one leading dimension."""
+        # The array API standard requires an index for every axis.
+        unary = self.unary[rows, :]
+        pairwise = self.pairwise[rows, :]
         return replace(self, unary=unary, pairwise=pairwise, leading=(unary.shape[0],))
 
     def copied(self) -> Problem[ArrayT]:
-        """This problem with coefficients of its own, which stay when the caller's arrays change."""
+        """Return this problem with copied coefficients, independent of the caller's arrays."""
         xp = namespace_of(self.unary)
         unary, pairwise = (xp.asarray(array, copy=True) for array in (self.unary, self.pairwise))
         return replace(self, unary=unary, pairwise=pairwise)
 
     def to_host(self) -> Problem[ArrayT]:
-        """This problem with numpy coefficients; its answers still go back to the caller's device."""
+        """Return this problem with numpy coefficients; answers still go to the caller's device."""
         if isinstance(self.unary, np.ndarray):
-            return self  # with what it has computed already
+            return self  # keeps the attributes that it has computed already
         return replace(self, unary=to_numpy(self.unary), pairwise=to_numpy(self.pairwise))
 
     def negative_pair(self) -> tuple[int, int, int, float] | None:
-        """(instance, i, j, score) of the lowest negative pairwise score; None if supermodular."""
+        """Return (instance, i, j, score) of the lowest negative pairwise score, or None."""
         if not self.e or self._lowest >= 0:
             return None
         weights = to_numpy(self.pairwise)
@@ -370,13 +375,13 @@ class Problem(Generic[ArrayT]):
 def units_of(
     first: np.ndarray, second: np.ndarray, magnitude: np.ndarray, factor: float
 ) -> np.ndarray | None:
-    """What `compiled.resolution.resolutions` returns."""
-    found: np.ndarray | None = _kernels().resolutions(first, second, magnitude, factor)
-    return found
+    """Return the result of `compiled.resolution.resolutions`."""
+    units: np.ndarray | None = _kernels().resolutions(first, second, magnitude, factor)
+    return units
 
 
 def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
-    """`[batch]`: what is allowed for rounding: half a unit where sums of units are exact."""
+    """Return the allowance for rounding `[batch]`: half a unit where sums of units are exact."""
     if units is None:
         return of_sums
     half = beside(of_sums, np.where(np.isfinite(units), units / 2, np.inf))
@@ -384,7 +389,7 @@ def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
 
 
 def tolerance_of(rounding: Scores, units: np.ndarray | None) -> Scores:
-    """`[batch]`: `rounding`, or minus infinity where it hides units."""
+    """Return `rounding` `[batch]`, or minus infinity where it hides units."""
     if units is None:
         return rounding
     hidden = beside(rounding, units == -np.inf)
@@ -403,30 +408,29 @@ def _checks() -> Any:
 
 
 def check_problem(problem: object) -> None:
-    """Refuses what is no `Problem`, such as the arrays of one.
+    """Raise if `problem` is not a `Problem`, for example arrays.
 
     Raises:
-        ProblemError: it is none.
+        ProblemError: it is not.
     """
     if not isinstance(problem, Problem):
-        has = (
-            " (its .problem is one)"
-            if isinstance(getattr(problem, "problem", None), Problem)
-            else ""
-        )
+        hint = ""
+        if isinstance(getattr(problem, "problem", None), Problem):
+            hint = "; pass its .problem"
         raise ProblemError(
-            f"expected a Problem, as Problem.from_arrays(unary, pairwise) makes it; got {shortened(problem)}{has}"
+            f"expected a Problem, made by Problem.from_arrays(unary, pairwise); got "
+            f"{shortened(problem)}{hint}"
         )
 
 
 def _absolute_sum(scores: Array) -> Any:
-    """`[batch]`: the sums of absolute `scores [batch, m]` on a device, float64."""
+    """Return the sums `[batch]` of absolute `scores [batch, m]` on a device, float64."""
     xp = namespace_of(scores)
     return xp.sum(xp.abs(as_float64(scores)), axis=-1)
 
 
 def _check_magnitude(problem: Problem) -> None:
-    """Refuses scores that are not finite, or so large that their sums might not be."""
+    """Raise if scores are not finite, or so large that their sums might not be."""
     if isinstance(problem.unary, np.ndarray):
         largest = problem._survey[1]
     else:
@@ -434,35 +438,39 @@ def _check_magnitude(problem: Problem) -> None:
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
             f"the absolute scores of an instance add up to {largest:.3g}, more than "
-            f"{LARGEST_MAGNITUDE:.3g}: sums could overflow float64; divide all scores by a constant"
+            f"{LARGEST_MAGNITUDE:.3g}: sums could overflow float64; divide all scores by a "
+            "constant"
         )
 
 
-def as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
-    """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
+def as_floats(arrays: dict[str, Array], home: Home) -> dict[str, Array]:
+    """Return all arrays in float32 if that suffices, else float64; as numpy's on the host."""
     if home is NUMPY:
-        for array in given.values():
+        for array in arrays.values():
             if array.dtype is not DOUBLE:
                 break
         else:
-            return given
+            return arrays
     xp = home.namespace
     single = True
-    for name, array in given.items():
+    for name, array in arrays.items():
         _check_real(name, array)
         single &= xp.isdtype(array.dtype, "real floating") and xp.finfo(array.dtype).bits <= 32
     dtype = xp.float32 if single else xp.float64
-    with np.errstate(over="ignore"):  # of a longer type; what overflows is refused by name
-        cast = {name: xp.astype(array, dtype, copy=False) for name, array in given.items()}
-    return {name: to_numpy(array) for name, array in cast.items()} if home.on_host else cast
+    with np.errstate(over="ignore"):  # overflow of a longer type gets an error of its own
+        cast = {name: xp.astype(array, dtype, copy=False) for name, array in arrays.items()}
+    if home.on_host:
+        return {name: to_numpy(array) for name, array in cast.items()}
+    return cast
 
 
 def _check_real(name: str, array: Array) -> None:
     kinds = ("bool", "integral", "real floating")
-    host = isinstance(array, np.ndarray)  # of whose types numpy's isdtype does not take all
-    if not (
-        array.dtype.kind in "biuf" if host else namespace_of(array).isdtype(array.dtype, kinds)
-    ):
+    if isinstance(array, np.ndarray):  # numpy's isdtype does not take all of numpy's types
+        is_real = array.dtype.kind in "biuf"
+    else:
+        is_real = namespace_of(array).isdtype(array.dtype, kinds)
+    if not is_real:
         raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
 
 
@@ -475,7 +483,7 @@ def _check_unary(unary: Array) -> None:
 
 
 def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
-    """The error that names the first score that is not finite; None where all are."""
+    """Return the error that names the first score that is not finite; None if all are finite."""
     for name, array in scores.items():
         values = to_numpy(array)
         if not (finite := np.isfinite(values)).all():
@@ -498,7 +506,7 @@ def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, 
     unary = scores["unary"]
     if unary.shape[-1] != topology.n:
         raise ProblemError(
-            f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}"
+            f"unary must be [..., {topology.n}] as prepared; its shape is {tuple(unary.shape)}"
         )
     weights = scores["pairwise"] if "pairwise" in scores else unary[..., :0]
     pairs.check_length(weights, topology.e)
@@ -520,7 +528,7 @@ def _flatten(
             f"the leading dimensions of unary {shapes[0]} and of the pairwise scores {shapes[1]} "
             "do not broadcast"
         ) from error
-    except RuntimeError as error:  # numpy's, of more than 32 or 64
+    except RuntimeError as error:  # numpy raises it for more than 32 or 64 dimensions
         raise ProblemError(
             f"unary has {unary.ndim} dimensions, and pairwise scores {weights.ndim}: {error}"
         ) from error
@@ -532,7 +540,7 @@ def _flatten(
 
 
 def with_batch(array: Array, leading: tuple[int, ...]) -> Array:
-    """`array [..., m]` broadcast to the leading dimensions, which then become one: `[batch, m]`."""
+    """Return `array [..., m]`, broadcast to the leading dimensions, as `[batch, m]`."""
     xp = namespace_of(array)
     if tuple(array.shape[:-1]) != leading:
         array = xp.broadcast_to(array, (*leading, array.shape[-1]))

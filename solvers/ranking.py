@@ -1,8 +1,8 @@
-"""Several states of each instance: the one place where they are checked, put in order and certified.
+"""Check, order and certify several states of each instance.
 
 Backends may return the states of a `Ranking` in any order, and searches that a time limit ends may
-find fewer than were asked for. Whoever needs the order or the worst of several states takes them
-from here.
+return fewer states than were asked for. Code that needs the order or the worst of several states
+takes them from here.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Ranked:
     """The states of a `Ranking`, checked and in order.
 
     Attributes:
-        z: `[batch, found, n]` int8, no state twice, the best first.
-        score: `[batch, found]`, falling: the last one is the lowest.
-        others: `[batch]`, an upper bound on the scores of all other states; minus infinity where
+        z: `[batch, states, n]` int8, all distinct, the best first.
+        score: `[batch, states]`, falling: the last one is the lowest.
+        others: `[batch]`, upper bounds on the scores of all other states; minus infinity where
             there are none.
-        stats: as the backend counted.
-        solver: who proved it, where that is not the backend itself.
+        stats: counts of the backend.
+        solver: the solver that proved the bounds, if it is not the backend.
     """
 
     z: States
@@ -46,63 +46,64 @@ class Ranked:
 
     @property
     def last(self) -> Scores:
-        """`[batch]`: the lowest score of each instance."""
+        """The lowest score of each instance, `[batch]`."""
         return self.score[:, -1]
 
 
 def ranked_states(
     solver: ArgmaxSolver, problem: Problem, count: int, time_limit: float | None = None
 ) -> Ranked | None:
-    """Ask a backend for several states at once; None if it finds only one.
+    """Ask a backend for several states at once; return None if it finds only one.
 
     Args:
         solver: the backend.
-        problem: on the host, that the solver can take.
-        count: at most 2^n.
+        problem: a problem on the host that the solver can take.
+        count: number of states, at most 2^n.
         time_limit: seconds for the whole batch.
 
     Raises:
-        SolveFailedError: the backend returned what cannot be.
+        SolveFailedError: the backend returned an impossible answer.
     """
-    found = solver.best_states(problem, count, time_limit)
-    if found is None:
+    ranking = solver.best_states(problem, count, time_limit)
+    if ranking is None:
         return None
-    if found.z.ndim != 3 or found.z.shape[1] != count:
+    if ranking.z.ndim != 3 or ranking.z.shape[1] != count:
         raise SolveFailedError(
-            f"solver '{solver.name}' returned states of the shape {tuple(found.z.shape)} where {count} of each "
-            "instance were asked for: its fault"
+            f"solver '{solver.name}' returned states of the shape {tuple(ranking.z.shape)} instead "
+            f"of {count} states of each instance. This is a fault of the solver; choose another one"
         )
-    ranked = _ranked(solver, problem, found)
+    ranked = _ranked(solver, problem, ranking)
     if states_of(problem.n, count + 1) == count:  # all of them
         return replace(ranked, others=np.full(problem.batch, -math.inf))
     return ranked
 
 
 def states_of(free: int, most: int) -> int:
-    """Return how many states `free` variables have, or `most` where they have more."""
+    """Return the number of states of `free` variables, or `most` if they have more."""
     return most if free >= most.bit_length() else min(most, 1 << free)
 
 
 def ranked_states_within(
     solver: ArgmaxSolver, problem: Problem, constraints: Rows, count: int
 ) -> Ranked | None:
-    """Ask a backend for up to `count` states that satisfy constraints; None if it finds only one.
+    """Ask a backend for up to `count` feasible states; return None if it finds only one.
 
     Raises:
-        SolveFailedError: the backend returned what cannot be.
+        SolveFailedError: the backend returned an impossible answer.
     """
-    found = solver.best_states_within(problem, constraints, count)
-    return None if found is None else _ranked(solver, problem, found)
+    ranking = solver.best_states_within(problem, constraints, count)
+    return None if ranking is None else _ranked(solver, problem, ranking)
 
 
-def _ranked(solver: ArgmaxSolver, problem: Problem, found: Ranking) -> Ranked:
+def _ranked(solver: ArgmaxSolver, problem: Problem, ranking: Ranking) -> Ranked:
     batch = problem.batch
-    count = found.z.shape[1]
+    count = ranking.z.shape[1]
     if not count:
         nothing = np.empty((batch, 0), np.float64)
-        return Ranked(found.z, nothing, np.full(batch, -math.inf), found.stats, found.solver)
+        bound = np.full(batch, -math.inf)
+        return Ranked(ranking.z, nothing, bound, ranking.stats, ranking.solver)
     columns = [
-        solver._checked_states(problem, np.ascontiguousarray(found.z[:, k])) for k in range(count)
+        solver._checked_states(problem, np.ascontiguousarray(ranking.z[:, k])) for k in range(count)
     ]
     states = np.stack(columns, axis=1)
     score = np.stack([score_states(problem, column) for column in columns], axis=1)
@@ -110,9 +111,8 @@ def _ranked(solver: ArgmaxSolver, problem: Problem, found: Ranking) -> Ranked:
     states = np.take_along_axis(states, order[:, :, None], axis=1)
     score = np.take_along_axis(score, order, axis=1)
     _refuse_repeats(solver, states)
-    return Ranked(
-        states, score, _others(solver, problem, found, score[:, -1]), found.stats, found.solver
-    )
+    others = _others(solver, problem, ranking, score[:, -1])
+    return Ranked(states, score, others, ranking.stats, ranking.solver)
 
 
 def _refuse_repeats(solver: ArgmaxSolver, states: States) -> None:
@@ -120,20 +120,21 @@ def _refuse_repeats(solver: ArgmaxSolver, states: States) -> None:
     for instance, rows in enumerate(codes):
         if len(np.unique(rows, axis=0)) < len(rows):
             raise SolveFailedError(
-                f"solver '{solver.name}' returned one state of instance {instance} several times: its fault"
+                f"solver '{solver.name}' returned one state of instance {instance} several times. "
+                "This is a fault of the solver; choose another one"
             )
 
 
-def _others(solver: ArgmaxSolver, problem: Problem, found: Ranking, last: Scores) -> Scores:
-    """`[batch]`: the bound on all other states; that of an exhaustive argument is the lowest score that it found."""
-    if found.others is None:
+def _others(solver: ArgmaxSolver, problem: Problem, ranking: Ranking, last: Scores) -> Scores:
+    """Return the bounds on all other states `[batch]`; `last` after an exhaustive argument."""
+    if ranking.others is None:
         return solver.bound_of_none(problem, last)
-    if np.isnan(found.others).any():
+    if np.isnan(ranking.others).any():
         raise SolveFailedError(
-            f"solver '{solver.name}' returned nan for the bound on other states: its fault, whose answers prove "
-            "nothing. Take another one"
+            f"solver '{solver.name}' returned nan as the bound on other states. This is a fault of "
+            "the solver, so its answers prove nothing; choose another one"
         )
-    return np.asarray(found.others, np.float64)
+    return np.asarray(ranking.others, np.float64)
 
 
 def certified_ranking(
@@ -143,19 +144,18 @@ def certified_ranking(
     solver: CertifiedSolver[Any],
     score: Callable[[States], Scores],
 ) -> Solution:
-    """Score states anew, put them in order and certify each.
+    """Score states again, order them, and certify each.
 
     Args:
-        problem: on the host.
-        states: `[batch, count, n]`, in any order, no state twice; -1 for a state that was not
-            found.
+        problem: a problem on the host.
+        states: `[batch, count, n]`, all distinct, in any order; -1 for a missing state.
         bounds: `[batch, count]`, where `bounds[:, k]` holds for all states but the first k of
             `states`; falling, and minus infinity where there are no others.
-        solver: who found them.
-        score: of states `[batch, n]`.
+        solver: the solver that found the states.
+        score: returns the scores `[batch]` of states `[batch, n]`.
 
     Returns:
-        The states by falling score. A bound still holds for all states but those before it: those
+        The states by falling score. A bound still holds for all states but those before it: states
         that come later in the order score no more than the state at its place. A missing state has
         the score minus infinity.
     """
@@ -184,12 +184,12 @@ def certified_ranking(
 
 
 def filled(states: States, bounds: np.ndarray, count: int) -> tuple[States, np.ndarray]:
-    """States `[..., count, n]` and bounds `[..., count]`, with those at the end that do not exist.
+    """Return states `[..., count, n]` and bounds `[..., count]`, with rows for missing states.
 
     Args:
-        states: `[..., found, n]`, all that there are if they are fewer than `count`.
-        bounds: `[..., found]`.
-        count: how many rows there shall be.
+        states: `[..., states, n]`, all that exist if they are fewer than `count`.
+        bounds: `[..., states]`.
+        count: number of rows to return.
     """
     rows = [(0, 0)] * (bounds.ndim - 1) + [(0, count - bounds.shape[-1])]
     return (
@@ -199,17 +199,18 @@ def filled(states: States, bounds: np.ndarray, count: int) -> tuple[States, np.n
 
 
 def each_found(solution: Solution[np.ndarray]) -> list[Solution[np.ndarray]]:
-    """Return the states of a single instance one by one; they are fewer than the rows only if there are no more.
+    """Return the states of a single instance one by one, fewer than the rows if no more exist.
 
     Raises:
-        SolveFailedError: the time was up before so many states were found.
+        SolveFailedError: the time limit ended the search before it had so many states.
     """
-    parts = list(zip(solution.z, solution.score, solution.optimal, solution.bound, strict=True))
-    rows = [Solution(*part, solution.solver, solution.stats) for part in parts]
-    found = [row for row in rows if row.score > -math.inf]
-    if len(found) < len(rows) and rows[-1].bound > -math.inf:
+    columns = (solution.z, solution.score, solution.optimal, solution.bound)
+    rows = [Solution(*row, solution.solver, solution.stats) for row in zip(*columns, strict=True)]
+    present = [row for row in rows if row.score > -math.inf]
+    if len(present) < len(rows) and rows[-1].bound > -math.inf:
         raise SolveFailedError(
-            f"solver '{solution.solver}' found {len(found)} of {len(rows)} states in its time; raise time_limit or "
-            f"lower k_best to {len(found)}, or solve the `.problem` of this conversion, which returns what was found"
+            f"solver '{solution.solver}' found {len(present)} of {len(rows)} states in its time; "
+            f"raise time_limit or lower k_best to {len(present)}, or solve the `.problem` of this "
+            "conversion, which returns the states so far"
         )
-    return found
+    return present

@@ -1,4 +1,4 @@
-"""What a solver answers."""
+"""Define the answers of backends and of `solve`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .arrays import ArrayT, Scores, States, to_numpy
 
 @dataclass(frozen=True, eq=False, init=False)
 class Maximiser:
-    """What a backend returns.
+    """The answer of a backend.
 
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
-        bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
-            maximiser of an exhaustive argument, which is its own proof. From a solver whose
-            capabilities say `exact=False` None proves nothing: the sum of the positive scores
+        bound: `[batch]`, float64, a proved upper bound on every score; None where `z` is the
+            maximiser of an exhaustive argument, which is its own certificate. From a solver whose
+            capabilities say `exact=False`, None proves nothing: the sum of the positive scores
             becomes the bound.
-        stats: anything worth counting.
-        solver: who proved it, where that is not the backend itself.
-        rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where
-            the backend worked with another form of the problem, of larger sums; None for
+        stats: counts by name.
+        solver: the solver that proved the bound, if it is not the backend.
+        rounding: `[batch]`, how far `bound` can be below the score of `z` by rounding alone, for a
+            backend that worked with another form of the problem, of larger sums; None for
             `problem.rounding`.
-        tolerance: `[batch]`: how far it can be above, where `z` still counts as optimal; None for
-            `problem.rounding`.
+        tolerance: `[batch]`, how far `bound` can be above the score where `z` still counts as
+            optimal; None for `problem.tolerance`.
     """
 
     z: States
@@ -44,31 +44,31 @@ class Maximiser:
         rounding: Scores | None = None,
         tolerance: Scores | None = None,
     ) -> None:
-        """Keeps what was found."""
-        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
-        own["z"] = z
-        own["bound"] = bound
-        own["stats"] = {} if stats is None else stats
-        own["solver"] = solver
-        own["rounding"] = rounding
-        own["tolerance"] = tolerance
+        """Store the answer."""
+        # Assigning through __dict__ takes a third of the time of a frozen dataclass.
+        fields = self.__dict__
+        fields["z"] = z
+        fields["bound"] = bound
+        fields["stats"] = {} if stats is None else stats
+        fields["solver"] = solver
+        fields["rounding"] = rounding
+        fields["tolerance"] = tolerance
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """What a backend returns that finds many states at once.
+    """The answer of a backend that finds many states at once.
 
-    Its states may be in any order: `solvers.ranking` checks them, puts them in order and certifies
-    them.
+    Its states may be in any order: `solvers.ranking` checks, orders and certifies them.
 
     Attributes:
-        z: `[batch, found, n]`, integers, none of them twice.
-        others: `[batch]`, float64, an upper bound on the scores of all other states, proved;
-            infinity where to exclude one state after the other is likely to prove more in the time
-            that is left. None where `z` is the best of an exhaustive argument, which is its own
-            proof; from a solver that is not exact None proves nothing.
-        stats: anything worth counting.
-        solver: who proved it, where that is not the backend itself.
+        z: `[batch, states, n]`, integers, all distinct.
+        others: `[batch]`, float64, proved upper bounds on the scores of all other states; infinity
+            where excluding one state after the other is likely to prove more in the remaining time.
+            None where `z` are the best states of an exhaustive argument, which is its own
+            certificate; from a solver that is not exact, None proves nothing.
+        stats: counts by name.
+        solver: the solver that proved the bounds, if it is not the backend.
     """
 
     z: States
@@ -79,26 +79,26 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Solution(Generic[ArrayT]):
-    """The best assignments found, with what is known about them.
+    """The best assignments of a search, with their bounds and optimality certificates.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions.
 
     Attributes:
         z: `[..., n]`, int8 zeros and ones.
-        score: `[...]`, float64, re-computed from `z`, never the backend's word.
-        optimal: `[...]`, bool; True only where it is proved that no assignment scores more than
-            `score`, up to the rounding of a float64 sum (`Problem.rounding`); where a solver of
-            bits has found labels, up to 2^-46 of the sum of all absolute scores of the bits too.
-        bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where
+        score: `[...]`, float64, computed from `z` again, never taken from the backend.
+        optimal: `[...]`, bool; True only if a bound proves that no assignment scores more than
+            `score`, up to the rounding of a float64 sum (`Problem.rounding`). Where a binary solver
+            found labels, also up to 2^-46 of the sum of all absolute scores of the bits.
+        bound: `[...]`, float64, an upper bound on all scores. Equals `score` up to rounding where
             optimal.
-        solver: registry name of the solver that answered. Where `auto` gave parts of a problem to
-            several, the names of those that gave the bounds, joined by " + ", and `presolve` where
-            nothing was left to any.
-        stats: what the backend counted, by name.
+        solver: registry name of the solver that answered. Where `auto` solved a problem in several
+            parts, the names of the solvers of the bounds, joined by " + "; `presolve` where no part
+            remained.
+        stats: counts of the backend, by name.
 
-    With `k_best=m` all arrays have one more dimension m behind the leading ones. A row without a
-    state holds -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too, there
-    are no more states.
+    With `k_best=m` all arrays have one more dimension m after the leading ones. A row without a
+    state contains -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too,
+    there are no more states.
     """
 
     z: ArrayT
@@ -117,35 +117,36 @@ class Solution(Generic[ArrayT]):
         solver: str,
         stats: Mapping[str, Any],
     ) -> None:
-        """Keeps what is certified."""
-        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
-        own["z"] = z
-        own["score"] = score
-        own["optimal"] = optimal
-        own["bound"] = bound
-        own["solver"] = solver
-        own["stats"] = stats
+        """Store a certified answer."""
+        # Assigning through __dict__ takes a third of the time of a frozen dataclass.
+        fields = self.__dict__
+        fields["z"] = z
+        fields["score"] = score
+        fields["optimal"] = optimal
+        fields["bound"] = bound
+        fields["solver"] = solver
+        fields["stats"] = stats
 
     @property
     def labels(self) -> ArrayT:
-        """`[..., n]`: `z`, as those call it whose variables have several values (`solvers.labels`), from 0, int64."""
+        """`[..., n]`, int64 labels from 0: `z` under its name for variables with several values."""
         return self.z
 
 
 class SolveInterrupted(KeyboardInterrupt):
-    """Ctrl-C, or `interrupt_solves`, ended a search before its time.
+    """Ctrl-C, or `interrupt_solves`, ended a search before its time limit.
 
     This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to
     stop.
 
     Attributes:
-        solution: the best that was found until then, with its bound, as when a time limit ends a
-            search. Where no state was found, `z` is -1 and `score` is minus infinity.
+        solution: the best result so far, with its bound, as when a time limit ends a search.
+            Without a state, `z` is -1 and `score` is minus infinity.
     """
 
     def __init__(self, solution: Solution):
         self.solution = solution
-        super().__init__("stopped; what was found until then is this exception's `solution`")
+        super().__init__("stopped; the result so far is this exception's `solution`")
 
     @property
     def found(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which pairs of variables a problem scores, with what solvers have found out about them."""
+"""Store the pairs that a problem scores, and the results that solvers compute from them."""
 
 from __future__ import annotations
 
@@ -13,49 +13,50 @@ T = TypeVar("T")
 
 
 class Topology:
-    """The checked pairs of a problem, without their scores, and what is worked out once for them all.
+    """The checked pairs of a problem, without their scores, and results that are computed once.
 
-    Many calls share one, so nobody writes to its pairs: `edges()` is a copy.
+    Many calls share one object, so its pairs are read-only: `edges()` is a copy.
 
     Args:
         n: number of variables.
-        pairs: `[e, 2]` int64, `i < j` in every row, no row twice; nobody else's.
+        pairs: `[e, 2]` int64, `i < j` in every row, all distinct; the object owns them.
     """
 
-    __slots__ = ("_found", "_pairs", "e", "n")
+    __slots__ = ("_computed", "_pairs", "e", "n")
 
     def __init__(self, n: int, pairs: Edges):
         self.n = n
         self.e = len(pairs)
         self._pairs = np.ascontiguousarray(pairs)
-        self._found: dict[Any, Any] = {}
+        self._computed: dict[Any, Any] = {}
 
     @property
     def pairs(self) -> Edges:
-        """`[e, 2]`: the pairs themselves, to read alone; a copy of millions takes longer than a pass over them."""
+        """The pairs `[e, 2]`, read-only; copying millions would take longer than reading them."""
         return self._pairs
 
     def edges(self) -> Edges:
-        """`[e, 2]`: the pairs, to keep or to change."""
+        """Return the pairs `[e, 2]`, as a copy to keep or to change."""
         return self._pairs.copy()
 
     def recall(self, make: Callable[..., T], *arguments: Any) -> T:
-        """`make(n, edges, *arguments)`, made on the first call; it must not be written to.
+        """Return `make(n, edges, *arguments)`, computed once; it must not be written to.
 
         Args:
-            make: a function of a module; may keep or change the edges that it gets.
+            make: a function of a module; it may keep or change the edges that it gets.
             arguments: hashable.
         """
         key = (make, arguments) if arguments else make
         try:
-            return self._found[key]  # type: ignore[no-any-return]  # what `make` returned
+            return self._computed[key]  # type: ignore[no-any-return]  # the result of `make`
         except KeyError:
-            return self._found.setdefault(key, make(self.n, self.edges(), *arguments))  # type: ignore[no-any-return]
+            result = make(self.n, self.edges(), *arguments)
+            return self._computed.setdefault(key, result)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Topology, (self.n, self._pairs)
 
 
 def ends(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
-    """`[e]`, `[e]`: the first and the second variable of every pair."""
+    """Return the first and the second variable of every pair, `[e]` each."""
     return edges[:, 0].copy(), edges[:, 1].copy()

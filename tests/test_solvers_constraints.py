@@ -263,9 +263,9 @@ def test_others_refuse_with_reasons():
             "made by solvers.constraints",
         ),
         "a number": (lambda: solve([1.0], constraints=3), "made by solvers.constraints"),
-        "beyond": (lambda: solve([1.0], constraints=[one_of([1])]), "there are 0 to 0"),
+        "beyond": (lambda: solve([1.0], constraints=[one_of([1])]), "the variables are 0 to 0"),
         "comparison": (lambda: linear([1.0], "<", 1), "'<='"),
-        "coefficients": (lambda: linear([[1.0]], "<=", 1), "are \\[n\\] numbers"),
+        "coefficients": (lambda: linear([[1.0]], "<=", 1), "must be \\[n\\] numbers"),
         "right side": (lambda: linear([1.0], "<=", np.nan), "finite"),
         "count": (lambda: cardinality(1.5), "a count is"),
         "group": (lambda: one_of(3), "a list of variables"),
@@ -329,7 +329,7 @@ def test_constraints_of_a_conversion_are_over_places_and_bits():
         solve(model, constraints=[linear([1, 1], "==", 0)])
     assert solve(model.problem, constraints=[linear([1, 1], "==", 2)]).z.tolist() == [1, 1]
     with pytest.raises(
-        OptionError, match=r"its place in z, which a Conversion has in \.places; got 'x'"
+        OptionError, match=r"its place in z \(see \.places of a Conversion\); got 'x'"
     ):
         linear({"x": 1}, "==", 1)
     named = from_qubo({(name, name): -worth for name, worth in (("b", 1.0), (7, 2.0), ("a", 3.0))})

@@ -140,7 +140,7 @@ def test_fixed_variables_and_several_states():
 def test_what_it_cannot_take_is_refused_with_the_reason():
     ring = np.array(nx.cycle_graph(30).edges)
     problem = Problem.from_arrays(np.ones(30), -np.ones(30), edges=ring)
-    with pytest.raises(UnsupportedProblemError, match="circle"):
+    with pytest.raises(UnsupportedProblemError, match="cycle"):
         solve(problem, constraints=[cardinality(3)], solver="elimination")
     path = Problem.from_arrays(np.ones(30), -np.ones(29), edges=ring[:29])
     for constraints in (

@@ -219,7 +219,7 @@ class NotANumber(Ascending):
     "solver", [Repeats(), TooFew(), NotANumber()], ids=lambda solver: solver.name
 )
 def test_impossible_rankings_are_a_fault_of_the_solver(solver):
-    with pytest.raises(SolveFailedError, match=f"'{solver.name}'.*its fault"):
+    with pytest.raises(SolveFailedError, match=f"'{solver.name}'.*fault of the solver"):
         solve([1.0, 2.0, -1.0], solver=solver, k_best=3)
 
 

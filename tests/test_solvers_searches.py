@@ -334,7 +334,7 @@ def test_highs_errors_become_ours(monkeypatch):
     monkeypatch.setattr("solvers.backends.highs.TOLERANCES", ("no_such_option",))
     unary, pairwise = nearly_tied(0.1, 5)
     with pytest.raises(
-        SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"
+        SolveFailedError, match=r"HiGHS failed on an instance of n = 7: .*no_such_option"
     ):
         solve(unary, pairwise, edges=EDGES, solver="highs")
 

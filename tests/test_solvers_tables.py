@@ -107,14 +107,14 @@ def test_scores_may_have_exponents(tmp_path, score):
 
 REFUSED = {
     "no header": ("0,1,1.5\n1,2,2\n", "'i,j,score' above the rows"),
-    "no header, floats alone": ("a,b,1.5\nb,c,2\n", "has the number '1.5'"),
+    "no header, floats alone": ("a,b,1.5\nb,c,2\n", "contains the number '1.5'"),
     "one name missing": (
         "i,j,weight\na,b,1\n",
         "no column 'score': the columns are 'i', 'j', 'weight'",
     ),
     "other names": ("from,to,scores\na,b,1\n", "no column 'i' and 'j' and 'score'"),
     "a name that is nearly right": ("i,j,scores\na,b,1\n", "rename 'scores' to 'score'"),
-    "a column more": ("i,j,score,note\na,b,1,x\n", "the column 'note' is none of i, j and score"),
+    "a column more": ("i,j,score,note\na,b,1,x\n", "the column 'note' is not i, j or score"),
     "a column twice": ("i,j,score,j\na,b,1,c\n", "the column 'j' comes 2 times"),
     "semicolons": ("i;j;score\na;b;1\n", "separated by semicolons"),
     "tabs": ("i\tj\tscore\na\tb\t1\n", "separated by tabs"),
@@ -124,7 +124,7 @@ REFUSED = {
     "a decimal comma": ('i,j,score\na,b,"1,5"\n', "the score must be a finite number"),
     "no rows": ("i,j,score\n", "there are no rows"),
     "an empty file": ("", "the file is empty"),
-    "quotes without an end": ('i,j,score\n"a,b,1\n', "no row of a table"),
+    "quotes without an end": ('i,j,score\n"a,b,1\n', "not a row of a table"),
     "no UTF-8": (b"i,j,score\nM\xfcller,b,1\n", "save the file as UTF-8"),
 }
 

@@ -867,7 +867,7 @@ BAD_FILES = {
     ),
     "no unary": (npz(pairwise=np.ones((3, 3))), ["unary, pairwise, edges"]),
     "nothing": (npz(), ["problem.npz"]),
-    "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges came without pairwise"]),
+    "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges were passed without pairwise"]),
     "shape": (npz(unary=np.ones(3), pairwise=np.zeros((4, 4))), ["must be [..., 3, 3]", "(4, 4)"]),
     "edges of floats": (
         npz(unary=np.ones(3), pairwise=np.ones(3), edges=EDGES * 1.0),
@@ -896,7 +896,7 @@ class Reminder:
 
 def test_nothing_in_a_problem_file_is_executed(cli):
     np.savez("problem.npz", unary=np.array([Reminder()], dtype=object))
-    assert_refused(cli("solve", "problem.npz"), "no array of real numbers")
+    assert_refused(cli("solve", "problem.npz"), "not an array of real numbers")
     assert files() == ["problem.npz"]
 
 

@@ -1,4 +1,5 @@
-"""Solvers in the classes of other packages, a file a package; who imports a file has its package loaded.
+"""Wrap solvers in the classes of other packages, one file per package.
 
-Public. Stands on everything else of `solvers`, and nothing imports it.
+Importing a file loads its package. The folder is public: it may use everything else of `solvers`,
+and nothing imports it.
 """

@@ -1,4 +1,4 @@
-"""A dimod sampler: for code and composites that speak dimod."""
+"""Sample with our solvers from code and composites that use dimod."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _PRESENT = find_spec("dimod") is not None
 _Sampler: Any = importlib.import_module("dimod").Sampler if _PRESENT else object
 
 
-class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another package, which may be missing
-    """A dimod `Sampler` that returns one sample of lowest energy, proved or not.
+# The base class belongs to an optional package.
+class ArgmaxSampler(_Sampler):  # type: ignore[misc]
+    """A dimod `Sampler` that returns one sample of lowest energy, certified or not.
 
     Args:
         solver: a name of `available_solvers()`, a solver object, or "auto".
-        time_limit: seconds for each call, unless the call has its own; None for no limit.
+        time_limit: seconds for each call, unless the call passes its own; None for no limit.
 
     Raises:
         ConversionUnavailableError: dimod is not installed.
@@ -29,41 +30,44 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
     Example:
         >>> import dimod  # doctest: +SKIP
         >>> sampler = ArgmaxSampler()  # doctest: +SKIP
-        >>> found = sampler.sample(dimod.BinaryQuadraticModel({}, {"ab": 1.0}, 0.0, "SPIN"))  # doctest: +SKIP
-        >>> found.first.energy, found.info["optimal"]  # doctest: +SKIP
+        >>> model = dimod.BinaryQuadraticModel({}, {"ab": 1.0}, 0.0, "SPIN")  # doctest: +SKIP
+        >>> samples = sampler.sample(model)  # doctest: +SKIP
+        >>> samples.first.energy, samples.info["optimal"]  # doctest: +SKIP
         (-1.0, True)
     """
 
     def __init__(self, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None):
         if not _PRESENT:
             raise ConversionUnavailableError("ArgmaxSampler needs dimod: pip install dimod")
-        self.solver, self.time_limit = solver, time_limit
+        self.solver = solver
+        self.time_limit = time_limit
 
     @property
     def parameters(self) -> dict[str, list[str]]:
-        """What `sample` takes beside the model."""
+        """The arguments of `sample` beside the model."""
         return {"time_limit": []}
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The solver, by name."""
-        named = isinstance(self.solver, str)
-        return {"solver": self.solver if named else self.solver.name}  # type: ignore[union-attr]  # an object then
+        """The name of the solver."""
+        if isinstance(self.solver, str):
+            return {"solver": self.solver}
+        return {"solver": self.solver.name}
 
     def sample(self, bqm: Any, *, time_limit: float | None = None, **others: Any) -> Any:
-        """A `SampleSet` of the one sample that was found; a warning for arguments that mean nothing here.
+        """Return a `SampleSet` with the best sample; warn about arguments without effect.
 
-        Its `info` has `optimal` (whether it is proved that no energy is lower), `lower_bound` of
-        the energies, and the name of the `solver`.
+        Its `info` has `optimal` (whether no energy is lower, by an optimality certificate),
+        `lower_bound` on the energies, and the name of the `solver`.
 
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.
-            time_limit: seconds; None for the sampler's own.
-            others: ignored, as dimod asks for.
+            time_limit: seconds; None for the sampler's time limit.
+            others: ignored with a warning, as dimod requires.
 
         Raises:
-            ProblemError: not a binary quadratic model.
-            SolverError: as `solve`.
+            ProblemError: `bqm` is not a binary quadratic model.
+            SolverError: see `solve`.
         """
         dimod = importlib.import_module("dimod")
         self.remove_unknown_kwargs(**others)
@@ -71,26 +75,28 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
             return dimod.SampleSet.from_samples_bqm((np.empty((1, 0)), []), bqm)
         conversion = from_dimod(bqm)
         limit = self.time_limit if time_limit is None else time_limit
-        found = solve(conversion.problem, solver=self.solver, time_limit=limit)
-        states = conversion.assignment(found.z)  # spins as -1 and 1
+        solution = solve(conversion.problem, solver=self.solver, time_limit=limit)
+        states = conversion.assignment(solution.z)  # spins as -1 and 1
         info = {
-            "optimal": bool(found.optimal),
-            "lower_bound": conversion.objective_bound(found.z, float(found.bound)),
-            "solver": found.solver,
+            "optimal": bool(solution.optimal),
+            "lower_bound": conversion.objective_bound(solution.z, float(solution.bound)),
+            "solver": solution.solver,
         }
         return dimod.SampleSet.from_samples_bqm(states, bqm, info=info)
 
     def sample_cqm(self, cqm: Any, *, time_limit: float | None = None) -> Any:
-        """A `SampleSet` of the one sample that was found, which satisfies the constraints; `info` as that of `sample`.
+        """Return a `SampleSet` with the best sample that satisfies the constraints.
+
+        Its `info` is that of `sample`.
 
         Args:
             cqm: `dimod.ConstrainedQuadraticModel`, of binaries and spins, with linear constraints.
-            time_limit: seconds; None for the sampler's own.
+            time_limit: seconds; None for the sampler's time limit.
 
         Raises:
-            ProblemError: another model.
+            ProblemError: `cqm` is another model.
             InfeasibleError: no sample satisfies the constraints.
-            SolverError: as `solve`.
+            SolverError: see `solve`.
         """
         dimod = importlib.import_module("dimod")
         conversion = from_dimod(cqm)

@@ -1,4 +1,4 @@
-"""An optimisation model of PyEPO: costs that a network predicts, and decisions by an exact argmax."""
+"""Train PyEPO models whose decisions are an exact argmax of predicted costs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _PRESENT = find_spec("pyepo") is not None
 _OptModel: Any = importlib.import_module("pyepo.model.opt").optModel if _PRESENT else object
 
 
-class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another package, which may be missing
+# The base class belongs to an optional package.
+class PairwiseModel(_OptModel):  # type: ignore[misc]
     """A PyEPO `optModel` whose decisions maximise a pairwise binary score.
 
-    The costs c `[n + e]` are unary scores and then pairwise ones; the decision x `[n + e]` is the
-    state z and its products z_i z_j, so that c @ x = score(z) is linear in what is predicted, as
-    PyEPO's losses need it.
+    The costs c `[n + e]` are the unary scores followed by the pairwise ones. The decision x `[n +
+    e]` is the state z followed by its products z_i z_j. So c @ x = score(z) is linear in the
+    predictions, as PyEPO's losses require.
 
     Args:
         edges: `[e, 2]`.
@@ -34,7 +35,7 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
 
     Raises:
         ConversionUnavailableError: PyEPO is not installed.
-        ProblemError: `edges` are no pairs of variables.
+        ProblemError: `edges` are not pairs of variables.
     """
 
     def __init__(
@@ -57,10 +58,10 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
         return self._prepared, range(self.n + len(self._edges))
 
     def setObj(self, c: Any) -> None:  # noqa: N802  # PyEPO's name
-        """Takes the costs `[n + e]` of the next `solve`.
+        """Set the costs `[n + e]` of the next `solve`.
 
         Raises:
-            ProblemError: another shape.
+            ProblemError: the costs have another shape.
         """
         costs = np.asarray(to_numpy(as_array(c, "costs")), np.float64)
         if costs.shape != (self.num_cost,):
@@ -70,12 +71,12 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
         self._costs = costs
 
     def solve(self) -> tuple[np.ndarray, float]:
-        """The decision x `[n + e]` of the highest c @ x, and that value.
+        """Return the decision x `[n + e]` of the highest c @ x, and that value.
 
         Raises:
-            SolverError: as `solvers.solve`.
+            SolverError: see `solvers.solve`.
         """
-        found = self._prepared(self._costs[: self.n], self._costs[self.n :])
+        solution = self._prepared(self._costs[: self.n], self._costs[self.n :])
         first, second = self._edges.T
-        z = found.z.astype(np.float64)
-        return np.concatenate([z, z[first] * z[second]]), float(found.score)
+        z = solution.z.astype(np.float64)
+        return np.concatenate([z, z[first] * z[second]]), float(solution.score)

@@ -1,6 +1,7 @@
-"""What backends are made of, a folder a method.
+"""Algorithms that backends are made of, one folder per method.
 
-Private. Backends and `gibbs_distribution` import from it. A folder may use those below it alone:
-presolve, branch_and_bound, mini_buckets, dual_ascent and cycle_cuts may stand on local_search, that
-on elimination, max_flow and exhaustive, and all on precision.
+The package is private: backends and `gibbs_distribution` import from it. A folder may import only
+from the floors below it. On the top floor are presolve, branch_and_bound, mini_buckets, dual_ascent
+and cycle_cuts; then local_search and constrained_search; then elimination, max_flow and exhaustive;
+and precision at the bottom.
 """

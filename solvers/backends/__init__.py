@@ -1,5 +1,5 @@
-"""One file a registered name, nothing else: the listing of this folder is the table of backends.
+"""Registered solvers, one file per name: the listing of this folder is the table of backends.
 
-A backend implements `ArgmaxSolver`, knows no other backend, and stands on `algorithms`. Only the
+A backend implements `ArgmaxSolver`, imports no other backend, and uses `algorithms`. Only the
 registry imports it.
 """

@@ -1,4 +1,4 @@
-"""Dense problems of any signs beyond enumeration."""
+"""Solve dense problems of any signs beyond enumeration, by branch and bound."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from ..starts import given_states
 
 @dataclass(frozen=True)
 class BranchAndBound(ArgmaxSolver):
-    """Exact for dense problems of any signs: quick up to about 100 variables, on a good day at 200.
+    """Exact for dense problems of any signs: quick up to about 100 variables, sometimes at 200.
 
-    Depth-first search with a bound from a concave relaxation on the box, whose diagonal is near the
-    dual of the semidefinite relaxation. Where that leaves a large gap, best-first search with
-    triangle inequalities in the semidefinite relaxation. Instances of a batch share the cores.
-    Constraints on how many variables of a group are 1 become a linear and a concave term of
+    Depth-first search with a bound from a concave relaxation on the box, whose diagonal is close to
+    the dual of the semidefinite relaxation. Where that leaves a large gap, best-first search with
+    triangle inequalities in the semidefinite relaxation. Instances of a batch share the cores. A
+    constraint on how many variables of a group are 1 becomes a linear and a concave term of
     problems without constraints.
 
     Attributes:
         threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
 
     References:
         Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the
@@ -66,30 +66,35 @@ class BranchAndBound(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, threads, given_states(self.start, problem))
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Constraints that are no count of one group."""
+        """Return why constraints are refused: they must bound the count of one group."""
         if reason := super().why_not_within(problem, constraints):
             return reason
         if constraints.as_count() is None:
-            return "it takes how many variables of one group are 1, and fixed ones, and no other constraints"
+            return (
+                "it takes bounds on how many variables of one group are 1, and fixed variables, "
+                "and no other constraints"
+            )
         return None
 
     def _argmax_within(
         self, problem: Problem, constraints: Rows, time_limit: float | None
     ) -> Maximiser:
-        deadline, count = Deadline.after(time_limit), constraints.as_count()
+        deadline = Deadline.after(time_limit)
+        count = constraints.as_count()
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
         start = given_states(self.start, problem)
-        given = [None] * problem.batch if start is None else list(start)
-        firsts = [z if z is not None and constraints.satisfied(z[None])[0] else None for z in given]
-        calls = [
-            partial(_solve_within, problem, b, count, deadline, z) for b, z in enumerate(firsts)
-        ]
+        starts = [None] * problem.batch if start is None else list(start)
+        calls = []
+        for b, z in enumerate(starts):
+            feasible = z is not None and constraints.satisfied(z[None])[0]
+            first = z if feasible else None
+            calls.append(partial(_solve_within, problem, b, count, deadline, first))
         states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
         return Maximiser(np.stack(states), np.array(bounds))
 
     def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
-        """Those of highest score, of one search that keeps so many."""
+        """Return the `count` states of highest score, from one search that keeps so many."""
         return ranked(problem, count, time_limit, _rank, self.threads or available_cores())
 
 
@@ -106,34 +111,31 @@ def _rank(problem: Problem, deadline: Deadline, count: int) -> tuple[States, flo
 def _solve_within(
     problem: Problem, instance: int, count: Count, deadline: Deadline, start: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """One instance of a batch: what is left once variables are fixed, and the way back."""
+    """Solve one instance of a batch: fix variables, search the rest, lift the solution."""
     pairs = problem.topology.pairs
     whole = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
     values = count.implied
-    left, free = reduced(whole.unary[0], whole.pairwise[0], pairs, values), values < 0
+    left = reduced(whole.unary[0], whole.pairwise[0], pairs, values)
+    free = values < 0
     if not free.any():
         return values, float(whole.score_flat(values[None])[0])
-    rest, given = (
-        single_instance(left.unary, left.pairwise, left.edges),
-        int(values[count.group & ~free].sum()),
-    )
-    part = slice(instance, instance + 1)
-    mine = deadline.within_whole(
-        rest, lambda known: _lifted(known, left, whole)._replace(part=part)
-    )
-    ends = count.low - given, count.high - given
+    rest = single_instance(left.unary, left.pairwise, left.edges)
+    ones = int(values[count.group & ~free].sum())
+    alone = slice(instance, instance + 1)
+    mine = deadline.within_whole(rest, lambda news: _lifted(news, left, whole)._replace(part=alone))
+    ends = count.low - ones, count.high - ones
     first = None if start is None else start[free]
     z, bound = search_counted(rest, count.group[free], *ends, mine, first)
-    found = left.lift(z)
+    solution = left.lift(z)
     if free.all():
-        return found, bound
-    # Proved up to rounding: that of sums of bounds would add up.
+        return solution, bound
+    # A proof holds up to rounding; without this, the roundings of both bounds would add up.
     if bound - rest.score_flat(z[None])[0] <= rest.rounding[0]:
-        return found, float(whole.score_flat(found[None])[0])
-    return found, bound + left.constant + float(whole.rounding[0]) / 2
+        return solution, float(whole.score_flat(solution[None])[0])
+    return solution, bound + left.constant + float(whole.rounding[0]) / 2
 
 
-def _lifted(known: Known, left: Reduced, whole: Problem) -> Known:
-    z = None if known.z is None else left.lift(known.z)
-    bound = None if known.bound is None else known.bound + left.constant + whole.rounding / 2
+def _lifted(news: Known, left: Reduced, whole: Problem) -> Known:
+    z = None if news.z is None else left.lift(news.z)
+    bound = None if news.bound is None else news.bound + left.constant + whole.rounding / 2
     return Known(z, bound)

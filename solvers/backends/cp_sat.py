@@ -1,4 +1,4 @@
-"""OR-Tools CP-SAT on integer scores."""
+"""Solve any pairwise problem on integer scores with OR-Tools CP-SAT."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ..starts import given_states
 class CpSat(ArgmaxSolver):
     """Exact for any pairwise problem, by clause learning over integer scores (`FixedPoint`).
 
-    A product z_i z_j is a Boolean of its own, tied to its two variables on the side that the sign
-    of its score needs.
+    A product z_i z_j is a Boolean variable, tied to z_i and z_j on the side that the sign of its
+    score needs.
 
     Attributes:
-        threads: search workers of one instance.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        threads: search workers for one instance.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
     """
 
     threads: int = 1
@@ -68,7 +68,7 @@ class CpSat(ArgmaxSolver):
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
     ) -> tuple[np.ndarray | None, float]:
         with uncounted():
-            from ortools.sat.python import cp_model  # takes a while to import
+            from ortools.sat.python import cp_model  # slow to import
 
         try:
             scores = FixedPoint.of(problem)
@@ -86,8 +86,8 @@ class CpSat(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         if status == cp_model.UNKNOWN:
             return None, math.inf
-        found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
-        return found, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
+        state = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
+        return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
     def _searched(
         self,
@@ -97,11 +97,11 @@ class CpSat(ArgmaxSolver):
         heard: _Heard,
         answers: tuple[Any, ...] = (),
     ) -> tuple[Any, Any]:
-        """The solver after its search, and its status, unless that is an error; some more may be answers."""
+        """Search and return the solver and its status; raise if that is an error."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = int(self.threads)
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
-        solver.parameters.catch_sigint_signal = False  # it would answer as if its time had run out
+        solver.parameters.catch_sigint_signal = False  # it would report an expired time limit
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
         listener = None if deadline.watch is None else heard.listener(cp_model, solver)
@@ -111,9 +111,9 @@ class CpSat(ArgmaxSolver):
                 lambda: statuses.append(solver.solve(model, listener)), lambda: deadline.interrupted
             )
         if not over:
-            return solver, cp_model.UNKNOWN  # it presolves a large model, and stops after that
+            return solver, cp_model.UNKNOWN  # it is still presolving a large model
         (status,) = statuses
-        # it may stop a little before its time
+        # CP-SAT may stop a little before its time limit.
         limited = deadline.passed or deadline.seconds is not None
         expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
         if status not in expected and not (status == cp_model.UNKNOWN and limited):
@@ -129,7 +129,7 @@ class CpSat(ArgmaxSolver):
         if not time_to_build(problem.pairwise, deadline):
             return without_model(problem, start, deadline), math.inf
         with uncounted():
-            from ortools.sat.python import cp_model  # takes a while to import
+            from ortools.sat.python import cp_model  # slow to import
 
         state = first_state(problem, start, deadline)
         try:
@@ -139,21 +139,21 @@ class CpSat(ArgmaxSolver):
             return without_model(problem, state, deadline), math.inf
         solver, status = self._searched(cp_model, model, deadline, _Heard(scores, variables, state))
         if status == cp_model.UNKNOWN:
-            return state, math.inf  # the bound that CP-SAT reports is 0 then, not one that it found
-        found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
-        state = best_state(problem, found, state)
+            return state, math.inf  # CP-SAT then reports 0, which is not a bound
+        solution = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
+        state = best_state(problem, solution, state)
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
 
 @dataclass(eq=False)
 class _Heard:
-    """What CP-SAT says while it searches.
+    """The latest state and bound that CP-SAT reported during its search.
 
     Attributes:
-        scores: of the instance.
-        variables: z_i.
-        state: `[n]`, the latest; None for none.
-        bound: as CP-SAT reports it.
+        scores: the integer scores of the instance.
+        variables: the variables z_i of the model.
+        state: `[n]`, the latest; None before the first.
+        bound: the bound as CP-SAT reports it.
     """
 
     scores: FixedPoint
@@ -162,10 +162,11 @@ class _Heard:
     bound: float = math.inf
 
     def listener(self, cp_model: Any, solver: Any) -> Any:
-        """What CP-SAT calls with each state that it finds; it says bounds to `solver`."""
+        """Return a callback for states, and let `solver` report its bounds here."""
         heard = self
 
-        class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # of a package that may be missing
+        # The class is made here since its base belongs to an optional package.
+        class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
             def on_solution_callback(self) -> None:
                 heard.state = np.array([self.boolean_value(z) for z in heard.variables], np.int8)
 
@@ -176,27 +177,29 @@ class _Heard:
         return Listener()
 
     def known(self) -> Known:
-        """The latest state and bound."""
+        """Return the latest state and bound."""
         bound = None if math.isinf(self.bound) else self.scores.bound(_whole_above(self.bound))
-        return Known(None if self.state is None else self.state[None], bound)
+        state = None if self.state is None else self.state[None]
+        return Known(state, bound)
 
 
 def _whole_above(reported: float) -> np.ndarray:
-    """`[1]`: the integer bound of which CP-SAT reports the nearest float64."""
-    return np.array(
-        [math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)]
-    )
+    """Return the integer bound `[1]`; CP-SAT reports the float64 that is nearest to it."""
+    if abs(reported) < 2**53:
+        return np.array([math.floor(reported)])
+    return np.array([math.nextafter(reported, math.inf)])
 
 
 def _model(
     cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline
 ) -> tuple[Any, list[Any]]:
-    """The model, with `state` as a hint, and its variables z_i."""
+    """Return the model, with `state` as a hint, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]
     for variable, value in zip(variables, state.tolist(), strict=True):
         model.add_hint(variable, bool(value))
-    terms, weights = list(variables), scores.unary[0].tolist()
+    terms = list(variables)
+    weights = scores.unary[0].tolist()
     for i, j, weight in pairs_in_time(scores.edges, scores.pairwise[0], deadline):
         both = model.new_bool_var("")
         model.add_hint(both, bool(state[i] and state[j]))

@@ -1,4 +1,4 @@
-"""IBM CPLEX through docplex."""
+"""Solve any pairwise problem with IBM CPLEX, through docplex."""
 
 from __future__ import annotations
 
@@ -26,23 +26,29 @@ from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
 INFEASIBLE = (103, 119)
+"""Status codes of CPLEX: no state satisfies the constraints."""
+
 OPTIMAL = (101, 102)
+"""Status codes of CPLEX: proved optimal within the gaps."""
+
 TIME_LIMIT = (107, 108)
+"""Status codes of CPLEX: the time limit ended the search."""
+
 INTERRUPTED = (113, 114)
-"""Status codes of mixed-integer searches: no state, proved (within gaps), out of time, stopped by us."""
+"""Status codes of CPLEX: we stopped the search."""
 
 
 @dataclass(frozen=True)
 class Cplex(ArgmaxSolver):
     """Exact for any pairwise problem, by branch and cut in floating point.
 
-    `bound` is CPLEX's own with its tolerances added (`FloatingPoint`), and `optimal` follows from
-    that. The community edition takes up to 1000 variables.
+    `bound` is CPLEX's bound with its tolerances added (`FloatingPoint`), and `optimal` follows from
+    it. The community edition takes up to 1000 variables.
 
     Attributes:
-        threads: threads of one instance.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        threads: threads for one instance.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
     """
 
     threads: int = 1
@@ -79,14 +85,13 @@ class Cplex(ArgmaxSolver):
             model.add_mip_start(
                 model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
             )
-            found = self._searched(model, problem, _Heard(scores, variables, state), deadline)
+            solution = self._searched(model, problem, _Heard(scores, variables, state), deadline)
             _check_status(model.solve_details)
-            if found is None:
+            if solution is None:
                 return state, math.inf
-            values = np.rint(found.get_value_list(variables)).astype(np.int8)
-            return best_state(problem, values, state), scores.bound(
-                float(model.solve_details.best_bound)
-            )
+            values = np.rint(solution.get_value_list(variables)).astype(np.int8)
+            bound = scores.bound(float(model.solve_details.best_bound))
+            return best_state(problem, values, state), bound
 
     def _argmax_within(
         self, problem: Problem, constraints: Rows, time_limit: float | None
@@ -113,17 +118,17 @@ class Cplex(ArgmaxSolver):
                 model.add_mip_start(
                     model.new_solution(dict(zip(variables, start.tolist(), strict=True)))
                 )
-            found = self._searched(model, problem, _Heard(scores, variables), deadline)
+            solution = self._searched(model, problem, _Heard(scores, variables), deadline)
             if model.solve_details.status_code in INFEASIBLE:
                 raise InfeasibleError(constraints.names)
             _check_status(model.solve_details)
-            if found is None:
+            if solution is None:
                 return None, math.inf
-            values = np.rint(found.get_value_list(variables)).astype(np.int8)
+            values = np.rint(solution.get_value_list(variables)).astype(np.int8)
             return values, scores.bound(float(model.solve_details.best_bound))
 
     def _searched(self, model: Any, problem: Problem, heard: _Heard, deadline: Deadline) -> Any:
-        """What CPLEX finds; None where it is nothing."""
+        """Search, and return CPLEX's solution or None."""
         with uncounted():
             from cplex.aborter import Aborter
             from docplex.mp.utils import DOcplexException
@@ -137,14 +142,14 @@ class Cplex(ArgmaxSolver):
                 if deadline.seconds is not None:
                     model.parameters.timelimit = deadline.seconds
                 with deadline.alarm(aborter.abort, heard.known):
-                    found = model.solve()
+                    solution = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(
-                    f"CPLEX refused an instance of n = {problem.n}: {error}"
+                    f"CPLEX refused an instance of n = {problem.n} variables: {error}"
                 ) from error
             if model.solve_details.status_code in INTERRUPTED and not deadline.passed:
                 interrupt_solves()  # CPLEX took the signal itself
-            return found
+            return solution
 
     def _set_parameters(self, parameters: Any, scores: FloatingPoint) -> None:
         parameters.threads = int(self.threads)
@@ -158,13 +163,13 @@ class Cplex(ArgmaxSolver):
 
 @dataclass(eq=False)
 class _Heard:
-    """What CPLEX says while it searches.
+    """The latest state and bound that CPLEX reported during its search.
 
     Attributes:
-        scores: of the instance.
-        variables: z_i.
-        state: `[n]`, the latest; None for none.
-        bound: as CPLEX reports it.
+        scores: the scores of the instance in floating point.
+        variables: the variables z_i of the model.
+        state: `[n]`, the latest; None before the first.
+        bound: the bound as CPLEX reports it.
     """
 
     scores: FloatingPoint
@@ -173,16 +178,17 @@ class _Heard:
     bound: float = math.inf
 
     def listen(self, model: Any) -> None:
-        """From now on hears the search for a model."""
+        """Listen to the search of a model."""
         from docplex.mp.progress import ProgressClock, ProgressListener, SolutionListener
 
         heard = self
 
-        class Bounds(ProgressListener):  # type: ignore[misc]  # of a package that may be missing
+        # The classes are made here since their bases belong to an optional package.
+        class Bounds(ProgressListener):  # type: ignore[misc]
             def notify_progress(self, progress_data: Any) -> None:
                 heard.bound = float(progress_data.best_bound)
 
-        class States(SolutionListener):  # type: ignore[misc]  # of a package that may be missing
+        class States(SolutionListener):  # type: ignore[misc]
             def notify_solution(self, solution: Any) -> None:
                 heard.state = np.rint(solution.get_value_list(heard.variables)).astype(np.int8)
 
@@ -190,13 +196,14 @@ class _Heard:
         model.add_progress_listener(States(ProgressClock.Objective))
 
     def known(self) -> Known:
-        """The latest state and bound."""
+        """Return the latest state and bound."""
         bound = None if math.isinf(self.bound) else np.array([self.scores.bound(self.bound)])
-        return Known(None if self.state is None else self.state[None], bound)
+        state = None if self.state is None else self.state[None]
+        return Known(state, bound)
 
 
 def _check_status(details: Any) -> None:
-    """Raises unless CPLEX finished, ran out of time or was stopped."""
+    """Raise unless CPLEX finished, ran out of time or was stopped by us."""
     if details.status_code not in OPTIMAL + TIME_LIMIT + INTERRUPTED:
         raise SolveFailedError(f"CPLEX stopped with status {details.status_code}: {details.status}")
 

@@ -1,4 +1,4 @@
-"""Sparse and nearly planar problems of any signs, by branch and cut over odd cycles."""
+"""Solve sparse and nearly planar problems of any signs by branch and cut over odd cycles."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ..starts import given_states
 
 @dataclass(frozen=True)
 class CycleCuts(ArgmaxSolver):
-    """Exact for sparse problems of any signs, quick on nearly planar ones without a field, such as grids.
+    """Exact for sparse problems of any signs; quick on nearly planar ones without a field (grids).
 
     Branch and cut: the problem is a maximum cut, bounded by a linear program over odd-cycle
-    inequalities, which are separated by shortest paths. What that leaves open is closed by dynamic
-    programming over a frontier of the graph that the multipliers prune, or by branching where the
-    frontier is too wide. Bounds are those of the multipliers in whole numbers. Instances of a batch
-    share the cores. `stats` counts `nodes` of the search and `iterations` of the simplex.
+    inequalities, which shortest paths separate. Dynamic programming over a frontier of the graph,
+    pruned by the multipliers, closes the remaining gap; where the frontier is too wide, the search
+    branches. The multipliers in whole numbers give every bound. Instances of a batch share the
+    cores. `stats` counts `nodes` of the search and `iterations` of the simplex.
 
     Attributes:
         threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
 
     References:
         Barahona, Mahjoub (1986), On the cut polytope.
@@ -68,8 +68,9 @@ class CycleCuts(ArgmaxSolver):
             return z, bound
 
         threads = self.threads or available_cores()
-        found = one_by_one(problem, time_limit, solve, threads, given_states(self.start, problem))
+        start = given_states(self.start, problem)
+        maximiser = one_by_one(problem, time_limit, solve, threads, start)
         summed = {
-            name: sum(each.get(name, 0) for each in counts) for name in ("nodes", "iterations")
+            name: sum(count.get(name, 0) for count in counts) for name in ("nodes", "iterations")
         }
-        return Maximiser(found.z, found.bound, {**found.stats, **summed})
+        return Maximiser(maximiser.z, maximiser.bound, {**maximiser.stats, **summed})

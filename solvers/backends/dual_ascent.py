@@ -1,4 +1,4 @@
-"""Sparse problems of any signs, by a search with bounds from messages along the edges."""
+"""Solve sparse problems of any signs by a search bounded by messages along the edges."""
 
 from __future__ import annotations
 
@@ -24,29 +24,34 @@ from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
 EASY = 1 << 17
-"""Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""
+"""Work of the first search, as nodes times n + e.
+
+After it, moves of most variables at once look for a better state than that of tabu search."""
 
 NANOSECONDS = 300
-"""Of an edge, about, until a search has begun; where the time is shorter, what tabu search finds is the answer."""
+"""Approximate time per edge until a search has begun.
+
+Where the remaining time is shorter, tabu search alone gives the answer."""
 
 MOVES_SHARE = 0.1
-"""Of the time left, at most, for these moves."""
+"""Maximum share of the remaining time for the moves of most variables."""
 
 
 @dataclass(frozen=True)
 class DualAscent(ArgmaxSolver):
-    """Exact for sparse problems of any signs and any treewidth: quick up to some hundred variables of degree 4.
+    """Exact for sparse problems of any signs and treewidth; quick up to some hundred variables.
 
-    Branch and bound; block coordinate ascent in the dual of the linear relaxation, by messages
-    along the edges, bounds the nodes and fixes variables. Instances of a batch share the cores.
+    Branch and bound. Block coordinate ascent in the dual of the linear relaxation, by messages
+    along the edges, bounds the nodes and fixes variables. It is quick where the mean degree is
+    about 4. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
-        visits: nodes times n + e at which the search for a part of an instance ends, proved or not;
-            2^24 take about a second. None to go on until a proof, or until the search needs more
-            than 1 GiB.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        visits: limit on nodes times n + e, at which the search for a part of an instance ends; 2^24
+            take about a second. None to continue until an optimality certificate, or until the
+            search needs more than 1 GiB.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -73,7 +78,7 @@ class DualAscent(ArgmaxSolver):
         )
 
     def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
-        """Those of highest score, of one search that keeps so many."""
+        """Return the `count` states of highest score, from one search that keeps so many."""
         return ranked(problem, count, time_limit, self._rank, self.threads or available_cores())
 
     def _solve(
@@ -85,13 +90,17 @@ class DualAscent(ArgmaxSolver):
     def _rank(
         self, problem: Problem, deadline: Deadline, count: int, start: np.ndarray | None = None
     ) -> tuple[States, float]:
-        """`[count, n]`, the best first, and a bound on all others, or of a single state on all."""
+        """Return states `[count, n]`, the best first, and a bound on all other states.
+
+        With `count` 1 it bounds all states.
+        """
         if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
-            known = states_around(problem, without_model(problem, start, deadline), count)
-            return known[:count], float(problem.positive_part[0])
-        scores, visits = FixedPoint.of(problem), self.visits or np.inf
-        known = states_around(problem, first_state(problem, start, deadline), count)
-        search = DualSearch(scores, known, count)
+            near = states_around(problem, without_model(problem, start, deadline), count)
+            return near[:count], float(problem.positive_part[0])
+        scores = FixedPoint.of(problem)
+        visits = self.visits or np.inf
+        near = states_around(problem, first_state(problem, start, deadline), count)
+        search = DualSearch(scores, near, count)
         search.run(deadline, min(EASY, visits))
         if visits > EASY and not search.finished:
             if problem.n <= LARGEST_PART:

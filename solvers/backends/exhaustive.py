@@ -1,4 +1,4 @@
-"""Every one of the 2^n states, tried."""
+"""Solve small problems by trying every one of the 2^n states."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..solver import ArgmaxSolver, Capabilities
 class Exhaustive(ArgmaxSolver):
     """Exact for any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host a compiled kernel on integers; on a device one matrix product for each chunk of the
-    batch.
+    On the host, a compiled kernel on integers; on a device, one matrix product for each chunk of
+    the batch.
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
-        threads: most threads to use on the host; None for all cores.
+        threads: maximum number of threads on the host; None for all cores.
     """
 
     memory: int = 2**28
@@ -58,9 +58,9 @@ class Exhaustive(ArgmaxSolver):
         return Maximiser(z[:, 0], stats={"states": 2**problem.n})
 
     def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
-        """Those of highest score."""
+        """Return the `count` states of highest score."""
         return Ranking(best_states(problem, count, self.threads))
 
     def best_states_within(self, problem: Problem, constraints: Rows, count: int) -> Ranking:
-        """Those of highest score that satisfy constraints."""
+        """Return the `count` states of highest score that satisfy the constraints."""
         return Ranking(best_feasible(problem, constraints.satisfied, count))

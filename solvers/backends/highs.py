@@ -1,4 +1,4 @@
-"""HiGHS, mixed-integer programming in floating point."""
+"""Solve any pairwise problem with HiGHS, by mixed-integer programming in floating point."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ TOLERANCES = (
     "primal_feasibility_tolerance",
     "dual_feasibility_tolerance",
 )
-"""Options of HiGHS that are set to `TOLERANCE`."""
+"""Options of HiGHS whose value is `TOLERANCE`."""
 
 
 @dataclass(frozen=True)
 class Highs(ArgmaxSolver):
     """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
 
-    `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from
-    that. It works in one thread: HiGHS sets their number once for a process, so there is no option
-    for it.
+    `bound` is HiGHS' bound with its tolerances added (`FloatingPoint`), and `optimal` follows from
+    it. HiGHS uses one thread: it sets their number once for a process, so there is no option for
+    it.
 
     Attributes:
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            `local_search`.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
     """
 
     start: Any = field(default=None, compare=False)
@@ -94,11 +94,12 @@ def _solve(
         return state, math.inf
     search.begin_with(state)
     search.run(deadline)
-    return best_state(problem, state if search.state is None else search.state), search.bound
+    solution = state if search.state is None else search.state
+    return best_state(problem, solution), search.bound
 
 
 def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None) -> _Search | None:
-    """Return a search that is ready to run; None where an interrupt came while its model was built."""
+    """Return a search that is ready to run; None if an interrupt came while its model was built."""
     searches: list[_Search] = []
     over = ended(
         lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted
@@ -107,7 +108,7 @@ def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None
 
 
 class _Search:
-    """One search of HiGHS, which says what it knows and ends at a word.
+    """One search by HiGHS, with its latest state and bound, which a callback can stop.
 
     Attributes:
         state: `[n]`, the best; None for none.
@@ -118,17 +119,20 @@ class _Search:
         with uncounted():
             import highspy
 
-        self._codes, self._highs = highspy.HighsModelStatus, highspy.Highs()
-        self._problem, self._scores = problem, FloatingPoint.of(problem)
+        self._codes = highspy.HighsModelStatus
+        self._highs = highspy.Highs()
+        self._problem = problem
+        self._scores = FloatingPoint.of(problem)
         self._products = np.flatnonzero(self._scores.pairwise)
         self._ends = problem.edges[self._products]
-        self._stopped, self._reported = False, math.inf
+        self._stopped = False
+        self._reported = math.inf
         self.state: np.ndarray | None = None
         self.infeasible = False
         options = {
             "output_flag": False,
             "threads": 1,
-            "presolve": "off",  # of dense problems it takes longer than their search
+            "presolve": "off",  # for dense problems it takes longer than the search
             "mip_rel_gap": 0.0,
             "mip_abs_gap": self._scores.gap,
         }
@@ -138,11 +142,11 @@ class _Search:
 
     @property
     def bound(self) -> float:
-        """The least bound on scores that is proved; infinite for none."""
+        """The least proved upper bound on the score; infinite without one."""
         return self._scores.bound(self._reported)
 
     def begin_with(self, state: np.ndarray) -> None:
-        """A state `[n]` that satisfies the constraints."""
+        """Start from a state `[n]` that satisfies the constraints."""
         products = state[self._ends].prod(axis=1)
         columns = np.arange(self._problem.n + len(products), dtype=np.int32)
         values = np.concatenate((state, products)).astype(np.float64)
@@ -150,26 +154,26 @@ class _Search:
         self.state = state
 
     def run(self, deadline: Deadline) -> None:
-        """Searches until there is a proof or the deadline passes.
+        """Search until there is an optimality certificate or the deadline passes.
 
         Raises:
             SolveFailedError: HiGHS ended with neither.
         """
-        highs, codes = self._highs, self._codes
+        highs = self._highs
+        codes = self._codes
         if deadline.seconds is not None:
             highs.setOptionValue("time_limit", deadline.seconds)
         highs.cbMipInterrupt.subscribe(self._look)
         highs.cbMipImprovingSolution.subscribe(self._hear)
         with deadline.alarm(self._stop, self._known):
             if not ended(highs.run, lambda: deadline.interrupted):
-                return  # it is in a linear program, and sees after it that nobody waits
-        status, info = highs.getModelStatus(), highs.getInfo()
-        # nothing is unbounded
+                return  # HiGHS is in a linear program, and stops after it
+        status = highs.getModelStatus()
+        info = highs.getInfo()
+        # No problem here is unbounded, so that "unbounded or infeasible" means infeasible.
         self.infeasible = status in (codes.kInfeasible, codes.kUnboundedOrInfeasible)
-        if (
-            status not in (codes.kOptimal, codes.kTimeLimit, codes.kInterrupt)
-            and not self.infeasible
-        ):
+        expected = (codes.kOptimal, codes.kTimeLimit, codes.kInterrupt)
+        if status not in expected and not self.infeasible:
             self._fail(highs.modelStatusToString(status))
         if self.infeasible:
             return
@@ -189,22 +193,27 @@ class _Search:
         self._take(np.array(event.data_out.mip_solution))
 
     def _take(self, values: np.ndarray) -> None:
-        """Takes a state over from HiGHS, where it is better: the last that it has may be worse than one before."""
-        found = np.rint(values[: self._problem.n]).astype(np.int8)
-        if self.state is None or self._score(found) > self._score(self.state):
-            self.state = found
+        """Keep a state of HiGHS if it is better; its last one may be worse than an earlier one."""
+        state = np.rint(values[: self._problem.n]).astype(np.int8)
+        if self.state is None or self._score(state) > self._score(self.state):
+            self.state = state
 
     def _score(self, z: np.ndarray) -> float:
         return float(self._problem.score_flat(z[None])[0])
 
     def _known(self) -> Known:
-        """The latest state and bound."""
+        """Return the latest state and bound."""
         bound = None if math.isinf(self.bound) else np.array([self.bound])
-        return Known(None if self.state is None else self.state[None], bound)
+        state = None if self.state is None else self.state[None]
+        return Known(state, bound)
 
     def _model(self, highspy: Any, constraints: Rows | None) -> Any:
-        """Columns are the variables and the products z_i z_j, tied on the side that the sign of a score needs."""
-        n, weights = self._problem.n, self._scores.pairwise[self._products]
+        """Return the linear model: a column for each variable and each product z_i z_j.
+
+        A product is tied to its variables on the side that the sign of its score needs.
+        """
+        n = self._problem.n
+        weights = self._scores.pairwise[self._products]
         columns = n + np.arange(len(weights))
         gain = weights > 0
         i, j = self._ends.T
@@ -220,23 +229,26 @@ class _Search:
         low = np.full(len(high), -np.inf)
         if constraints is not None:
             row, place = np.nonzero(constraints.matrix)
-            index, value = np.append(index, place), np.append(value, constraints.matrix[row, place])
+            index = np.append(index, place)
+            value = np.append(value, constraints.matrix[row, place])
             length = np.append(length, np.bincount(row, minlength=len(constraints)))
-            low, high = np.append(low, constraints.low), np.append(high, constraints.high)
+            low = np.append(low, constraints.low)
+            high = np.append(high, constraints.high)
         model = highspy.HighsLp()
         model.sense_ = highspy.ObjSense.kMaximize
-        model.num_col_, model.num_row_ = n + len(weights), len(high)
+        model.num_col_ = n + len(weights)
+        model.num_row_ = len(high)
         model.col_cost_ = np.concatenate((self._scores.unary, weights))
-        model.col_lower_, model.col_upper_ = np.zeros(model.num_col_), np.ones(model.num_col_)
+        model.col_lower_ = np.zeros(model.num_col_)
+        model.col_upper_ = np.ones(model.num_col_)
         kinds = highspy.HighsVarType
         model.integrality_ = [kinds.kInteger] * n + [kinds.kContinuous] * len(weights)
-        model.row_lower_, model.row_upper_ = low, high
+        model.row_lower_ = low
+        model.row_upper_ = high
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_ = np.append(0, np.cumsum(length)).astype(np.int32)
-        model.a_matrix_.index_, model.a_matrix_.value_ = (
-            index.astype(np.int32),
-            value.astype(np.float64),
-        )
+        model.a_matrix_.index_ = index.astype(np.int32)
+        model.a_matrix_.value_ = value.astype(np.float64)
         return model
 
     def _ask(self, what: str, status: Any) -> None:
@@ -244,4 +256,4 @@ class _Search:
             self._fail(f"{what} was refused")
 
     def _fail(self, reason: str) -> NoReturn:
-        raise SolveFailedError(f"HiGHS stopped at an instance of n = {self._problem.n}: {reason}")
+        raise SolveFailedError(f"HiGHS failed on an instance of n = {self._problem.n}: {reason}")

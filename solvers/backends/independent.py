@@ -1,4 +1,4 @@
-"""No pairwise scores: every variable decides for itself."""
+"""Solve problems without pairwise scores, one variable at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tabu search and recombination: good answers fast, with no proof."""
+"""Search by tabu search and recombination: good states fast, without an optimality certificate."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
 TABU_SHARE = 0.1
-"""Of the time limit, for tabu search before the recombination of sparse problems."""
+"""Share of the time limit for tabu search before the recombination, on sparse problems."""
 
 
 @dataclass(frozen=True)
 class LocalSearch(ArgmaxSolver):
-    """Multi-start one-flip tabu search with path relinking, on the host or on the device of the arrays.
+    """Multi-start one-flip tabu search with path relinking, on the host or the arrays' device.
 
     With a time limit, problems of 100 variables and more recombine local optima cluster by cluster
-    (`recombination`), those of sparse ones found by moves of most variables at once
-    (`subgraph_moves`). Never says `optimal`. With a time limit it searches until the time is used
-    up; without one it makes `starts` runs an instance, and the answer depends on the seed alone.
+    (`recombination`). On sparse problems, moves of most variables at once find these optima
+    (`subgraph_moves`). It never reports `optimal=True`. With a time limit it searches until the
+    time is used up; without one it makes `starts` runs per instance, and the answer depends on the
+    seed alone.
 
     Attributes:
-        starts: tabu runs an instance.
-        seed: of the random numbers.
-        threads: most threads to use on the host; None for all cores.
+        starts: tabu runs per instance.
+        seed: seed of the random numbers.
+        threads: maximum number of threads on the host; None for all cores.
     """
 
     starts: int = STARTS
@@ -66,15 +67,16 @@ class LocalSearch(ArgmaxSolver):
                 problem.positive_part,
             )
         large = problem.e > MOST_EDGES
-        bound = (RoofDuality.free(problem) if large else roof_duality(problem, deadline)).bound
+        roof = RoofDuality.free(problem) if large else roof_duality(problem, deadline)
+        bound = roof.bound
         if limited is not None:
             limited = limited.within_whole(
-                problem, lambda known: known._replace(bound=bound[known.part])
+                problem, lambda news: news._replace(bound=bound[news.part])
             )
         return Maximiser(self._states(problem, limited), bound)
 
     def _states(self, problem: Problem, deadline: Deadline | None) -> States:
-        """`[batch, n]`: the best found on the host; None for no deadline."""
+        """Return the best states `[batch, n]` of a search on the host, within a deadline if any."""
         if deadline is None or not is_recombined(problem):
             return self._tabu(problem, deadline)
         left = deadline.left
@@ -92,4 +94,4 @@ class LocalSearch(ArgmaxSolver):
         )
         if deadline is None:
             return search()
-        return search(deadline=deadline, found=lambda z: deadline.tell(lambda: Known(z)))
+        return search(deadline=deadline, report=lambda z: deadline.tell(lambda: Known(z)))

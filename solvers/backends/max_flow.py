@@ -1,4 +1,4 @@
-"""Supermodular problems as minimum cuts.
+"""Solve supermodular problems as minimum cuts.
 
 References:
     Kolmogorov, Zabih (2004), What energy functions can be minimized via graph cuts?
@@ -21,23 +21,25 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
 LARGEST_MATRIX = 2048
-"""The matrix of capacities then takes 32 MiB a thread; with 4096 nodes it was slower than arcs."""
+"""Largest number of nodes for a matrix of capacities, which then takes 32 MiB per thread.
+
+With 4096 nodes it was slower than lists of arcs."""
 
 
 @dataclass(frozen=True)
 class MaxFlow(ArgmaxSolver):
-    """Exact for supermodular problems (every pairwise score >= 0, if need be after bit flips), at any size.
+    """Exact for supermodular problems (pairwise scores >= 0, after bit flips if needed), any size.
 
     Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the
-    ones and the zeros. Three kernels of ours find it, instance by instance, in threads: up to 62
-    variables `one_word` in float64; beyond, over integers (`FixedPoint`), so that flow and
-    certificate are exact, `dense` on a matrix of capacities and `sparse` on lists of arcs.
+    ones and the zeros. Three kernels find it, instance by instance, in threads: up to 62 variables
+    `one_word` in float64; beyond, `dense` on a matrix of capacities and `sparse` on lists of arcs,
+    over integers (`FixedPoint`), so that flow and certificate are exact.
 
     Attributes:
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
 
     Raises:
-        OptionError: threads is not positive.
+        OptionError: `threads` is not positive.
     """
 
     threads: int | None = None
@@ -49,7 +51,7 @@ class MaxFlow(ArgmaxSolver):
         check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Empty also where bit flips make every pairwise score >= 0."""
+        """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
         unbalanced = why_no_flips(problem) if reasons else ()
         return (*reasons, *unbalanced) if unbalanced else ()
@@ -59,21 +61,22 @@ class MaxFlow(ArgmaxSolver):
 
 
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
-    """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
+    """Return the maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]`."""
     if problem.n <= MAX_NODES:
         return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
     scores = FixedPoint.of(problem)
     argmax = dense_argmax if _is_dense(problem) else sparse_argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
-    # halves are exact where z attains them: scores are integers
+    # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
 
 
 def _is_dense(problem: Problem) -> bool:
-    """Whether a matrix of capacities is faster than lists of arcs.
+    """Return whether a matrix of capacities is faster than lists of arcs.
 
-    The mean degrees at which both take as long were, in random graphs and in bands about the
-    diagonal: 5 with 63 nodes, 6 with 100, 7 and 13 with 200, 9 and 30 with 400, 12 and 50 with
-    1000, 55 and 110 with 2000.
+    Both took equally long at these mean degrees, in random graphs and in bands about the diagonal:
+        5
+    with 63 nodes, 6 with 100, 7 and 13 with 200, 9 and 30 with 400, 12 and 50 with 1000, 55 and 110
+    with 2000.
     """
     return problem.n <= LARGEST_MATRIX and 2 * problem.e >= (4 + problem.n / 40) * problem.n

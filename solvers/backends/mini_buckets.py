@@ -1,4 +1,4 @@
-"""Sparse problems whose treewidth is somewhat too high for elimination."""
+"""Solve sparse problems whose treewidth is somewhat too high for elimination."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
 SEARCHES = ((10, 100_000), (16, 6_000_000), (20, None))
-"""(widest tables, nodes before the next): each width has tables 2^4 to 2^6 times larger, and far better bounds."""
+"""(widest tables, nodes before the next search).
+
+Each width has tables 2^4 to 2^6 times larger than the one before, and far better bounds."""
 
 MAX_ENTRIES = 1 << 25
-"""Of all tables, 256 MiB; the search goes on with narrower ones rather than exceed it."""
+"""Maximum number of entries of all tables: 256 MiB.
+
+Where wider tables would exceed it, the search continues with the narrower ones."""
 
 NODES_A_CALL = 100_000
-"""10 ms: how finely the time limit is kept."""
+"""Nodes between two looks at the clock: 10 ms."""
 
 NANOSECONDS = 5
-"""Of n^3, about, to find an order of elimination, at most."""
+"""Approximate time, per n^3, to find an elimination order, at most."""
 
 
 @dataclass(frozen=True)
 class MiniBuckets(ArgmaxSolver):
-    """Exact for sparse problems of any signs: quick where the treewidth is at most about 26.
+    """Exact for sparse problems of any signs; quick where the treewidth is at most about 26.
 
-    Elimination whose tables are split where they would be too wide, and a depth-first search for
-    which the split tables are the bound. Where no table had to be split, the search finds the
-    maximiser in its first descent. Instances of a batch share the cores.
+    Elimination with tables that are split where they would be too wide, and a depth-first search
+    bounded by the split tables. Where no table had to be split, the search finds the maximiser in
+    its first descent. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -63,28 +67,29 @@ class MiniBuckets(ArgmaxSolver):
 
 
 def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    z, bound = first_state(problem, None, deadline), math.inf
+    z = first_state(problem, None, deadline)
     with deadline.flag(1e-9 * NANOSECONDS * problem.n**3) as stop:
         order = min_fill_order(problem.n, problem.edges, stop)
     if order is None:
-        return z, bound
+        return z, math.inf
     scores = FixedPoint.of(problem)
-    known: Search | None = None
+    search: Search | None = None
     for width, nodes in SEARCHES:
         layout = mini_bucket_layout(problem.n, problem.edges, order, width, deadline)
         if layout is None:
             break
-        if layout.tables[-1] > MAX_ENTRIES and known is not None:
-            known.run(None, deadline, NODES_A_CALL)
+        if layout.tables[-1] > MAX_ENTRIES and search is not None:
+            search.run(None, deadline, NODES_A_CALL)
             break
-        state, proved = (z, None) if known is None else (known.z, known.bound)
-        search = Search(layout, scores, state, deadline, proved)
-        if search.cut_short:
+        # Every search continues from the state and the bound of the narrower one before.
+        state, proved = (z, None) if search is None else (search.z, search.bound)
+        wider = Search(layout, scores, state, deadline, proved)
+        if wider.cut_short:
             break
-        known = search
-        known.run(nodes, deadline, NODES_A_CALL)
-        if known.finished or deadline.passed:
+        search = wider
+        search.run(nodes, deadline, NODES_A_CALL)
+        if search.finished or deadline.passed:
             break
-    return (
-        (z, bound) if known is None else (known.z, float(scores.bound(np.array([known.bound]))[0]))
-    )
+    if search is None:
+        return z, math.inf
+    return search.z, float(scores.bound(np.array([search.bound]))[0])

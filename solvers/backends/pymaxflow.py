@@ -1,4 +1,4 @@
-"""PyMaxflow, Boykov and Kolmogorov's maximum flow."""
+"""Solve supermodular problems with PyMaxflow, Boykov and Kolmogorov's maximum flow."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
 LONG_BITS = 8 * np.dtype("l").itemsize
-"""Of PyMaxflow's whole numbers; 32 on Windows."""
+"""Bits of PyMaxflow's whole numbers; 32 on Windows."""
 
 INSTANCES = 1 << (63 - TOTAL_BITS - 2)
-"""Of one graph at most: a flow is at most twice the integer scores of an instance, and its total has to fit."""
+"""Maximum number of instances in one graph.
+
+A flow is at most twice the integer scores of an instance, and the sum of the flows has to fit."""
 
 GRAPH = 1 << 22
-"""Nodes and edges of one graph, if it has several instances: some 300 MiB."""
+"""Maximum number of nodes and edges of a graph with several instances: some 300 MiB."""
 
 
 @dataclass(frozen=True)
 class Pymaxflow(ArgmaxSolver):
-    """Exact for supermodular problems (every pairwise score >= 0, if need be after bit flips), by PyMaxflow.
+    """Exact for supermodular problems (pairwise scores >= 0, after bit flips if needed).
 
-    The batch is one graph, whose parts no edge joins, or one for every 128 instances or four
-    million nodes and edges. Scores are integers (`FixedPoint`): cuts that weigh as much as the flow
-    are minimum, and what they weigh more, if they did, is added to every bound. PyMaxflow's licence
-    is the GPL; it is not installed along.
+    The batch is one graph of separate components, or one for every 128 instances or four million
+    nodes and edges. Scores are integers (`FixedPoint`): cuts that weigh as much as the flow are
+    minimum, and any excess is added to every bound. PyMaxflow's licence is the GPL, so it is not
+    installed with this package.
 
     References:
         Boykov, Kolmogorov (2004), An experimental comparison of min-cut/max-flow algorithms for
@@ -49,33 +51,35 @@ class Pymaxflow(ArgmaxSolver):
     )
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Empty also where bit flips make every pairwise score >= 0."""
-        short = f"whole numbers of PyMaxflow have {LONG_BITS} bits on this system and it needs 64"
+        """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
-        unbalanced = why_no_flips(problem) if reasons else ()
-        return (
-            *(reasons if unbalanced else ()),
-            *unbalanced,
-            *((short,) if LONG_BITS < 64 else ()),
-        )
+        if reasons:
+            unbalanced = why_no_flips(problem)
+            reasons = (*reasons, *unbalanced) if unbalanced else ()
+        if LONG_BITS < 64:
+            short = (
+                f"whole numbers of PyMaxflow have {LONG_BITS} bits on this system, and it needs 64"
+            )
+            reasons = (*reasons, short)
+        return reasons
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return after_flips(problem, _in_graphs, graphs=len(_parts(problem)))
+        return after_flips(problem, _in_graphs, graphs=len(_slices(problem)))
 
 
 def _in_graphs(problem: Problem) -> tuple[States, Scores]:
-    """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
+    """Return the maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]`."""
     scores = FixedPoint.of(problem)
-    found = [
-        _minimum_cuts(replace(scores, unary=scores.unary[part], pairwise=scores.pairwise[part]))
-        for part in _parts(problem)
+    cuts = [
+        _minimum_cuts(replace(scores, unary=scores.unary[rows], pairwise=scores.pairwise[rows]))
+        for rows in _slices(problem)
     ]
-    z, bound = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    z, bound = (np.concatenate(arrays) for arrays in zip(*cuts, strict=True))
     return z, scores.bound(bound)
 
 
-def _parts(problem: Problem) -> list[slice]:
-    """The instances of each graph."""
+def _slices(problem: Problem) -> list[slice]:
+    """Return the instances of each graph."""
     size = min(INSTANCES, max(1, GRAPH // (problem.n + problem.e)))
     return [slice(first, first + size) for first in range(0, problem.batch, size)]
 
@@ -83,7 +87,7 @@ def _parts(problem: Problem) -> list[slice]:
 def _minimum_cuts(
     scores: FixedPoint,
 ) -> tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch"]]:
-    """The maximisers of instances that are one graph, and what proves them: bounds on their integer scores.
+    """Return the maximisers of instances in one graph, and bounds on their integer scores.
 
     2 score(z) = sum_i b_i z_i - sum_(i,j) w_ij |z_i - z_j|, with b_i = 2 u_i + sum_j w_ij, is
     what the arcs from the source weigh less a cut. All cuts together weigh as much as the flow if
@@ -99,7 +103,7 @@ def _minimum_cuts(
 
 
 def _cut(balance: np.ndarray, weights: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, int]:
-    """The source's side of a minimum cut, int8 `[batch, n]`, and the flow."""
+    """Return the source's side of a minimum cut, int8 `[batch, n]`, and the flow."""
     graph = _new_graph(balance.size, weights.size)
     nodes = graph.add_grid_nodes(balance.shape)
     graph.add_grid_tedges(nodes, np.maximum(balance, 0), np.maximum(-balance, 0))

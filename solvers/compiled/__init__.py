@@ -1,5 +1,5 @@
-"""What compiled kernels share: bits, vectors, graphs, random numbers, threads.
+"""Shared code of compiled kernels: bits, vectors, graphs, random numbers, threads.
 
-Private. Algorithms, `gibbs_distribution` and backends import from it; it imports nothing of the
-package but its errors.
+The package is private: algorithms, `gibbs_distribution` and backends import from it; it imports
+nothing of `solvers` but the errors and limits.
 """

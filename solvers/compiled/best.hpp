@@ -1,4 +1,4 @@
-// The best states that a search has found, in order; `best.py` makes the arrays.
+// The best states of a search, in order; `best.py` makes the arrays.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace solvers {
 
-// States without repetition. A search need not find a state that does not beat the last one.
+// Distinct states. A search may skip states that do not beat the last one.
 template <class Score>
 struct Best {
     std::span<Score> scores;     // [count] falling, exact
@@ -16,10 +16,10 @@ struct Best {
 
     Score worst_score() const { return scores.back(); }
 
-    // Puts a state z `[n]` in its place, behind states of equal score, and drops the last one.
+    // Inserts a state z `[n]` behind states of equal score, and drops the last one.
     //
-    // Returns false, and changes nothing, where z is no better than the last state or is there
-    // already.
+    // Returns false, and changes nothing, if z is not better than the last state or is already
+    // there.
     bool take(Score score, std::span<const std::int8_t> z) const {
         const Index last = length(scores) - 1;
         if (!(score > scores[last])) return false;

@@ -1,4 +1,4 @@
-"""The best states that a search has found, in order."""
+"""Keep the best states of a search, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._kernels import common as kernels
 
 
 class Best(NamedTuple):
-    """States without repetition; what a search need not beat is the score of the last one."""
+    """The best states, all distinct; a search need not look below the score of the last one."""
 
     scores: np.ndarray  # [count] falling, exact
     places: np.ndarray  # [count] rows of `states`
@@ -18,7 +18,7 @@ class Best(NamedTuple):
 
     @classmethod
     def of(cls, states: np.ndarray, scores: np.ndarray, count: int) -> Best:
-        """The best `count` of states `[found, n]`, of which there are as many and none twice.
+        """Return the best `count` of at least `count` distinct states `[states, n]`.
 
         Example:
             >>> best = Best.of(np.array([[0], [1]], np.int8), np.array([1.0, 2.0]), 2)
@@ -30,14 +30,14 @@ class Best(NamedTuple):
 
 
 def in_order(best: Best) -> np.ndarray:
-    """`[count, n]`: the states, the best first."""
+    """Return the states `[count, n]`, the best first."""
     return np.asarray(best.states[best.places])
 
 
 def take(best: Best, score: float, z: np.ndarray) -> bool:
-    """Put a state `z [n]` in its place, behind states of equal score, and drop the last one.
+    """Insert a state `z [n]` behind states of equal score, and drop the last one.
 
     Returns:
-        Whether the state is better than the last one, and was not there.
+        Whether the state is better than the last one, and new.
     """
     return bool(kernels.take(*best, score, z))

@@ -1,4 +1,4 @@
-// What every `bindings.cpp` includes: arrays of Python as arguments, and the registration of a
+// Common code of every `bindings.cpp`: arrays of Python as arguments, and the registration of a
 // folder's kernels.
 //
 // Arrays are never copied or converted: a wrong type, layout or number of dimensions raises
@@ -20,7 +20,7 @@ namespace solvers {
 
 namespace nb = nanobind;
 
-// An array of Python in C order on the host; `const` for what a kernel only reads.
+// An array of Python in C order on the host; `const` if the kernel only reads it.
 template <class T, int Dimensions>
 using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
@@ -54,7 +54,7 @@ inline void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
 
-// Raises ValueError unless all of `indices` lie in 0 .. n - 1. One pass without branches.
+// Raises ValueError unless all of `indices` lie in 0 .. n - 1, in one pass without branches.
 template <class Integer>
 void require_indices(std::span<const Integer> indices, Index n, const char* message) {
     std::uint64_t largest = 0;  // a negative index is a large one without its sign
@@ -71,7 +71,7 @@ inline void require_edges(Index n, const Edges& edges) {
                     "an edge names a variable that does not exist");
 }
 
-// Arrays of numpy that own what a kernel has found, `[entries]` and `[entries / columns, columns]`.
+// Arrays of numpy that own a kernel's results, `[entries]` and `[entries / columns, columns]`.
 template <class T>
 auto as_array(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));

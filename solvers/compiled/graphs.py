@@ -1,4 +1,4 @@
-"""Lists of neighbours."""
+"""Build lists of neighbours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._kernels import common as kernels
 
 
 def neighbour_lists(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the neighbours of every vertex, one list behind the other.
+    """Return the neighbours of every vertex, stored one list after the other.
 
     Args:
         n: number of vertices.
@@ -18,7 +18,8 @@ def neighbour_lists(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
         `[n + 1]`, the start of every list; `[2 e]`, the neighbours; and `[2 e]`, the edges to them.
     """
     starts = np.empty(n + 1, np.int64)
-    near, which = np.empty(2 * len(edges), np.int64), np.empty(2 * len(edges), np.int64)
+    near = np.empty(2 * len(edges), np.int64)
+    which = np.empty(2 * len(edges), np.int64)
     kernels.neighbour_lists(
         n, np.ascontiguousarray(edges, np.int64).reshape(-1, 2), starts, near, which
     )
@@ -26,6 +27,6 @@ def neighbour_lists(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def sides_of(starts: np.ndarray, edge: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """`[2 e]`: which end of its edge the owner of each entry of `neighbour_lists` is, 0 or 1."""
+    """Return `[2 e]`, for each entry of `neighbour_lists` which end of its edge the owner is."""
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return np.asarray(edges[edge, 0] != owner, np.int64)

@@ -1,4 +1,4 @@
-// The module of one level of processors: a submodule for each method that a bindings.cpp registers.
+// The module of one processor level: a submodule for each method that a bindings.cpp registers.
 #include <algorithm>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-"""Arrays as kernels want them, so that each is compiled for one layout."""
+"""Convert arrays to the one layout that kernels are compiled for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """`array` in C order, aligned and writeable: itself where it is, else a copy."""
+    """Return `array` in C order, aligned and writeable, without a copy where it already is."""
     if array.flags.carray:
         return array
     return np.require(array, requirements=["C", "A", "W"])

@@ -1,4 +1,4 @@
-"""What has to be known of a problem on the host before any solver gets it."""
+"""Check problems and solutions on the host in single passes over their arrays."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ import numpy as np
 from ._kernels import checks as kernels
 
 FINE = -1
-"""What a kernel returns where it finds no fault."""
+"""The result of a kernel that finds no fault."""
 
 
 def survey_of(
     unary: np.ndarray, pairwise: np.ndarray, share_of_rounding: float
 ) -> tuple[np.ndarray, float, float, bool]:
-    """What one pass over scores of float32 or float64 says of them.
+    """Return the magnitudes of scores of float32 or float64, and checks, in one pass.
 
     Args:
         unary: `[batch, n]`.
         pairwise: `[batch, e]`, of the same type.
-        share_of_rounding: by how much of its magnitude a sum of scores may be wrong.
+        share_of_rounding: error of a sum of scores, as a share of its magnitude.
 
     Returns:
-        `[2, batch]`, float64, the magnitudes, sums of absolute scores, and how far sums of scores
-        may be wrong; the largest magnitude, infinite or NaN where a score is not finite; the lowest
-        pairwise score, 0 where none is negative; and whether rounding could confuse scores (see
+        `[2, batch]`, float64, the magnitudes (sums of absolute scores) and the errors of sums of
+        scores; the largest magnitude, infinite or NaN where a score is not finite; the lowest
+        pairwise score, or 0 if none is negative; and whether rounding could confuse scores (see
         `resolution`).
     """
     sums = np.empty((2, len(unary)))
     try:
-        found = kernels.survey(unary, pairwise, share_of_rounding, sums)
-    except TypeError:  # as kernels do not read them; most are in order
-        found = kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums)
-    return sums, *found
+        checks = kernels.survey(unary, pairwise, share_of_rounding, sums)
+    except TypeError:  # another layout than kernels read, which is rare
+        checks = kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums)
+    return sums, *checks
 
 
 class Triangle(NamedTuple):
-    """What the matrices of pairwise scores hold.
+    """The entries of the matrices of pairwise scores.
 
     Attributes:
-        upper: `[batch, n (n - 1) / 2]`: the entries above the diagonals, row by row.
-        used: uint8, which of them are not zero everywhere.
-        pairs: how many those are.
-        fault: 0 where all is well; 1 where an entry of a diagonal is not zero; 2 where the matrices
-            are neither upper triangular nor symmetric.
+        upper: `[batch, n (n - 1) / 2]`, the entries above the diagonals, row by row.
+        used: `[n (n - 1) / 2]` uint8, whether an entry is nonzero in any instance.
+        pairs: number of used entries.
+        fault: 0 without a fault; 1 if an entry of a diagonal is not zero; 2 if a matrix is neither
+            upper triangular nor symmetric.
     """
 
     upper: np.ndarray
@@ -54,10 +54,11 @@ class Triangle(NamedTuple):
 
 
 def triangle_of(matrices: np.ndarray) -> Triangle:
-    """What square `matrices [batch, n, n]` of float32 or float64 hold."""
+    """Return the entries of square `matrices [batch, n, n]` of float32 or float64."""
     batch, n, _ = matrices.shape
     size = n * (n - 1) // 2
-    upper, used = np.empty((batch, size), matrices.dtype), np.empty(size, np.uint8)
+    upper = np.empty((batch, size), matrices.dtype)
+    used = np.empty(size, np.uint8)
     fault, pairs = kernels.read_matrix(in_order(matrices), upper, used)
     return Triangle(upper, used, pairs, fault)
 
@@ -71,35 +72,35 @@ def proof_of(
     rounding: np.ndarray,
     tolerance: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """What the states `z[b]` of every instance b are worth, scored anew.
+    """Score the state `z[b]` of every instance b again, and certify it by its bound.
 
     Args:
         unary: `[batch, n]`.
         pairwise: `[batch, e]`, of the same type.
         edges: `[e, 2]`, int64.
         z: `[batch, n]`, int8.
-        bound: `[batch]`, float64, that was found; None where the state is its own proof.
-        rounding: `[batch]`: how far a score and a bound can be apart by rounding alone.
-        tolerance: `[batch]`: how far a bound may be above a score that it proves.
+        bound: `[batch]`, float64, of the backend; None where the state is its own certificate.
+        rounding: `[batch]`, how far a score and a bound can be apart by rounding alone.
+        tolerance: `[batch]`, how far a bound may exceed a score that it certifies.
 
     Returns:
-        `[2, batch]`, float64, the score of each state and a bound on all scores; `[batch]`, whether
-        the bound proves the state. None where a bound is none, or a state has other numbers than 0
-        and 1.
+        `[2, batch]`, float64, the score of each state and a bound on all scores; and `[batch]`,
+        whether the bound certifies the state. None if a bound is not one, or if a state contains
+        other numbers than 0 and 1.
 
     Raises:
         TypeError: an array is of another type, or not in C order.
     """
-    scores, proved = np.empty((2, len(z))), np.empty(len(z), np.bool_)
+    scores = np.empty((2, len(z)))
+    proved = np.empty(len(z), np.bool_)
     fault = kernels.certify(unary, pairwise, edges, z, bound, rounding, tolerance, scores, proved)
     return (scores, proved) if fault == FINE else None
 
 
 def in_order(array: np.ndarray) -> np.ndarray:
-    """`array` as kernels read it, aligned and in C order: itself where it is, else a copy."""
+    """Return `array` aligned and in C order, for kernels, without a copy if it already is."""
     flags = array.flags
-    if flags.carray or (
-        flags.c_contiguous and flags.aligned
-    ):  # the first, which is more, is one look for most
+    # `carray` implies the other two flags, and most arrays have it: one look suffices.
+    if flags.carray or (flags.c_contiguous and flags.aligned):
         return array
     return np.require(array, requirements=["C", "A"])

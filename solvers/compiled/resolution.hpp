@@ -1,4 +1,4 @@
-// What the scores of an instance are whole multiples of; resolution.py says why that matters.
+// The unit of which all scores of an instance are whole multiples; resolution.py explains its use.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,16 @@
 
 namespace solvers {
 
-// Sums of so many units are exact, and so are those of their quarters, of which minimum cuts are
-// made.
+// Sums of so many units are exact, and so are sums of their quarters, as in minimum cuts.
 inline constexpr double EXACT_UNITS = 0x1p50;
 
-// If the smallest score is at most so many units, and most scores are short, they are no real
-// numbers.
+// Largest smallest score, in units, of scores that do not count as real numbers if most are short.
 inline constexpr double SMALL_UNITS = 0x1p33;
 
-// A short score is at most so many times its last binary digit, as few real numbers are.
+// Largest multiple of its last binary digit that a short score is; few real numbers are short.
 inline constexpr double SHORT = 0x1p47;
 
-// Decimals are recognised by so much of the smallest score.
+// Share of the smallest score at which decimals are recognised.
 inline constexpr double LEAST_DECIMAL = 1e-4;
 
 // Scores of a batch in two parts; the second part may be one row for all instances.
@@ -32,15 +30,15 @@ public:
     // Args:
     //     first: `[batch, m]`; minus infinity counts as no score.
     //     second: `[batch, m]` or `[1, m]`.
-    //     magnitude: `[batch]`, no sum of scores that is ever taken is larger.
-    //     factor: the part of the magnitude that is allowed for rounding.
-    //     digits: a score is a whole multiple of so much of itself, at least.
+    //     magnitude: `[batch]`, an upper bound on all sums of scores.
+    //     factor: the share of the magnitude that is allowed for rounding.
+    //     digits: every score is a whole multiple of at least this share of itself.
     Resolution(Matrix<const First> first, Matrix<const Second> second,
                std::span<const double> magnitude, double factor, double digits)
         : first_(first), second_(second), magnitude_(magnitude), factor_(factor), digits_(digits) {}
 
-    // Whether rounding could confuse the scores of instance b, of which `least` is the smallest
-    // absolute one that is not zero. A quick test, which nearly all instances fail.
+    // Returns whether rounding could confuse the scores of instance b, whose smallest absolute
+    // nonzero score is `least`. A quick test, which nearly all instances fail.
     //
     // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
     // digit of any. Real numbers fail by the last digit of the first score that is looked at.
@@ -54,7 +52,7 @@ public:
         return 0.0 < unit && unit <= most;
     }
 
-    // Whether rounding could confuse the scores of some instance.
+    // Returns whether rounding could confuse the scores of some instance.
     bool suspicious() const {
         for (Index b = 0; b < length(magnitude_); ++b)
             if (suspicious(b)) return true;
@@ -93,7 +91,7 @@ private:
 
     bool suspicious(Index b) const { return suspicious(b, least_of(b)); }
 
-    // The smallest absolute score that is not zero.
+    // Returns the smallest absolute nonzero score.
     double least_of(Index b) const {
         return std::min(least_in(first_[b]), least_in(second_[row_of(b)]));
     }
@@ -108,7 +106,7 @@ private:
         return least;
     }
 
-    // The 53 binary digits of a score as a whole number, and their exponent.
+    // Returns the 53 binary digits of a score as a whole number, and their exponent.
     static Index whole_digits(double value, int& exponent) {
         return static_cast<Index>(std::ldexp(std::frexp(value, &exponent), 53));
     }
@@ -128,7 +126,7 @@ private:
         return count;
     }
 
-    // The largest power of two that divides a value that is neither zero nor infinite.
+    // Returns the largest power of two that divides a value that is neither zero nor infinite.
     static double last_digit(double value) {
         constexpr int fraction_bits = 52;
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
@@ -141,7 +139,7 @@ private:
         return std::bit_cast<double>(static_cast<std::uint64_t>(place) << fraction_bits);
     }
 
-    // The largest power of two that divides all scores; 0 where it is below `useful`.
+    // Returns the largest power of two that divides all scores; 0 if it is below `useful`.
     template <class Score>
     static double last_digit(std::span<const Score> scores, double useful) {
         double least = INFINITE;

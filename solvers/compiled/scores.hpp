@@ -11,7 +11,7 @@
 
 namespace solvers {
 
-// A sum that keeps apart what its additions lose by rounding.
+// A compensated sum, which keeps the rounding errors of its additions.
 class CompensatedSum {
 public:
     void add(double term) {

@@ -1,4 +1,4 @@
-"""Scores of assignments on the host, summed in float64.
+"""Score assignments on the host, with sums in float64.
 
 References:
     Knuth (1997), The art of computer programming, volume 2, section 4.2.2, theorem B: the error of
@@ -16,7 +16,7 @@ from .plain import plain
 def scores_of(
     unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray
 ) -> np.ndarray:
-    """`[batch]`, float64: the score of the state `z[b]` of every instance b.
+    """Return the score `[batch]`, float64, of the state `z[b]` of every instance b.
 
     Args:
         unary: `[batch, n]`.

@@ -11,7 +11,7 @@ public:
     // `flag` belongs to the caller (`Deadline.flag` makes it) and outlives the kernel.
     explicit Stop(const std::uint8_t* flag) : flag_(const_cast<std::uint8_t*>(flag)) {}
 
-    // Whether to end now. Ask at least every few milliseconds.
+    // Returns whether to end now. Ask at least every few milliseconds.
     bool requested() const {
         return std::atomic_ref<std::uint8_t>(*flag_).load(std::memory_order_relaxed) != 0;
     }

@@ -1,4 +1,4 @@
-// Arrays of instances, turned so that the lanes of a vector are instances.
+// Arrays of instances, transposed so that the lanes of a vector are instances.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ void transpose_block(const T* const* rows, Index column, double* to) {
     for (int c = 0; c < REGISTER_LANES; ++c) store_register(to + c * LANES, block[c]);
 }
 
-// Turns the rows first .. first + LANES of `[batch, m]` into `[m, LANES]`; those that are not there
-// are the last one.
+// Transposes the rows first .. first + LANES of `[batch, m]` into `[m, LANES]`; missing rows repeat
+// the last one.
 template <class T>
 void transpose(Matrix<const T> values, Index first, double* __restrict to) {
     const T* rows[LANES];

@@ -8,7 +8,7 @@
 #include <utility>
 
 #if defined(__SSE2__)
-// GCC takes the undefined operand of unmasked AVX-512 instructions for one that is used.
+// GCC warns about the undefined operand of unmasked AVX-512 instructions.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
@@ -39,8 +39,8 @@ struct Vector {
     Register registers[REGISTERS];
 };
 
-// A register's worth of an array of doubles, which it aliases as its elements do; a memcpy would
-// alias everything, and GCC would do it in halves.
+// A register's worth of an array of doubles, which aliases the array as its elements do; a memcpy
+// would alias everything, and GCC would split it in halves.
 typedef double Piece
     __attribute__((vector_size(REGISTER_LANES * sizeof(double)), aligned(alignof(double))));
 
@@ -111,7 +111,7 @@ inline Vector absolute(const Vector& values) {
     return larger(values, negative);
 }
 
-// `values` plus `term` in the lanes whose number has bit I.
+// Adds `term` to `values` in the lanes whose number has bit I.
 template <int I>
 Vector add_where_bit(const Vector& values, double term) {
     Vector result;
@@ -152,7 +152,7 @@ inline Mask greater(const Vector& left, const Vector& right) {
 #endif
 }
 
-// The bits of s that `present` has, moved together.
+// Returns the bits of s that `present` has, moved together.
 constexpr int moved_together(int s, int present) {
     int moved = 0;
     int target = 0;
@@ -190,7 +190,7 @@ Vector load_spread(const double* from) {
     return spread_registers<Present>(from, std::make_integer_sequence<int, REGISTERS>());
 }
 
-// The same for a `present` that is known at run time.
+// Does the same for a `present` that is computed at run time.
 inline Vector load_spread(const double* from, Index present) {
     switch (present) {
         case 0: return load_spread<0>(from);

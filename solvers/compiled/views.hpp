@@ -40,7 +40,7 @@ struct Cube {
     operator Cube<const T>() const { return {data, depth, rows, columns}; }
 };
 
-// The length of a span as an index, so that comparisons with indices have one sign.
+// Returns the length of a span as an index, so that comparisons with indices have one sign.
 template <class T>
 Index length(std::span<T> span) {
     return static_cast<Index>(span.size());

@@ -1,6 +1,6 @@
-"""Problem files of other libraries and benchmarks.
+"""Read the problem files of other libraries and benchmarks.
 
-Public. Stands on conversions and problem; it does not know how problems are solved.
+The package is public. It uses conversions and problem; it does not know how problems are solved.
 """
 
 from .errors import ProblemFileError

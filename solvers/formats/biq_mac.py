@@ -1,4 +1,4 @@
-"""Biq Mac and OR-Library files: a header "n m" and the entries of one triangle of a symmetric matrix."""
+"""Read Biq Mac and OR-Library files: a header "n m", then entries of a symmetric matrix."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .text import TextFile
 
 
 def read_biq_mac(text: TextFile) -> Conversion:
-    """From x'Qx, minimised: the signs of the Biq Mac Library.
+    """Read a problem that minimises x'Qx, as in the Biq Mac Library.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     return _read(text, "minimise")
 
 
 def read_or_library(text: TextFile) -> Conversion:
-    """From x'Qx, maximised: the signs of the OR-Library, in the same layout.
+    """Read a problem that maximises x'Qx, as in the OR-Library, in the same layout.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     return _read(text, "maximise")
 
@@ -31,6 +31,6 @@ def _read(text: TextFile, sense: Sense) -> Conversion:
     rows = text.rows()
     n, count = read_sizes(text, next(rows, None))
     pairs, weights = read_entries(text, rows, n, count, first=1)
-    # an entry off the diagonal stands for two of x'Qx
+    # An entry off the diagonal stands for two terms of x'Qx.
     weights[pairs[:, 0] != pairs[:, 1]] *= 2
     return converted(sense, range(1, n + 1), np.zeros(n), pairs, weights, 0.0)

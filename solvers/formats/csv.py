@@ -1,4 +1,4 @@
-"""Tables of scores by pairs, as pandas and spreadsheets write them."""
+"""Read tables of scores of pairs, as pandas and spreadsheets write them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .errors import ProblemFileError
 from .text import NUMBER, TextFile, shown
 
 COLUMNS = ("i", "j", "score")
+"""The names of the columns."""
 
 EMPTY = frozenset(
     (
@@ -34,10 +35,10 @@ EMPTY = frozenset(
         "NaT",
     )
 )
-"""How pandas, R and spreadsheets write an empty cell."""
+"""Empty cells, as pandas, R and spreadsheets write them."""
 
 INDEX = re.compile(r"(Unnamed: 0)?")
-"""The name of the column of row numbers that pandas writes first, unless it is told `index=False`."""
+"""The name of the column of row numbers that pandas writes first without `index=False`."""
 
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")
 """An integer, or an integer as pandas writes it in a column of floats."""
@@ -46,27 +47,28 @@ FLOAT = re.compile(r"[+-]?[0-9](\.[0-9]*)?[eE]\+[0-9]+")
 """A float of 1e16 or more, as pandas writes it."""
 
 EXACT = 2**53
-"""A float holds every integer up to here."""
+"""Largest integer up to which a float holds every integer."""
 
 LONGEST = 40
-"""Digits of an integer beyond which a name stays as it is written."""
+"""Largest number of digits of an integer; a longer name stays as it is written."""
 
 
 def read_csv(text: TextFile) -> Conversion:
-    """From the columns `i`, `j` and `score`, in any order, maximised.
+    """Read a problem that maximises the sum of scores, from the columns `i`, `j` and `score`.
 
-    The score is that of a pair, or of a variable alone where j is i or empty. Variables are named
-    by any texts. Blanks around a name do not count, and an integer that is written as a float, such
-    as 1.0, is the integer. Variables are numbered in the order in which they come; rows of the same
-    pair add up.
+    The columns may come in any order. A row scores a pair, or a variable alone where j is i or
+    empty. Names of variables are arbitrary texts. Blanks around a name do not count, and an integer
+    written as a float, such as 1.0, is that integer. Variables are numbered in order of appearance;
+    rows of the same pair add up.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     rows = text.table()
     columns = _columns_of(text, next(rows, []))
     places: dict[str, int] = {}
-    pairs, scores = array("q"), array("d")
+    pairs = array("q")
+    scores = array("d")
     for cells in rows:
         first, second, score = columns.cells(text, cells)
         name = _name(text, "i", first)
@@ -82,28 +84,28 @@ def read_csv(text: TextFile) -> Conversion:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where the three columns stand in a row.
+    """The places of the three columns in a row.
 
     Attributes:
-        count: cells of a row.
-        places: of i, j and score.
+        count: number of cells in a row.
+        places: the places of i, j and score.
     """
 
     count: int
     places: tuple[int, ...]
 
     def cells(self, text: TextFile, row: list[str]) -> Iterator[str]:
-        """The cells of i, j and score of a row."""
+        """Return the cells of i, j and score in a row."""
         if len(row) != self.count:
             raise text.error(
-                f"the line has {len(row)} cells, and the first line has {self.count}; put a name or a number with a "
-                "comma in it between double quotes"
+                f"the line has {len(row)} cells, and the first line has {self.count}; put a name "
+                "or a number that contains a comma between double quotes"
             )
         return (row[place] for place in self.places)
 
 
 def _columns_of(text: TextFile, header: list[str]) -> _Columns:
-    """Where the line of names has i, j and score."""
+    """Return the places of i, j and score in the line of names."""
     if not header:
         raise text.error("the file is empty; its first line must name the columns i, j and score")
     _check_separator(text, header)
@@ -118,8 +120,8 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
     first = 1 if INDEX.fullmatch(header[0]) else 0
     if others := [name for name in header[first:] if name.lower() not in COLUMNS]:
         raise text.error(
-            f"the column {_shown(others[0])} is none of i, j and score; write these three alone, as "
-            "table[['i', 'j', 'score']].to_csv(path, index=False) of pandas does"
+            f"the column {_shown(others[0])} is not i, j or score; write only these three, for "
+            "example with table[['i', 'j', 'score']].to_csv(path, index=False) of pandas"
         )
     return _Columns(len(header), tuple(names.index(name) for name in COLUMNS))
 
@@ -128,43 +130,47 @@ def _check_separator(text: TextFile, header: list[str]) -> None:
     for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and separator in header[0]:
             raise text.error(
-                f"the columns are separated by {name}; separate them by commas: to_csv(..., sep=',')"
+                f"the columns are separated by {name}; separate them by commas: "
+                "to_csv(..., sep=',')"
             )
 
 
 def _check_names(text: TextFile, header: list[str]) -> None:
-    """Refuses a first line that is a row already."""
+    """Raise if the first line contains numbers instead of names."""
     numbers = [cell for cell in header if NUMBER.fullmatch(cell.encode())]
     if numbers:
         raise text.error(
-            f"the first line must name the columns, and it has the number {_shown(numbers[0])}; put the line "
-            "'i,j,score' above the rows"
+            f"the first line must name the columns, and it contains the number "
+            f"{_shown(numbers[0])}; put the line 'i,j,score' above the rows"
         )
 
 
 def _missing(text: TextFile, missing: list[str], header: list[str]) -> ProblemFileError:
-    """The error that says which columns there are not, and which ones may be meant."""
+    """Return the error that names the missing columns, and suggests the nearest names."""
     there = ", ".join(map(_shown, header[:8]))
     near = difflib.get_close_matches(missing[0], header, n=1)
-    meant = f"; rename {_shown(near[0])} to '{missing[0]}'" if near else ""
+    meant = ""
+    if near:
+        meant = f"; rename {_shown(near[0])} to '{missing[0]}'"
     needed = " and ".join(f"'{name}'" for name in missing)
     return text.error(
-        f"there is no column {needed}: the columns are {there}, and a table of scores has i, j and score, in any "
-        f"order{meant}"
+        f"there is no column {needed}: the columns are {there}, and a table of scores has i, j and "
+        f"score, in any order{meant}"
     )
 
 
 def _name(text: TextFile, column: str, cell: str) -> str:
-    """What the variable of a cell is called: of an integer always the same text.
+    """Return the name of a variable; an integer always has the same name.
 
     Raises:
-        ProblemFileError: an empty cell, or a float that may be another integer than the one that
-            was meant.
+        ProblemFileError: the cell is empty, or a float that may stand for another integer than
+            intended.
     """
     if cell in EMPTY:
+        cell_text = _shown(cell) if cell else "empty"
         raise text.error(
-            f"{column} is {_shown(cell) if cell else 'empty'}, and every row needs a variable there; an empty j "
-            "stands for the score of i alone"
+            f"{column} is {cell_text}, and every row needs a variable there; an empty j stands for "
+            "the score of i alone"
         )
     if not WHOLE.fullmatch(cell) and not FLOAT.fullmatch(cell):
         return cell
@@ -172,8 +178,8 @@ def _name(text: TextFile, column: str, cell: str) -> str:
     long = len(digits) > LONGEST
     if FLOAT.fullmatch(cell) or (point and (long or abs(int(digits)) >= EXACT)):
         raise text.error(
-            f"{column} is {_shown(cell)}: floats do not tell integers of 2^53 and more apart; write whole numbers, "
-            f"with table['{column}'].astype('Int64') of pandas, or texts"
+            f"{column} is {_shown(cell)}: floats cannot distinguish integers of 2^53 and more; "
+            f"write whole numbers, with table['{column}'].astype('Int64') of pandas, or texts"
         )
     return cell if long else str(int(digits))
 

@@ -1,4 +1,4 @@
-"""DIMACS maximum-flow networks, read as minimum cuts."""
+"""Read DIMACS maximum-flow networks as minimum cuts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from ..conversions.conversion import Conversion
 from ..conversions.cuts import from_min_cut
 from .text import TextFile, shown
 
-ARC_BYTES = 8  # "a 1 2 3\n"
+ARC_BYTES = 8
+"""Least number of bytes of a line, "a 1 2 3" and its end."""
 
 
 def read_dimacs(text: TextFile) -> Conversion:
-    """From the capacity of a cut, minimised, which is the maximum flow; see `from_min_cut`.
+    """Read a minimum cut, whose capacity is the maximum flow; see `from_min_cut`.
 
-    Lines: "p max n m", "n v s" and "n v t" for source and sink, "a u v capacity"; nodes from 1.
+    The lines are "p max n m", then "n v s" and "n v t" for source and sink, and "a u v capacity".
+
+    Nodes are numbered from 1.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     rows = text.rows()
     network = _header(text, next(rows, []))
@@ -31,15 +34,15 @@ def read_dimacs(text: TextFile) -> Conversion:
             network.add_terminal(row)
         else:
             raise text.error(
-                f"expected 'n v s', 'n v t' or 'a u v capacity'; the line has {len(row)} words and starts "
-                f"with {shown(row[0])}"
+                f"expected 'n v s', 'n v t' or 'a u v capacity'; the line has {len(row)} words and "
+                f"starts with {shown(row[0])}"
             )
     return network.conversion()
 
 
 @dataclass
 class _Network:
-    """What the lines have said so far."""
+    """The nodes and arcs of the lines so far."""
 
     text: TextFile
     n: int
@@ -50,7 +53,7 @@ class _Network:
 
     def add_arc(self, row: list[bytes]) -> None:
         if len(self.capacities) == self.count:
-            raise self.text.error(f"the header claims {self.count} arcs, and there are more")
+            raise self.text.error(f"the header claims {self.count} arcs, but there are more")
         self.ends.extend(self.text.integer(word, "a node", 1, self.n) - 1 for word in row[1:3])
         capacity = self.text.number(row[3], "the capacity")
         if capacity < 0:
@@ -59,22 +62,25 @@ class _Network:
 
     def add_terminal(self, row: list[bytes]) -> None:
         if row[2] not in (b"s", b"t") or row[2] in self.terminals:
-            raise self.text.error(f"expected one source s and one sink t; here is {shown(row[2])}")
+            raise self.text.error(f"expected one source s and one sink t; got {shown(row[2])}")
         self.terminals[row[2]] = self.text.integer(row[1], "a node", 1, self.n) - 1
 
     def conversion(self) -> Conversion:
         if len(self.capacities) != self.count:
             raise self.text.error(
-                f"the header claims {self.count} arcs, and the file ends after {len(self.capacities)}"
+                f"the header claims {self.count} arcs, but the file ends after "
+                f"{len(self.capacities)}"
             )
-        source, sink = (self.terminals.get(name) for name in (b"s", b"t"))
+        source = self.terminals.get(b"s")
+        sink = self.terminals.get(b"t")
         if source is None or sink is None:
             raise self.text.error(
                 "the file ends without 'n v s' and 'n v t', the source and the sink"
             )
         arcs = np.asarray(self.ends, np.int64).reshape(-1, 2)
-        found = from_min_cut(self.n, arcs, np.asarray(self.capacities, np.float64), source, sink)
-        return replace(found, labels=range(1, self.n + 1))
+        capacities = np.asarray(self.capacities, np.float64)
+        conversion = from_min_cut(self.n, arcs, capacities, source, sink)
+        return replace(conversion, labels=range(1, self.n + 1))
 
 
 def _header(text: TextFile, row: list[bytes]) -> _Network:

@@ -1,4 +1,4 @@
-"""Lines "i j weight", which several formats have in common."""
+"""Read lines "i j weight", which several formats share."""
 
 from __future__ import annotations
 
@@ -11,47 +11,51 @@ from ..conversions.terms import Pairs, Weights
 from .errors import ProblemFileError
 from .text import TextFile
 
-ENTRY_BYTES = 6  # "1 2 3\n"
+ENTRY_BYTES = 6
+"""Least number of bytes of a line, "1 2 3" and its end."""
 
 
 def read_entries(
     text: TextFile, rows: Iterable[list[bytes]], n: int, count: int, first: int
 ) -> tuple[Pairs, Weights]:
-    """Pairs `[count, 2]` of 0..n-1 and weights `[count]`, from the rest of the rows.
+    """Read pairs `[count, 2]` of 0..n-1 and weights `[count]` from the remaining rows.
 
     Args:
-        text: where the rows come from.
-        rows: what is left after the header.
+        text: the file that the rows come from.
+        rows: the rows after the header.
         n: number of variables.
-        count: how many entries the header claims.
+        count: number of entries that the header claims.
         first: the number of the first variable, 0 or 1.
 
     Raises:
-        ProblemFileError: a row of another form, another count, or a pair that comes twice.
+        ProblemFileError: a row has another form, the count differs, or a pair comes twice.
     """
-    pairs, weights, lines = array("q"), array("d"), array("q")
+    pairs = array("q")
+    weights = array("d")
+    lines = array("q")
     for row in rows:
         if len(row) != 3:
             raise text.error(f"expected 'i j weight'; the line has {len(row)} words")
         if len(lines) == count:
-            raise text.error(f"the header claims {count} entries, and there are more")
-        pairs.extend(
-            text.integer(word, "a variable", first, n - 1 + first) - first for word in row[:2]
-        )
+            raise text.error(f"the header claims {count} entries, but there are more")
+        last = n - 1 + first
+        pairs.extend(text.integer(word, "a variable", first, last) - first for word in row[:2])
         weights.append(text.number(row[2], "the weight"))
         lines.append(text.line)
     if len(lines) != count:
-        raise text.error(f"the header claims {count} entries, and the file ends after {len(lines)}")
+        raise text.error(f"the header claims {count} entries, but the file ends after {len(lines)}")
     ends = np.asarray(pairs, np.int64).reshape(-1, 2)
     _check_repeats(text, ends, np.asarray(lines, np.int64), n, first)
     return ends, np.asarray(weights, np.float64)
 
 
 def read_sizes(text: TextFile, row: list[bytes] | None) -> tuple[int, int]:
-    """The header "n m": how many variables and entries; a word after them is ignored, a number is not.
+    """Read the header "n m": the numbers of variables and entries.
+
+    A word after them is ignored, a number is not.
 
     Raises:
-        ProblemFileError: another form, or sizes that the file cannot have.
+        ProblemFileError: the header has another form, or sizes that the file cannot have.
     """
     if row is None:
         raise text.error("the file is empty; expected a header 'n m'")
@@ -70,10 +74,11 @@ def _check_repeats(text: TextFile, pairs: Pairs, lines: np.ndarray, n: int, firs
     repeats = np.flatnonzero(np.diff(codes[order]) == 0)
     if not len(repeats):
         return
-    before, again = order[repeats[0]], order[repeats[0] + 1]
+    before = order[repeats[0]]
+    again = order[repeats[0] + 1]
     pair = tuple((pairs[again] + first).tolist())
     raise ProblemFileError(
         text.path,
         int(lines[again]),
-        f"the pair {pair} came already in line {lines[before]}; keep one",
+        f"the pair {pair} is already in line {lines[before]}; keep one of the two",
     )

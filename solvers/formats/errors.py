@@ -1,4 +1,4 @@
-"""What is wrong with a problem file, and where."""
+"""The error for problem files that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..errors import ProblemError
 
 
 class ProblemFileError(ProblemError):
-    """A file does not hold a problem in the format that it was read as.
+    """A file does not contain a problem in the format that was asked for.
 
     Attributes:
         path: the file.
-        line: where in its (decompressed) text, from 1; None where the whole file is meant.
-        message: what is wrong.
+        line: the line in its (decompressed) text, from 1; None for the whole file.
+        message: the reason.
     """
 
     def __init__(self, path: Path, line: int | None, message: str):

@@ -1,4 +1,4 @@
-"""Weighted graphs for the maximum cut, as rudy writes them and the G-set has them."""
+"""Read weighted graphs for the maximum cut, as in the G-set and the output of rudy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from .text import TextFile
 
 
 def read_max_cut(text: TextFile) -> Conversion:
-    """From the weight of the edges between two parts, maximised; vertices are numbered from 1.
+    """Read a maximum cut problem; vertices are numbered from 1.
+
+    It maximises the weight of the edges between two sets of vertices.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     rows = text.rows()
     n, count = read_sizes(text, next(rows, None))

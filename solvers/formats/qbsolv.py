@@ -1,4 +1,4 @@
-"""The .qubo files of qbsolv: "p qubo", linear terms, couplers."""
+"""Read the .qubo files of qbsolv: "p qubo", linear terms, couplers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from .text import TextFile
 
 
 def read_qbsolv(text: TextFile) -> Conversion:
-    """From sum_i q_ii x_i + sum_(i,j) q_ij x_i x_j, minimised, every coupler counted once.
+    """Read a problem that minimises sum_i q_ii x_i + sum_(i,j) q_ij x_i x_j.
 
-    The header is "p qubo 0 n nodes couplers"; variables are numbered from 0.
+    The header is "p qubo 0 n nodes couplers". Variables are numbered from 0.
+
+    Every coupler counts once.
 
     Raises:
-        ProblemFileError: another form.
+        ProblemFileError: the file has another form.
     """
     rows = text.rows()
     header = next(rows, [])
@@ -28,5 +30,5 @@ def read_qbsolv(text: TextFile) -> Conversion:
     pairs, weights = read_entries(text, rows, n, nodes + couplers, first=0)
     linear = int((pairs[:, 0] == pairs[:, 1]).sum())
     if linear != nodes:
-        raise text.error(f"the header claims {nodes} linear terms, and there are {linear}")
+        raise text.error(f"the header claims {nodes} linear terms, but there are {linear}")
     return converted("minimise", range(n), np.zeros(n), pairs, weights, 0.0)

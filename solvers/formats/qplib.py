@@ -1,4 +1,4 @@
-"""Files of QPLIB, the library of quadratic programs: those whose variables are all binary and free."""
+"""Read files of QPLIB, the library of quadratic programs, with binary variables only."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from .entries import ENTRY_BYTES, read_entries
 from .text import TextFile, shown
 
 SENSES: dict[bytes, Sense] = {b"minimize": "minimise", b"maximize": "maximise"}
+"""Our name for each sense of the format."""
 
 
 def read_qplib(text: TextFile) -> Conversion:
-    """From (1/2) sum Q_ij x_i x_j over the listed entries + sum b_i x_i + q, minimised or maximised.
+    """Read an unconstrained problem that minimises or maximises a quadratic objective.
 
-    An entry stands for one term, so a pair scores half of what is listed, as a diagonal entry does;
-    this is the objective in which QPLIB states its best known values.
+    The objective is (1/2) sum Q_ij x_i x_j over the listed entries + sum b_i x_i + q.
+
+    An entry stands for one term. So a pair scores half of the listed number, as a diagonal entry
+    does; this is the objective in which QPLIB states its best known values.
 
     Raises:
-        ProblemFileError: another form, variables that are not binary, or constraints.
+        ProblemFileError: the file has another form, other variables, or constraints.
 
     References:
         Furini and others (2019), QPLIB: a library of quadratic programming instances.
@@ -33,7 +36,7 @@ def read_qplib(text: TextFile) -> Conversion:
         raise text.error(f"the type must be three letters such as QBB; it is {shown(kind)}")
     if kind[1:2] != b"B" or kind[2:] not in (b"B", b"N"):
         raise text.error(
-            f"the type is {shown(kind)}: only binary variables without constraints are read, QBB and QBN"
+            f"the type is {shown(kind)}: only unconstrained binary problems (QBB, QBN) can be read"
         )
     sense = SENSES.get(word := _word(text, rows, "the sense").lower())
     if sense is None:
@@ -42,24 +45,19 @@ def read_qplib(text: TextFile) -> Conversion:
     count = 0 if kind[:1] == b"L" else _count(text, rows, "the number of quadratic terms", 2**62)
     text.check_claim(n, count, ENTRY_BYTES)
     pairs, weights = read_entries(text, (row[:3] for row in islice(rows, count)), n, count, first=1)
-    linear = np.full(
-        n,
-        text.number(
-            _word(text, rows, "the default of linear terms"), "the default of linear terms"
-        ),
-    )
+    default = _word(text, rows, "the default of linear terms")
+    linear = np.full(n, text.number(default, "the default of linear terms"))
     for row in islice(rows, _count(text, rows, "the number of linear terms", n)):
         if len(row) < 2:
             raise text.error(f"expected 'i value'; the line has {len(row)} word")
-        linear[text.integer(row[0], "a variable", 1, n) - 1] = text.number(
-            row[1], "the linear term"
-        )
+        variable = text.integer(row[0], "a variable", 1, n) - 1
+        linear[variable] = text.number(row[1], "the linear term")
     constant = text.number(_word(text, rows, "the constant"), "the constant")
     return converted(sense, range(1, n + 1), linear, pairs, weights / 2, constant)
 
 
 def _values(text: TextFile) -> Iterator[list[bytes]]:
-    """The words of each line before a comment."""
+    """Yield the words of each line before a comment."""
     for row in text.rows():
         end = next((place for place, word in enumerate(row) if word.startswith(b"#")), len(row))
         yield row[:end]

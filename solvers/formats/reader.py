@@ -1,4 +1,4 @@
-"""Any problem file, read by the name of its format or by what it looks like."""
+"""Read any problem file, by the name of its format or by what it looks like."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from .text import TextFile
 from .uai import read_uai
 
 MAX_BYTES = 2**28
+"""Largest size of a text, after decompression, unless the caller says otherwise."""
 
 ReadT = TypeVar("ReadT")
 
 
 @dataclass(frozen=True)
 class Format(Generic[ReadT]):
-    """A way to write a problem.
+    """A file format for problems.
 
     Attributes:
-        about: what the file holds, and what `value` of the conversion gives.
-        read: from the path and the bound on bytes.
-        first_words: how the text starts; empty where that says nothing.
-        suffixes: file names that mean it, where the text does not say.
+        about: the contents of the file, and the meaning of the conversion's `value`.
+        read: reads a path within a limit on bytes.
+        first_words: the first words of the text; empty where they do not identify the format.
+        suffixes: suffixes that identify the format where the text does not.
     """
 
     about: str
@@ -49,7 +50,7 @@ class Format(Generic[ReadT]):
 
 
 def lines(read: Callable[[TextFile], ReadT], path: Path, max_bytes: int) -> ReadT:
-    """What `read` finds in a text."""
+    """Return what `read` makes of a text file."""
     return read(TextFile(path, max_bytes))
 
 
@@ -88,24 +89,25 @@ FORMATS: Mapping[str, Format[Conversion]] = {
         "'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p", b"max")
     ),
 }
-"""Every format by name."""
+"""Every format, by name."""
 
 
 def read_problem(
     path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Conversion:
-    r"""The problem in a file, plain or gzip, with the way back to the objective of its format.
+    r"""Read a problem from a file, plain or gzip, with the way back to the file's objective.
 
     Args:
         path: a regular file.
         format: a name of `FORMATS`; None to take it from the first words, or else from the suffix.
-        max_bytes: the largest text after decompression, and the largest array that a header can ask
-            for.
+        max_bytes: maximum size of the text after decompression, and of the arrays that a header
+            can ask for.
 
     Raises:
-        ProblemFileError: the file does not hold a problem of that format, or no format fits it.
-        OptionError: no format has that name, `path` is no path, or `max_bytes` no number of bytes.
-        OSError: the file may not be read.
+        ProblemFileError: the file does not contain a problem of that format, or no format fits it.
+        OptionError: no format has that name, `path` is not a path, or `max_bytes` is not a number
+            of bytes.
+        OSError: the file cannot be read.
 
     Example:
         >>> import pathlib, tempfile
@@ -125,12 +127,12 @@ def read_by(
     format: str | None,
     max_bytes: int = MAX_BYTES,
 ) -> ReadT:
-    """What a file holds, by one of some formats; arguments and errors are those of `read_problem`."""
+    """Read a file by one of some formats; arguments and errors are those of `read_problem`."""
     path = _regular_file(path)
     check_whole("max_bytes", max_bytes, 1)
     _check_format(formats, format)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow gets an error of its own
             return formats[format or _guess(formats, path, max_bytes)].read(path, max_bytes)
     except ProblemFileError:
         raise
@@ -144,18 +146,21 @@ def _regular_file(path: str | os.PathLike[str]) -> Path:
         if path.is_file():
             return path
         exists = path.exists()
-    except (TypeError, OSError, ValueError) as error:  # no path, or a name that no file can have
+    except (TypeError, OSError, ValueError) as error:  # not a path, or an impossible file name
         raise OptionError(f"path must be the path of a file; got {shortened(path)}") from error
-    raise ProblemFileError(path, None, "not a regular file" if exists else "there is no such file")
+    reason = "not a regular file" if exists else "there is no such file"
+    raise ProblemFileError(path, None, reason)
 
 
 def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> None:
     if format is None or (isinstance(format, str) and format in formats):
         return
-    near = difflib.get_close_matches(format, formats, n=1) if isinstance(format, str) else []
+    near = []
+    if isinstance(format, str):
+        near = difflib.get_close_matches(format, formats, n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise OptionError(
-        f"no format is called {shortened(format)}; {hint}There are:\n{_list(formats)}"
+        f"no format is called {shortened(format)}; {hint}The formats are:\n{_list(formats)}"
     )
 
 
@@ -176,7 +181,10 @@ def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> 
         if suffixes and suffixes[0] in format.suffixes:
             return name
     raise ProblemFileError(
-        path, None, f"neither its start nor its name says the format; pass one:\n{_list(formats)}"
+        path,
+        None,
+        "neither its start nor its name identifies the format; pass format=, one of:\n"
+        f"{_list(formats)}",
     )
 
 

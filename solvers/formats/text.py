@@ -1,4 +1,4 @@
-"""Text that is not trusted: read line by line, plain or gzip, within a bound on its size."""
+"""Read untrusted text line by line, plain or gzip, within a limit on its size."""
 
 from __future__ import annotations
 
@@ -14,15 +14,33 @@ from typing import BinaryIO, cast
 from .errors import ProblemFileError
 
 MAX_LINE = 2**20
-DEFLATE_RATIO = 1032  # no deflate stream grows by more
-VARIABLE_BYTES = 64  # what a variable takes on its way into a problem
+"""Largest number of bytes in a line."""
+
+DEFLATE_RATIO = 1032
+"""Largest factor by which a deflate stream can grow."""
+
+VARIABLE_BYTES = 64
+"""Bytes that a variable takes while a problem is built."""
+
 GZIP_MAGIC = b"\x1f\x8b"
+"""The first bytes of a gzip file."""
+
 INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+"""An integer of at most 18 digits."""
+
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""A decimal number."""
+
 UTF_8_MARK = b"\xef\xbb\xbf"
+"""The byte-order mark that some editors write before UTF-8."""
+
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# more lines that say nothing than others; a small gzip file can hold a hundred million
+"""The byte-order marks of UTF-16."""
+
 MOST_SILENT = 100_000
+"""Largest excess of blank and comment lines over others.
+
+A small gzip file can hold a hundred million of them."""
 
 
 class TextFile:
@@ -30,9 +48,9 @@ class TextFile:
 
     Attributes:
         path: the file, plain or gzip.
-        max_bytes: the largest text, after decompression, and the largest array that a header can
-            ask for.
-        line: the line of the last words that were read, from 1.
+        max_bytes: maximum size of the text, after decompression, and of the arrays that a header
+            can ask for.
+        line: number of the last line that was read, from 1.
     """
 
     def __init__(self, path: Path, max_bytes: int):
@@ -46,12 +64,13 @@ class TextFile:
             raise self.error(
                 f"the file has {size} bytes; pass a larger max_bytes than {max_bytes} to read it"
             )
-        self._capacity = min(max_bytes, (size + 1) * DEFLATE_RATIO if self._compressed else size)
+        largest = (size + 1) * DEFLATE_RATIO if self._compressed else size
+        self._capacity = min(max_bytes, largest)
 
     def rows(self) -> Iterator[list[bytes]]:
-        """The words of each line; blank lines and comments, which start with # or c, are skipped.
+        """Yield the words of each line, without blank lines and comments, which start with # or c.
 
-        So is the byte-order mark that some editors put before UTF-8.
+        The byte-order mark that some editors write before UTF-8 is skipped, too.
 
         Raises:
             ProblemFileError: a line or the text is too long, almost all lines are blank or
@@ -80,10 +99,10 @@ class TextFile:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """The lines as they are, without blank ones and comments, which `rows` skips too.
+        """Yield the lines as they are, without the blank lines and comments that `rows` skips.
 
         Raises:
-            ProblemFileError: as `rows`.
+            ProblemFileError: see `rows`.
         """
         silent = 0
         for line in self._lines():
@@ -96,18 +115,17 @@ class TextFile:
                 self._check_silence(silent)
 
     def table(self) -> Iterator[list[str]]:
-        """The cells of each row of a table, between commas, without quotes and blanks around them.
+        """Yield the cells of each row of a table, between commas, without quotes and outer blanks.
 
-        Blank lines are skipped. A cell between double quotes may have commas.
+        Blank lines are skipped. A cell between double quotes may contain commas.
 
         Raises:
-            ProblemFileError: as `rows`; also text that is no UTF-8, or quotes that do not end.
+            ProblemFileError: see `rows`; also text that is not UTF-8, or quotes that do not end.
         """
         silent = 0
         try:
-            for cells in csv.reader(
-                map(self.name, self._lines()), strict=True, skipinitialspace=True
-            ):
+            decoded = map(self.name, self._lines())
+            for cells in csv.reader(decoded, strict=True, skipinitialspace=True):
                 row = [cell.strip() for cell in cells]
                 if len(row) > 1 or any(row):
                     silent -= 1
@@ -116,22 +134,22 @@ class TextFile:
                     silent += 1
                     self._check_silence(silent)
         except csv.Error as error:
-            raise self.error(f"the line is no row of a table: {error}") from error
+            raise self.error(f"the line is not a row of a table: {error}") from error
 
     def words(self) -> Iterator[bytes]:
-        """The words of all lines, one by one."""
+        """Yield the words of all lines, one by one."""
         for row in self.rows():
             yield from row
 
     def error(self, message: str) -> ProblemFileError:
-        """An error that names the file and the line that was read last."""
+        """Return an error that names the file and the last line that was read."""
         return ProblemFileError(self.path, self.line or None, message)
 
     def name(self, word: bytes) -> str:
-        """A name, or a line of names, as text.
+        """Return a name, or a line of names, as text.
 
         Raises:
-            ProblemFileError: no UTF-8.
+            ProblemFileError: it is not UTF-8.
         """
         try:
             return word.decode()
@@ -142,10 +160,10 @@ class TextFile:
             ) from error
 
     def integer(self, word: bytes, name: str, low: int, high: int) -> int:
-        """The integer that `word` writes, called `name` in errors.
+        """Return the integer that `word` writes; errors call it `name`.
 
         Raises:
-            ProblemFileError: no integer, or not in low..high.
+            ProblemFileError: it is not an integer, or not in low..high.
         """
         if not INTEGER.fullmatch(word):
             raise self.error(f"{name} must be an integer; it is {shown(word)}")
@@ -155,10 +173,10 @@ class TextFile:
         return value
 
     def number(self, word: bytes, name: str) -> float:
-        """The number that `word` writes, called `name` in errors.
+        """Return the number that `word` writes; errors call it `name`.
 
         Raises:
-            ProblemFileError: no number, or too large for float64.
+            ProblemFileError: it is not a number, or too large for float64.
         """
         value = float(word) if NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
@@ -166,32 +184,34 @@ class TextFile:
         return value
 
     def check_claim(self, variables: int, entries: int, entry_bytes: int) -> None:
-        """Holds a header against the size of the file, before anything is allocated.
+        """Check a header against the size of the file, before anything is allocated.
 
         Args:
-            variables: claimed.
-            entries: claimed.
-            entry_bytes: the fewest that the text of one takes.
+            variables: number of variables that the header claims.
+            entries: number of entries that it claims.
+            entry_bytes: least number of bytes of an entry.
 
         Raises:
-            ProblemFileError: more than memory should hold, or more than the file can.
+            ProblemFileError: the claim exceeds `max_bytes` or the size of the file.
         """
         if VARIABLE_BYTES * variables > self.max_bytes:
             raise self.error(
                 f"the header claims {variables} variables, which take more than max_bytes = "
-                f"{self.max_bytes}; pass a larger one to read it"
+                f"{self.max_bytes}; pass a larger max_bytes to read it"
             )
-        if entries * entry_bytes > self._capacity + 1:  # the last line may lack its end
+        if entries * entry_bytes > self._capacity + 1:  # the last line may lack its line break
             raise self.error(
-                f"the header claims {entries} entries of at least {entry_bytes} bytes, and the text has at "
-                f"most {self._capacity}"
+                f"the header claims {entries} entries of at least {entry_bytes} bytes, and the "
+                f"text has at most {self._capacity}"
             )
 
     def _open(self) -> BinaryIO:
-        return cast("BinaryIO", gzip.open(self.path)) if self._compressed else self.path.open("rb")
+        if self._compressed:
+            return cast("BinaryIO", gzip.open(self.path))
+        return self.path.open("rb")
 
     def _unmarked(self, line: bytes) -> bytes:
-        """The first line without a mark of its encoding."""
+        """Return the first line without a byte-order mark."""
         if line.startswith(UTF_16_MARKS):
             raise self.error("the text is in UTF-16; save it as UTF-8 or ASCII")
         return line.removeprefix(UTF_8_MARK)
@@ -199,7 +219,8 @@ class TextFile:
     def _check_silence(self, silent: int) -> None:
         if silent > MOST_SILENT:
             raise self.error(
-                f"{MOST_SILENT} more lines are blank or comments than say anything; take them out to read the file"
+                f"the file has {MOST_SILENT} more blank or comment lines than others; remove them "
+                "to read it"
             )
 
     def _check_length(self, length: int, left: int) -> None:
@@ -207,10 +228,12 @@ class TextFile:
             raise self.error(f"the line is longer than {MAX_LINE} bytes")
         if left < 0:
             raise self.error(
-                f"the text is larger than max_bytes = {self.max_bytes}; pass a larger one to read it"
+                f"the text is larger than max_bytes = {self.max_bytes}; pass a larger max_bytes to "
+                "read it"
             )
 
 
 def shown(word: bytes) -> str:
-    """A word as a message can show it, whatever its bytes and its length."""
-    return repr(word[:40])[1:] + ("..." if len(word) > 40 else "")
+    """Return a word as a message can show it, whatever its bytes and its length."""
+    dots = "..." if len(word) > 40 else ""
+    return repr(word[:40])[1:] + dots

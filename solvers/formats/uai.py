@@ -1,4 +1,4 @@
-"""UAI files: Markov networks, whose log-probabilities are scores up to a constant."""
+"""Read UAI files: Markov networks, whose log-probabilities are scores up to a constant."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from ..conversions.conversion import Conversion, converted
 from ..conversions.objective import FactorSum
 from .text import TextFile, shown
 
-MOST_AXES = 64  # of numpy's arrays
-FACTOR_BYTES = 4  # the scope "0 ", and "1 1 " for its table, or more
+MOST_AXES = 64
+"""Largest number of axes of a numpy array."""
+
+FACTOR_BYTES = 4
+"""Least number of bytes of a factor: the scope "0 " and "1 1 " for its table."""
+
 NO_ZEROS = (
-    "a zero is a score of minus infinity, and scores are finite. A finite penalty would change the value of "
-    "every assignment that pays it, so none is chosen for you: replace the zero by a small positive number, "
-    "or fix the variables that it decides"
+    "a zero is a score of minus infinity, and scores are finite. A finite penalty would change the "
+    "value of every assignment that pays it, so you have to choose it: replace the zero by a small "
+    "positive number, or fix the variables that it decides"
 )
+"""Why a probability of zero is refused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +32,8 @@ class Network:
     """The factors of a network.
 
     Attributes:
-        sizes: `[n]`, how many values each variable has.
-        factors: scopes, and logarithms of their tables, an axis for each variable.
+        sizes: `[n]`, number of values of each variable.
+        factors: scopes, and logarithms of their tables, with one axis per variable.
     """
 
     sizes: list[int]
@@ -36,19 +41,21 @@ class Network:
 
 
 def read_uai(text: TextFile) -> Conversion:
-    """From the sum of the natural logarithms of the factors, maximised.
+    """Read a problem that maximises the sum of the natural logarithms of the factors.
 
-    Factors of none, one or two binary variables; the last variable of a table changes fastest. The
+    Factors have at most two binary variables; the last variable of a table changes fastest. The
     normalising constant of the network is left out.
 
     Raises:
-        ProblemFileError: another form, a variable that is not binary, a factor of more than two
-            variables, a probability that is not positive.
+        ProblemFileError: the file has another form, a variable that is not binary, a factor of more
+            than two variables, or a probability that is not positive.
     """
     network = read_network(text, binary=True)
     n = len(network.sizes)
-    constant, linear = 0.0, np.zeros(n)
-    pairs, weights = array("q"), array("d")
+    constant = 0.0
+    linear = np.zeros(n)
+    pairs = array("q")
+    weights = array("d")
     for scope, values in network.factors:
         table = values.reshape(-1)
         constant += table[0]
@@ -64,14 +71,14 @@ def read_uai(text: TextFile) -> Conversion:
 
 
 def read_network(text: TextFile, binary: bool) -> Network:
-    """The factors of a file.
+    """Read the factors of a file.
 
     Args:
         text: the file.
         binary: whether to refuse variables of other sizes, factors of more than two, and zeros.
 
     Raises:
-        ProblemFileError: another form, or what is refused.
+        ProblemFileError: the file has another form, or content that is refused.
     """
     words = Words(text)
     sizes = _read_sizes(words, binary)
@@ -82,30 +89,30 @@ def read_network(text: TextFile, binary: bool) -> Network:
 
 
 class Words:
-    """The words of a file, asked for by what they should be."""
+    """The words of a file, read by their expected kind."""
 
     def __init__(self, text: TextFile):
         self.text = text
         self._words = text.words()
 
     def word(self, name: str) -> bytes:
-        """The next one, called `name` in errors."""
+        """Return the next word; errors call it `name`."""
         word = next(self._words, None)
         if word is None:
-            raise self.text.error(f"the file ends where {name} should be")
+            raise self.text.error(f"the file ends before {name}")
         return word
 
     def integer(self, name: str, low: int, high: int) -> int:
-        """The next one, an integer."""
+        """Return the next word, an integer."""
         return self.text.integer(self.word(name), name, low, high)
 
     def rest_as_integers(self, name: str) -> Iterator[int]:
-        """All that are left, integers from 0."""
+        """Yield all remaining words, integers from 0."""
         for word in self._words:
             yield self.text.integer(word, name, 0, 2**62)
 
     def logarithm(self, zeros: bool) -> float:
-        """Of the next one, a probability, which may be zero or not."""
+        """Return the logarithm of the next word, a probability; `zeros` allows 0."""
         word = self.word("a probability")
         value = self.text.number(word, "a probability")
         if value > 0:
@@ -116,7 +123,7 @@ class Words:
         raise self.text.error(f"a probability is {shown(word)}: {reason}")
 
     def check_end(self) -> None:
-        """Refuses what is left."""
+        """Raise if a word remains."""
         for word in self._words:
             raise self.text.error(f"the last table is followed by {shown(word)}")
 
@@ -134,15 +141,15 @@ def _read_sizes(words: Words, binary: bool) -> list[int]:
         size = words.integer(f"the number of states of variable {variable}", 1, 2**62)
         if binary and size != 2:
             raise words.text.error(
-                f"variable {variable} has {size} states; only binary ones can be read here, and any number by "
-                "solvers.labels.formats"
+                f"variable {variable} has {size} states; only binary variables can be read here, "
+                "and others by solvers.labels.formats"
             )
         sizes.append(size)
     return sizes
 
 
 def _read_scopes(words: Words, n: int, binary: bool) -> list[list[int]]:
-    """The variables of each factor."""
+    """Return the variables of each factor."""
     count = words.integer("the number of factors", 0, 2**62)
     words.text.check_claim(n, count, FACTOR_BYTES)
     scopes = []

@@ -1,4 +1,4 @@
-"""What ends a search before its proof: time, memory, Ctrl-C, or the word of a callback, which hears what is known.
+"""End a search before its certificate: by time, memory, Ctrl-C, or a callback that says stop.
 
-All of `solvers` may import it; it knows nothing of problems.
+All of `solvers` may import this package; it knows nothing of problems.
 """

@@ -1,4 +1,4 @@
-"""When a search has to end: at a time of a clock that stands still while packages are loaded, or at a word."""
+"""Decide when a search has to end: by a clock that stops during imports, or by an interrupt."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ class _Clock:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._since, self._paused = 0.0, 0.0
-        # by thread: a signal may come between a beginning and its end
+        self._since = 0.0
+        self._paused = 0.0
+        # Pauses are counted per thread, since a signal may come between start and end of one.
         self._pauses: Counter[int] = Counter()
 
     def now(self) -> float:
         with self._lock:
-            return (self._since if self._pauses else time.monotonic()) - self._paused
+            running = self._since if self._pauses else time.monotonic()
+            return running - self._paused
 
     def stop(self) -> None:
         with self._lock:
@@ -52,7 +54,7 @@ class _Clock:
                 self._end(thread)
 
     def begin(self) -> None:
-        """This thread begins a work: what it left, or threads that are no more, stops the clock no longer."""
+        """Start the clock for work of this thread, even if this or a dead thread had stopped it."""
         if self._pauses:
             alive = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
             with self._lock:
@@ -68,8 +70,8 @@ _CLOCK = _Clock()
 
 
 def _after_fork() -> None:
-    """Other threads, which may have stopped the clock or hold its lock, are not in the child."""
-    _CLOCK.__init__()  # type: ignore[misc]  # in place, as others know it
+    """Reset the clock in a child process, without the parent's other threads and their lock."""
+    _CLOCK.__init__()  # type: ignore[misc]  # in place, since other modules refer to it
 
 
 if hasattr(os, "register_at_fork"):
@@ -77,7 +79,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def now() -> float:
-    """Seconds on the clock of all deadlines, which stands still inside `uncounted`."""
+    """Return the seconds on the clock of all deadlines, which stops inside `uncounted`."""
     return _CLOCK.now()
 
 
@@ -87,13 +89,13 @@ def loading_begins() -> None:
 
 
 def loading_ends() -> None:
-    """Let the clock run again."""
+    """Start the clock again."""
     _CLOCK.start()
 
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Inside it no time limit runs down: for loading packages."""
+    """Stop all time limits inside this context, for loading packages."""
     try:
         loading_begins()
         yield
@@ -103,16 +105,14 @@ def uncounted() -> Iterator[None]:
 
 @dataclass(frozen=True, init=False)
 class Deadline:
-    """When to come back with the best that was found: a moment, or before, at an interrupt or where a callback says so.
+    """The time at which to return the best result, or earlier after an interrupt or a callback.
 
-    The clock stands still while a package is loaded, in whatever thread: that counts against no
-    limit.
+    The clock stops while a package is loaded, in whatever thread: loading counts against no limit.
 
     Attributes:
-        end: on the clock `now`; infinite for none.
-        interrupts: how many there were in this process when the outermost work of this context
-            began.
-        watch: who hears what is found until then; None for nobody.
+        end: the time on the clock `now`; infinite for no limit.
+        interrupts: number of interrupts of this process before the outermost work of this context.
+        watch: the watch that hears of results until then; None for none.
 
     Example:
         >>> Deadline.after(None).passed, Deadline.after(60.0).passed, Deadline.after(1e-9).left <= 0
@@ -124,29 +124,33 @@ class Deadline:
     watch: Watch | None = field(default=None, compare=False, repr=False)
 
     def __init__(self, end: float, interrupts: int, watch: Watch | None = None) -> None:
-        """A moment on the clock `now`."""
-        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
-        own["end"] = end
-        own["interrupts"] = interrupts
-        own["watch"] = watch
+        """Set an end on the clock `now`."""
+        # Assigning through __dict__ takes a third of the time of a frozen dataclass.
+        fields = self.__dict__
+        fields["end"] = end
+        fields["interrupts"] = interrupts
+        fields["watch"] = watch
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now; None for none, but interrupts and callbacks."""
+        """Return a deadline `seconds` from now; None leaves only interrupts and callbacks."""
         _CLOCK.begin()
         end = math.inf if seconds is None else now() + seconds
         return cls(end, first_interrupts(), watch())
 
     @property
     def left(self) -> float:
-        """Seconds; infinite for no limit, negative when it has passed, zero after an interrupt or a callback's word."""
+        """Remaining seconds; infinite for no limit, negative after the end.
+
+        After an interrupt or a callback's stop it is at most zero.
+        """
         if self.interrupted:
             return min(0.0, self.end - now())
         return self.end - now() if self.end < math.inf else math.inf
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C, a signal's handler or a callback's word ended the work, whatever time is left."""
+        """Whether Ctrl-C, a signal's handler or a callback has ended the work."""
         if self.watch is not None and self.watch.stopped:
             return True
         return interrupts() != self.interrupts or abandoned()
@@ -158,32 +162,34 @@ class Deadline:
 
     @property
     def seconds(self) -> float | None:
-        """What is left as a time limit: None for no limit, and never zero."""
+        """The remaining time as a time limit: None for no limit, and never zero."""
         left = self.left
         return None if left == math.inf else max(1e-3, left)
 
     def within(self, seconds: float) -> Deadline:
-        """This deadline, or one in so many seconds where that is sooner."""
+        """Return this deadline, or one in so many seconds if that is sooner."""
         return replace(self, end=min(self.end, now() + seconds))
 
-    def tell(self, known: Tell) -> None:
-        """Says what is known of the problem that this deadline is for; asked for from time to time alone."""
+    def tell(self, news: Tell) -> None:
+        """Tell the watch the news of this deadline's problem; it asks for them now and then."""
         if self.watch is not None:
-            self.watch.tell(known)
+            self.watch.tell(news)
 
-    def within_whole(self, part: object, lift: Callable[[Known], Known]) -> Deadline:
-        """This deadline for a problem that another is solved by; `lift` says what is then known of that one."""
-        return self if self.watch is None else replace(self, watch=Part(self.watch, part, lift))
+    def within_whole(self, subproblem: object, lift: Callable[[Known], Known]) -> Deadline:
+        """Return this deadline for a subproblem; `lift` turns its news into news of the whole."""
+        if self.watch is None:
+            return self
+        return replace(self, watch=Part(self.watch, subproblem, lift))
 
     def about(self, problem: object) -> Deadline:
-        """This deadline, which nobody hears of where it is another problem that they wait for."""
+        """Return this deadline, which passes on no news of problems other than the watched one."""
         if self.watch is None or self.watch.problem is problem:
             return self
         return replace(self, watch=Aside(self.watch))
 
     @contextmanager
-    def alarm(self, ring: Callable[[], object], known: Tell | None = None) -> Iterator[None]:
-        """Inside it, `ring` is called in another thread once the deadline has passed; until then that tells `known`."""
+    def alarm(self, ring: Callable[[], object], news: Tell | None = None) -> Iterator[None]:
+        """Call `ring` in another thread when the deadline passes; until then, tell `news`."""
         ended = threading.Event()
 
         def watch() -> None:
@@ -191,8 +197,8 @@ class Deadline:
                 if self.passed:
                     ring()
                     return
-                if known is not None:
-                    self.tell(known)
+                if news is not None:
+                    self.tell(news)
 
         watcher = threading.Thread(target=copy_context().run, args=(watch,), daemon=True)
         watcher.start()
@@ -203,31 +209,30 @@ class Deadline:
             watcher.join()
 
     @contextmanager
-    def flag(self, work: float = math.inf, known: Tell | None = None) -> Iterator[np.ndarray]:
-        """`[1]` uint8, zero until the deadline has passed: what kernels look at inside it.
+    def flag(self, work: float = math.inf, news: Tell | None = None) -> Iterator[np.ndarray]:
+        """Yield a flag `[1]` uint8 for kernels, which becomes nonzero when the deadline passes.
 
         Args:
-            work: estimated seconds of what is done inside; what is soon over is not watched.
-            known: told meanwhile, from another thread; None where what is done inside tells by
-                itself.
+            work: estimated seconds of the work inside; short work is not watched.
+            news: told meanwhile, from another thread; None where the work inside tells its news.
         """
         flag = np.full(1, self.passed, np.uint8)
         if work < WATCHED and work < self.left:
             yield flag
             return
-        with self.alarm(lambda: flag.fill(1), known):
+        with self.alarm(lambda: flag.fill(1), news):
             yield flag
 
 
 _PREPARATION: ContextVar[Deadline | None] = ContextVar("solvers_preparation", default=None)
 
 PREPARATION_SHARE = 0.2
-"""Of a time limit, at most, for choosing a solver."""
+"""Maximum share of a time limit for choosing a solver."""
 
 
 @contextmanager
 def preparing(seconds: float | None) -> Iterator[None]:
-    """Limit what is done inside this context to choose a solver to a share of a time limit.
+    """Limit the time for choosing a solver in this context to a share of a time limit.
 
     Args:
         seconds: the time limit; None for none.
@@ -241,5 +246,5 @@ def preparing(seconds: float | None) -> Iterator[None]:
 
 
 def preparation() -> Deadline | None:
-    """Return when the choice of a solver in this context has to end; None for no limit."""
+    """Return the deadline for choosing a solver in this context; None for no limit."""
     return _PREPARATION.get()

@@ -1,8 +1,7 @@
-"""Ctrl-C while a problem is solved: searches stop early and say what they have, and no call waits for a kernel.
+"""Handle Ctrl-C during a solve: searches stop early with a result, and no call waits for a kernel.
 
-Compiled kernels and other people's libraries do not look at signals. So they work in threads, the
-main one waits, and a signal is counted: whoever searches sees the number rise and ends as if its
-time were up.
+Compiled kernels and third-party libraries do not look at signals. So they run in threads while the
+main thread waits and counts signals. Searches see the count rise and end as if their time were up.
 """
 
 from __future__ import annotations
@@ -21,17 +20,18 @@ from .progress import watch
 T = TypeVar("T")
 
 TICK = 0.1
-"""Seconds between two looks of a waiting thread at what Windows does not wake it for."""
+"""Seconds between two looks of a waiting thread at events that do not wake it on Windows."""
 
 GRACE = 0.8
 """Seconds that threads get to end by themselves after an interrupt."""
 
 
 class _Interrupts:
-    """How many there were in this process; it only rises, so that no one who looks late misses one."""
+    """The number of interrupts in this process; it only rises, so that late looks miss none."""
 
     def __init__(self) -> None:
-        self._numbers, self.count = count(1), 0
+        self._numbers = count(1)
+        self.count = 0
 
     def add(self) -> None:
         self.count = next(self._numbers)
@@ -41,15 +41,15 @@ _INTERRUPTS = _Interrupts()
 
 
 def interrupt_solves() -> None:
-    """Makes every search of this process stop early, as Ctrl-C does; from any thread.
+    """Make every search of this process stop early, as Ctrl-C does; from any thread.
 
-    The calls raise `SolveInterrupted`, which has what was found.
+    The calls raise `SolveInterrupted`, which carries their result so far.
     """
     _INTERRUPTS.add()
 
 
 def interrupts() -> int:
-    """How many interrupts there were in this process."""
+    """Return the number of interrupts in this process."""
     return _INTERRUPTS.count
 
 
@@ -57,7 +57,7 @@ class _Scope:
     """The calls that one thread waits for in `in_threads`.
 
     Attributes:
-        parent: the scope in which that thread works itself; None for none.
+        parent: the scope in which that thread itself works; None for none.
         closed: whether the thread has stopped waiting because of an exception.
     """
 
@@ -76,13 +76,13 @@ _FIRST: ContextVar[int | None] = ContextVar("solvers_first_interrupts", default=
 
 
 def abandoned() -> bool:
-    """Return whether an exception has reached the thread that waits for the work in this context."""
+    """Return whether an exception has reached the thread that waits for this context's work."""
     scope = _SCOPE.get()
     return scope is not None and scope.abandoned
 
 
 def first_interrupts() -> int:
-    """Return how many interrupts there were when the outermost search of this context began.
+    """Return the number of interrupts when the outermost search of this context began.
 
     A search loads packages and compiles kernels before it makes its own deadline. An interrupt in
     that time counts too.
@@ -128,7 +128,7 @@ def _counted_signal() -> Iterator[None]:
 
 @contextmanager
 def kernels_hear_keyboard() -> Iterator[None]:
-    """Raise the `KeyboardInterrupt` that a kernel was called with, in place of the `SystemError` that it becomes.
+    """Raise the `KeyboardInterrupt` that a kernel turned into a `SystemError`.
 
     A compiled kernel that begins in the main thread while a signal is handled returns a result with
     an exception set.
@@ -145,10 +145,12 @@ def kernels_hear_keyboard() -> Iterator[None]:
 
 
 class _Queue(Generic[T]):
-    """Calls that several threads take one by one."""
+    """A queue of calls that several threads take one by one."""
 
     def __init__(self, calls: Sequence[Callable[[], T]]):
-        self._calls, self._numbers, self._lock = calls, iter(range(len(calls))), threading.Lock()
+        self._calls = calls
+        self._numbers = iter(range(len(calls)))
+        self._lock = threading.Lock()
         self.answers: list[T | None] = [None] * len(calls)
         self.errors: dict[int, BaseException] = {}
         self.closed = False
@@ -157,7 +159,7 @@ class _Queue(Generic[T]):
         while (number := self._next()) is not None:
             try:
                 self.answers[number] = self._calls[number]()
-            except BaseException as error:  # raised again by who waits
+            except BaseException as error:  # the waiting thread raises it again
                 self.errors[number] = error
                 self.closed = True
 
@@ -167,7 +169,10 @@ class _Queue(Generic[T]):
 
 
 class _Worker(threading.Thread):
-    """A thread whose end is an event: what a signal raises in `join` marks it as ended before Python 3.13."""
+    """A thread whose end is an event.
+
+    Before Python 3.13, an exception that a signal raises in `join` marks the thread as ended.
+    """
 
     def __init__(self, call: Callable[[], object], daemon: bool):
         super().__init__(target=copy_context().run, args=(call,), daemon=daemon)
@@ -180,25 +185,33 @@ class _Worker(threading.Thread):
             self._over.set()
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for its end, that long at most; whether it came."""
+        """Wait up to `seconds` for the end of the thread, and return whether it came."""
         over = self._over.wait(seconds)
         if over:
             self.join()
         return over
 
 
-def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
-    """What the calls return, in their order, from as many threads; the caller waits, and hears signals.
+def run_calls(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
+    """Return the results of the calls, in order, from threads if more than one can work."""
+    if min(workers, len(calls)) > 1:
+        return in_threads(calls, workers)
+    return [call() for call in calls]
 
-    No thread outlives the call, but for those that are in a kernel when an exception reaches the
-    waiting thread: they end with the call that they are in, take no other, and do not keep the
-    process alive. Such an exception ends the searches of these calls alone; only Ctrl-C ends those
-    of other threads too.
+
+def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
+    """Return the results of the calls, in order, from threads, while the caller hears signals.
+
+    No thread outlives the call, except threads inside a kernel when an exception reaches the
+    waiting thread. These end with their current call, take no other, and do not keep the process
+    alive. Such an exception ends only the searches of these calls; Ctrl-C also ends those of other
+    threads.
 
     Raises:
-        BaseException: what the first of the calls raised that failed, or a signal's handler.
+        BaseException: the exception of the first call that failed, or of a signal's handler.
     """
-    queue, hears = _Queue(calls), watch()
+    queue = _Queue(calls)
+    listener = watch()
     scope = _Scope(_SCOPE.get())
     threads = _workers(queue, scope, min(workers, len(calls)))
     try:
@@ -206,8 +219,8 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
             thread.start()
         for thread in threads:
             while not thread.ends_within(TICK):
-                if hears is not None:
-                    hears.poll()
+                if listener is not None:
+                    listener.poll()
     except BaseException as error:
         queue.closed = True
         scope.closed = True
@@ -219,11 +232,11 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         raise
     if queue.errors:
         raise queue.errors[min(queue.errors)]
-    return queue.answers  # type: ignore[return-value]  # no call is left without answer or error
+    return queue.answers  # type: ignore[return-value]  # every call has an answer or an error
 
 
 def _workers(queue: _Queue[T], scope: _Scope, number: int) -> list[_Worker]:
-    """Threads that have not started, whose work belongs to a scope."""
+    """Return threads that have not started, whose work belongs to a scope."""
     token = _SCOPE.set(scope)
     try:
         return [_Worker(queue.work, daemon=True) for _ in range(number)]
@@ -232,13 +245,13 @@ def _workers(queue: _Queue[T], scope: _Scope, number: int) -> list[_Worker]:
 
 
 def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:
-    """Runs a call of somebody else's library, and says whether it ended.
+    """Run a call of a third-party library, and return whether it ended.
 
-    After an interrupt it has a while to end by itself. Then it is left alone, and the process ends
-    after it: a library that calls back into an interpreter that is gone would abort.
+    After an interrupt it may end by itself for a while. Then it is left alone, and the process ends
+    after it: a library that calls back into a finished interpreter would abort.
 
     Raises:
-        BaseException: what the call raised.
+        BaseException: the exception of the call.
     """
     queue = _Queue([call])
     thread = _Worker(queue.work, daemon=False)

@@ -1,4 +1,4 @@
-"""How much memory is free, for what may take gigabytes."""
+"""Measure the free memory, for work that may take gigabytes."""
 
 from __future__ import annotations
 
@@ -15,51 +15,52 @@ if sys.platform != "win32":
     import resource
 
 UNKNOWN = 1 << 32
-"""Bytes taken as free where the system does not say."""
+"""Bytes taken as free where the system does not tell."""
 
 UNLIMITED = 1 << 62
-"""Bytes where nothing sets a limit."""
+"""Bytes where no limit is set."""
 
 LARGE = 1 << 30
-"""Bytes for which users within this process take their turn."""
+"""Bytes above which users within this process take turns."""
 
 SMALL = 1 << 30
-"""Bytes for which nobody need ask what is free."""
+"""Bytes up to which the free memory is not checked."""
 
 
 def check_memory(what: str, numbers: int) -> None:
-    """Refuses what no step could hold, before the first tries.
+    """Raise if numbers in double precision do not fit into the free memory.
 
     Args:
-        what: takes memory, for the error.
-        numbers: how many it has.
+        what: the name of the array, for the error.
+        numbers: how many numbers it has.
 
     Raises:
-        ProblemTooLargeError: in double precision they need more than is free.
+        ProblemTooLargeError: they take more than the free memory.
     """
     needed = 8 * numbers
     if needs_room(numbers) and needed > (room := free_memory()):
         raise ProblemTooLargeError(
-            f"{what} takes {needed / 2**30:.3g} GiB in double precision, and {room / 2**30:.3g} GiB of memory are "
-            "free; pass it in parts"
+            f"{what} takes {needed / 2**30:.3g} GiB in double precision, and only "
+            f"{room / 2**30:.3g} GiB of memory are free; pass it in parts"
         )
 
 
 def needs_room(numbers: int) -> bool:
-    """Whether so many numbers in double precision are enough to ask what is free."""
+    """Return whether so many numbers in double precision need a check of the free memory."""
     return numbers > SMALL // 8
 
 
 class _Turns:
-    """Of users of gigabytes, one after the other: two that each have room may not have it together.
+    """Turns of users of gigabytes: two that fit separately may not fit together.
 
     Attributes:
-        lock: of the user whose turn it is; it may come back for more.
-        held: bytes that it has.
+        lock: held by the user whose turn it is; the same user may ask for more.
+        held: bytes of that user.
     """
 
     def __init__(self) -> None:
-        self.lock, self.held = threading.RLock(), 0
+        self.lock = threading.RLock()
+        self.held = 0
 
 
 _TURNS = _Turns()
@@ -67,11 +68,13 @@ _TURNS = _Turns()
 
 @contextmanager
 def turn_of(needed: int, seconds: float) -> Iterator[bool]:
-    """Inside it nobody else in this process has such a turn; False where it did not come in time, or has no room.
+    """Wait for a turn with so much memory; yield False if it came too late or has no room.
+
+    Inside this context no other user in this process has a turn.
 
     Args:
-        needed: bytes; up to LARGE nobody waits.
-        seconds: to wait at most.
+        needed: bytes; up to LARGE no user waits.
+        seconds: maximum time to wait.
     """
     entered = False
     try:
@@ -88,12 +91,15 @@ def turn_of(needed: int, seconds: float) -> Iterator[bool]:
 
 
 def memory_in_turn() -> int:
-    """Bytes that this process could take once the turn of others in it is over."""
+    """Return the bytes that this process could take after the current turn."""
     return free_memory() + _TURNS.held
 
 
 def free_memory() -> int:
-    """Bytes that this process could take now, by the machine's memory, its control group's limit and its own."""
+    """Return the bytes that this process could take now.
+
+    The machine's memory, its control group's limit and the process's limits count.
+    """
     return min(_of_machine(), _of_group(), _of_process())
 
 
@@ -112,18 +118,17 @@ def _of_machine() -> int:
 
 
 def _of_group(folder: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a container may still take; `UNLIMITED` where nothing limits it."""
+    """Return the bytes that a container may still take; `UNLIMITED` without a limit."""
     try:
-        limit, used = (
-            (folder / name).read_text("ascii").strip() for name in ("memory.max", "memory.current")
-        )
+        limit = (folder / "memory.max").read_text("ascii").strip()
+        used = (folder / "memory.current").read_text("ascii").strip()
         return int(limit) - int(used)
     except (OSError, ValueError):  # no control groups of version 2, or the limit is "max"
         return UNLIMITED
 
 
 def _of_process(status: Path = Path("/proc/self/statm")) -> int:
-    """What `ulimit` leaves of addresses and of data; `UNLIMITED` where it does not limit them."""
+    """Return the bytes of addresses and data that `ulimit` leaves; `UNLIMITED` without limits."""
     if sys.platform == "win32":
         return UNLIMITED
     left = UNLIMITED

@@ -1,8 +1,8 @@
-"""What is known while a search goes on, for who wants to hear of it, and their word that it is enough.
+"""Report results while a search continues, and stop it when the listener has enough.
 
-`solve(callback=)` sets a `Watch` for the calls that it makes, in their context; every `Deadline`
-that is made there has it, ends with it, and passes on what searches tell where they look at the
-clock. The thread that called `solve` waits for the search and calls the callback.
+`solve(callback=)` sets a `Watch` for its calls, in their context. Every `Deadline` made there has
+the watch, ends with it, and passes on the news of searches when they look at the clock. The thread
+that called `solve` waits for the search and calls the callback.
 """
 
 from __future__ import annotations
@@ -22,31 +22,29 @@ Scores: TypeAlias = np.ndarray
 States: TypeAlias = np.ndarray
 
 INTERVAL = 0.2
-"""Seconds between two calls of a callback, at least."""
+"""Minimum number of seconds between two calls of a callback."""
 
 TOLD = 0.1
-"""Seconds between two looks at what one search knows."""
+"""Seconds between two looks at the news of one search."""
 
 StatesT = TypeVar("StatesT")
 
 
 @dataclass(frozen=True, eq=False)
 class Progress(Generic[StatesT]):
-    """What a search knows until now; `solve(callback=)` passes it on.
+    """The result of a search so far, which `solve(callback=)` passes on.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions,
-    and the callback's to keep. Of a `Conversion` all is in the words of the original.
+    and the callback may keep them. For a `Conversion` everything is in terms of the original.
 
     Attributes:
-        z: `[..., n]`, int8, or int64 of labels: the best states so far; -1 where none is known yet
-            that satisfies the constraints. Of a `Conversion` {name: value}, empty where none is
-            known.
-        score: `[...]`, float64, of these states, minus infinity where none is known. Of a
+        z: `[..., n]`, int8, or int64 for labels: the best states so far; -1 where no state so far
+            satisfies the constraints. For a `Conversion` {name: value}, empty before the first.
+        score: `[...]`, float64, the scores of these states, minus infinity without a state. For a
             `Conversion` a number, its own objective. It never gets worse from one call to the next.
-        bound: `[...]`, float64: no state scores more. Of a `Conversion` a number, in its own
+        bound: `[...]`, float64, upper bounds on the scores. For a `Conversion` a number, in its own
             objective. It never gets worse either.
-        seconds: since the call of `solve`, without those in which kernels were compiled or packages
-            loaded.
+        seconds: time since the call of `solve`, without the time for loading packages.
     """
 
     z: StatesT
@@ -56,12 +54,12 @@ class Progress(Generic[StatesT]):
 
 
 class Known(NamedTuple):
-    """What a search tells.
+    """The news of a search.
 
     Attributes:
-        z: `[batch, n]`, a state of each instance; None where there is none to tell.
-        bound: `[batch]`; None for none.
-        part: which instances these are.
+        z: `[batch, n]`, a state of each instance; None without news.
+        bound: `[batch]`; None without news.
+        part: the instances that the news are about.
     """
 
     z: np.ndarray | None
@@ -70,23 +68,24 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, z: np.ndarray, bound: float | None = None) -> Known:
-        """Of a single instance: a state `[n]`, and a bound."""
-        return cls(z[None], None if bound is None else np.array([bound]))
+        """Build the news of a single instance from a state `[n]` and a bound."""
+        bounds = None if bound is None else np.array([bound])
+        return cls(z[None], bounds)
 
 
 Tell: TypeAlias = Callable[[], Known]
-"""What is known at the moment of the call."""
+"""Returns the news of a search at the moment of the call."""
 
 
 class Watch(ABC):
-    """Who hears what is known of a problem while it is searched.
+    """A listener to the news of a problem during its search.
 
     Attributes:
-        problem: the one of which it is.
+        problem: the problem that the news are about.
     """
 
     def __init__(self, problem: object):
-        """Hears nothing yet."""
+        """Start without news."""
         self.problem = problem
         self._next = time.monotonic() + TOLD
 
@@ -96,25 +95,25 @@ class Watch(ABC):
         """Whether searches end now."""
 
     @abstractmethod
-    def take(self, known: Known) -> None:
-        """Takes what is known."""
+    def take(self, news: Known) -> None:
+        """Take news of the search."""
 
     @abstractmethod
     def poll(self) -> None:
-        """Calls the callback, if it is time and this is the thread of its caller."""
+        """Call the callback, if it is time and this is the thread of its caller."""
 
-    def tell(self, known: Tell) -> None:
-        """Asks what is known, if it is time."""
+    def tell(self, news: Tell) -> None:
+        """Ask for news, if it is time."""
         if time.monotonic() >= self._next:
-            self.take(known())
+            self.take(news())
             self._next = time.monotonic() + TOLD
 
 
 class Listener(Watch):
-    """The watch of a call of `solve`, from which all others come.
+    """The watch of a call of `solve`, to which all other watches lead.
 
     Attributes:
-        error: what the callback raised.
+        error: the exception of the callback, if any.
     """
 
     def __init__(
@@ -122,44 +121,47 @@ class Listener(Watch):
         problem: object,
         call: Callable[[States, Scores, Scores], object],
         score: Callable[[States, slice], Scores],
-        known: tuple[States, Scores, Scores],
+        start: tuple[States, Scores, Scores],
     ):
-        """Hears nothing yet.
+        """Start with the states, scores and bounds that `solve` begins with.
 
         Args:
-            problem: what is solved.
+            problem: the problem that is solved.
             call: gets states `[batch, n]`, scores `[batch]` and bounds `[batch]`; returns whether
                 to stop.
-            score: `[batch]`, of states `[batch, n]` of these instances.
-            known: states, scores and bounds to begin with.
+            score: returns the scores `[batch]` of states `[batch, n]` of some instances.
+            start: states, scores and bounds to begin with.
         """
         super().__init__(problem)
-        self._call, self._score = call, score
-        self._z, self._scores, self._bounds = (array.copy() for array in known)
-        self._owner, self._lock = threading.get_ident(), threading.Lock()
-        self._next_call, self._stopped = time.monotonic() + INTERVAL, False
+        self._call = call
+        self._score = score
+        self._z, self._scores, self._bounds = (array.copy() for array in start)
+        self._owner = threading.get_ident()
+        self._lock = threading.Lock()
+        self._next_call = time.monotonic() + INTERVAL
+        self._stopped = False
         self.error: BaseException | None = None
 
     @property
     def stopped(self) -> bool:
-        """Whether the callback said so, or failed."""
+        """Whether the callback asked to stop, or failed."""
         return self._stopped
 
-    def take(self, known: Known) -> None:
-        """Keeps the best of it."""
-        z, bound, part = known
+    def take(self, news: Known) -> None:
+        """Keep the best of the news."""
+        z, bound, rows = news
         with self._lock:
             if z is not None:
-                scores = self._score(z, part)
-                better = scores > self._scores[part]
-                self._z[part] = np.where(better[:, None], z, self._z[part])
-                self._scores[part] = np.where(better, scores, self._scores[part])
+                scores = self._score(z, rows)
+                better = scores > self._scores[rows]
+                self._z[rows] = np.where(better[:, None], z, self._z[rows])
+                self._scores[rows] = np.where(better, scores, self._scores[rows])
             if bound is not None:
-                self._bounds[part] = np.fmin(self._bounds[part], bound)
+                self._bounds[rows] = np.fmin(self._bounds[rows], bound)
         self.poll()  # for a search in the thread of its caller
 
     def poll(self) -> None:
-        """Calls the callback, if it is time and this is the thread of its caller."""
+        """Call the callback, if it is time and this is the thread of its caller."""
         if (
             threading.get_ident() != self._owner
             or self._stopped
@@ -168,48 +170,50 @@ class Listener(Watch):
             return
         with self._lock:
             now = self._z.copy(), self._scores.copy(), np.maximum(self._bounds, self._scores)
-        with watched_by(None):  # what a callback solves by itself is not what it hears of
+        with watched_by(None):  # problems that the callback itself solves make no news
             try:
                 self._stopped = bool(self._call(*now))
-            # raised again by who set the watch, once all searches have ended
+            # The caller of `solve` raises it again, once all searches have ended.
             except BaseException as error:
-                self.error, self._stopped = error, True
+                self.error = error
+                self._stopped = True
         self._next_call = time.monotonic() + INTERVAL
 
 
 class Part(Watch):
-    """The watch of a problem that another one is solved by: tells that one's, in its terms."""
+    """The watch of a subproblem, which turns its news into news of the whole."""
 
     def __init__(self, whole: Watch, problem: object, lift: Callable[[Known], Known]):
-        """Hears nothing yet.
+        """Start without news.
 
         Args:
-            whole: whose problem it helps to solve.
-            problem: the part.
-            lift: what is known of the whole, by what is known of the part.
+            whole: the watch of the whole problem.
+            problem: the subproblem.
+            lift: turns news of the subproblem into news of the whole.
         """
         super().__init__(problem)
-        self._whole, self._lift = whole, lift
+        self._whole = whole
+        self._lift = lift
 
     @property
     def stopped(self) -> bool:
         """Whether searches end now."""
         return self._whole.stopped
 
-    def take(self, known: Known) -> None:
-        """Says it of the whole."""
-        self._whole.take(self._lift(known))
+    def take(self, news: Known) -> None:
+        """Pass the news on to the whole."""
+        self._whole.take(self._lift(news))
 
     def poll(self) -> None:
-        """Calls the callback, if it is time and this is the thread of its caller."""
+        """Call the callback, if it is time and this is the thread of its caller."""
         self._whole.poll()
 
 
 class Aside(Watch):
-    """The watch of a search for something else: nobody hears of it, and it ends with the others."""
+    """The watch of a search for something else: it makes no news, and ends with the others."""
 
     def __init__(self, whole: Watch):
-        """Hears nothing at all."""
+        """Start without news; there will be none."""
         super().__init__(None)
         self._whole = whole
 
@@ -218,14 +222,14 @@ class Aside(Watch):
         """Whether searches end now."""
         return self._whole.stopped
 
-    def take(self, known: Known) -> None:
-        """Keeps it to itself."""
+    def take(self, news: Known) -> None:
+        """Drop the news."""
 
-    def tell(self, known: Tell) -> None:
-        """Asks nothing."""
+    def tell(self, news: Tell) -> None:
+        """Do not ask for news."""
 
     def poll(self) -> None:
-        """Calls the callback, if it is time and this is the thread of its caller."""
+        """Call the callback, if it is time and this is the thread of its caller."""
         self._whole.poll()
 
 
@@ -233,13 +237,13 @@ _WATCH: ContextVar[Watch | None] = ContextVar("solvers_watch", default=None)
 
 
 def watch() -> Watch | None:
-    """That of the calls in this context; None for none."""
+    """Return the watch of the calls in this context; None without one."""
     return _WATCH.get()
 
 
 @contextmanager
 def watched_by(watch: Watch | None) -> Iterator[None]:
-    """Inside it, deadlines are made with that watch."""
+    """Give the deadlines made inside this context that watch."""
     token = _WATCH.set(watch)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Searches for dense problems: depth first by a concave relaxation, best first by triangle inequalities.
+"""Solve dense problems: depth first by a concave relaxation, best first by triangle inequalities.
 
-Stands on local_search and precision; backends may import it, the searches beside it may not.
+This package uses local_search and precision. Backends may import it; searches on its floor may not.
 """

@@ -1,13 +1,14 @@
-"""The best state with so many ones in a group, by searches without constraints.
+"""Find the best state with a given number of ones in a group, by searches without constraints.
 
-For all s and t the sum s c + t c (c - 1) / 2 is the same number for every state with c = k ones in
-the group. So none of these scores more than the maximum of score + s c + t c (c - 1) / 2 over all
-states, less that number: a problem of the same kind. With t = -2 mu and s = lambda + mu (2k - 1)
-that is score + lambda (c - k) - mu (c - k)^2; the last term is concave, so that no bound has to pay
-for it, and keeps the relaxation near c = k. Where its maximiser has k ones, it is the best of those
-that have. Else lambda moves against the difference and mu doubles (the method of multipliers).
+For all s and t, the sum s c + t c (c - 1) / 2 is the same number for every state with c = k ones in
+the group. So no such state scores more than the maximum of score + s c + t c (c - 1) / 2 over all
+states, minus that number. That maximum is a problem of the same kind. With t = -2 mu and
+s = lambda + mu (2k - 1) it is score + lambda (c - k) - mu (c - k)^2. The last term is concave, so
+it does not weaken the bound, and it keeps the relaxation near c = k. Where its maximiser has k
+ones, it is the best state with k ones. Otherwise lambda moves against the difference and mu doubles
+(the method of multipliers).
 
-All are whole numbers, so that nothing rounds but the scores, once; s and t may be any.
+All numbers are whole, so that only the scores are rounded, once; s and t may be any whole numbers.
 
 References:
     Hestenes (1969), Multiplier and gradient methods.
@@ -33,23 +34,23 @@ from ..precision.units import Units, to_units
 from .search import matrix_of, score_of, search_dense
 
 BISECTIONS = 12
-"""Of the interval of the first lambda, by what tabu search finds."""
+"""Bisections of the interval of the first lambda, decided by tabu search."""
 
 BITS = 53
-"""Sums of whole numbers are below 2^BITS."""
+"""Sums of whole numbers stay below 2^BITS."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """One instance of a dense problem with a group of which ones are counted.
+    """One instance of a dense problem, with a group of variables whose ones are counted.
 
     Attributes:
-        units: of the scores.
+        units: the units of the scores.
         unary: `[n]`, whole numbers.
-        matrix: `[n, n]`, those of the pairs, symmetric.
-        topology: all pairs.
-        group: `[n]`.
-        inside: of the pairs those within the group.
+        matrix: `[n, n]`, pairwise scores in whole numbers, symmetric.
+        topology: all pairs of variables.
+        group: `[n]`, whether a variable belongs to the group.
+        inside: `[e]`, whether both ends of a pair belong to the group.
     """
 
     units: Units
@@ -61,8 +62,9 @@ class Counted:
 
     @classmethod
     def of(cls, problem: Problem, group: np.ndarray) -> Counted:
-        """Of a single instance on the host."""
-        n, edges = problem.n, problem.topology.pairs
+        """Build it from a single instance on the host."""
+        n = problem.n
+        edges = problem.topology.pairs
         units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
         matrix = matrix_of(n, units.values[n:], edges)
         pairs = np.stack(np.triu_indices(n, 1), axis=1)
@@ -71,31 +73,34 @@ class Counted:
 
     @property
     def weights(self) -> Int[np.ndarray, "e"]:
-        """Of all pairs."""
+        """The weights `[e]` of all pairs."""
         pairs = self.topology.pairs
         return np.asarray(self.matrix[pairs[:, 0], pairs[:, 1]])
 
     def count(self, z: np.ndarray) -> int:
-        """The ones of a state `[n]` in the group."""
+        """Count the ones of a state `[n]` in the group."""
         return int(z[self.group].sum())
 
     def searched(
         self, s: int, t: int, k: int, deadline: Deadline, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, float]:
-        """A state of high score with these terms, the best one in time; a bound on all states with k ones."""
+        """Search with these terms; return a good state and a bound on states with k ones.
+
+        The state is the best one that the search reaches in time.
+        """
         problem, s, t, coarse, error = self._with_terms(s, t)
         silent = deadline.within_whole(problem, lambda _: Known(None))
         z, bound, _ = search_dense(problem, silent, start)
         exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
         units = self.units._replace(exponent=self.units.exponent + coarse)
-        return z, units.upper_bound(
-            math.nextafter(float(exact), math.inf) if error else float(exact)
-        )
+        highest = math.nextafter(float(exact), math.inf) if error else float(exact)
+        return z, units.upper_bound(highest)
 
     def _with_terms(self, s: int, t: int) -> tuple[Problem[np.ndarray], int, int, int, float]:
-        """The problem with s c + t c (c - 1) / 2 on top, with s and t; all in units 2^coarse times as large.
+        """Return the problem with s c + t c (c - 1) / 2 added, s, t, `coarse` and an error.
 
-        And by how much a score may be more than it seems for that, in these units.
+        The problem, s and t are in units 2^coarse times as large. The error says, in these units,
+        by how much the true score can exceed the score of the problem.
         """
         values = np.concatenate((self.unary, self.weights))
         total = (
@@ -104,7 +109,8 @@ class Counted:
             + abs(t) * int(self.inside.sum())
         )
         coarse = max(0, math.frexp(total * (1.0 + 1e-9))[1] - BITS)
-        s, t = round(Fraction(s, 1 << coarse)), round(Fraction(t, 1 << coarse))
+        s = round(Fraction(s, 1 << coarse))
+        t = round(Fraction(t, 1 << coarse))
         exact = np.ldexp(values, -coarse)
         rounded = np.rint(exact)
         more = float(np.maximum(exact - rounded, 0.0).sum()) * (1.0 + 1e-9)
@@ -116,7 +122,7 @@ class Counted:
         return problem, s, t, coarse, more + math.ldexp(self.units.error, -coarse)
 
     def repaired(self, z: np.ndarray, k: int) -> np.ndarray:
-        """`[n]`: a state with k ones, by the flips that cost least."""
+        """Return a state `[n]` with k ones, by the flips that lose least."""
         z = z.copy()
         field = self.unary + self.matrix @ z
         while (missing := k - self.count(z)) != 0:
@@ -127,13 +133,15 @@ class Counted:
         return z
 
     def score(self, z: np.ndarray) -> float:
-        """Of a state `[n]`, in units."""
+        """Return the score of a state `[n]`, in units."""
         return score_of(self.unary, self.matrix, z)
 
     def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
-        """A lambda with which states with k ones are among the best, and the best one of these that was met."""
+        """Return a lambda at which states with k ones are among the best, and one of these."""
         reach = int((np.abs(self.unary) + np.abs(self.matrix).sum(axis=0)).max())
-        low, high, lam = -reach, reach, 0
+        low = -reach
+        high = reach
+        lam = 0
         best = self.repaired(np.zeros(len(self.unary), np.int8), k)
         for _ in range(BISECTIONS):
             lam = (low + high) // 2
@@ -143,7 +151,10 @@ class Counted:
             best = max(best, self.repaired(z, k), key=self.score)
             if (count := self.count(z)) == k or deadline.passed:
                 break
-            low, high = (lam, high) if count < k else (low, lam)
+            if count < k:
+                low = lam
+            else:
+                high = lam
         return lam, best
 
 
@@ -155,24 +166,29 @@ def search_counted(
     deadline: Deadline,
     start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
-    """The best state found `[n]` with `low` to `high` ones in a group, and a bound on the scores of all such states.
+    """Search for the best state with `low` to `high` ones in a group; return it and a bound.
 
-    Where the best state without the constraint has more ones, states with `high` are searched
-    first, then a Lagrangian bound is asked what those with less may score; and so on inwards while
-    that is more. With less ones likewise.
+    The bound holds for all states with such a count.
+
+    If the best state without the constraint has more ones, states with `high` ones are searched
+    first. Then a Lagrangian bound limits the scores of states with fewer ones, and the search moves
+    inwards while that bound is higher than the best score. Fewer ones are treated likewise.
 
     Args:
         problem: a single instance on the host.
         group: `[n]`, bool.
-        low: at most `high`.
-        high: at least 0; `low` is at most the size of the group.
+        low: least count; at most `high` and at most the size of the group.
+        high: greatest count; at least 0.
         deadline: when to end.
         start: `[n]`, a state with such a count, to begin with.
     """
     counted = Counted.of(problem, group)
-    low, high = max(low, 0), min(high, int(group.sum()))
-    best, bound, highest = counted.repaired(np.zeros(problem.n, np.int8), low), math.inf, -math.inf
-    best = best if start is None else max(best, start, key=counted.score)
+    low = max(low, 0)
+    high = min(high, int(group.sum()))
+    best = counted.repaired(np.zeros(problem.n, np.int8), low)
+    if start is not None:
+        best = max(best, start, key=counted.score)
+    bound = math.inf
     inwards = 0
     if low < high:
         z, bound = counted.searched(0, 0, 0, deadline)
@@ -182,9 +198,12 @@ def search_counted(
             return best, bound
         inwards = 1 if ones < low else -1
     ends = range(high, low - 1, -1) if inwards < 0 else range(low, high + 1)
+    # Invariant: no state whose count lies before k in `ends` scores more than `highest`.
+    highest = -math.inf
     for k in ends:
         z, proved, lam = _exactly(counted, k, deadline)
-        best, highest = max(best, z, key=counted.score), max(highest, proved)
+        best = max(best, z, key=counted.score)
+        highest = max(highest, proved)
         rest = -math.inf
         if k != ends[-1]:
             _, rest = counted.searched(inwards * max(0, inwards * lam), 0, k + inwards, deadline)
@@ -196,13 +215,16 @@ def search_counted(
 
 
 def _exactly(counted: Counted, k: int, deadline: Deadline) -> tuple[np.ndarray, float, int]:
-    """The best state found `[n]` with k ones, a bound on the scores of all such states, and lambda."""
+    """Search for the best state `[n]` with k ones; return it, a bound on these, and lambda."""
     lam, best = counted.multiplier(k, deadline)
-    weights, bound = np.abs(counted.weights[counted.inside]), math.inf
+    weights = np.abs(counted.weights[counted.inside])
+    bound = math.inf
     mu = max(1, round(float(weights.mean()))) if len(weights) else 1
     while True:
         z, proved = counted.searched(lam + mu * (2 * k - 1), -2 * mu, k, deadline, best)
-        best, bound = max(best, counted.repaired(z, k), key=counted.score), min(bound, proved)
+        best = max(best, counted.repaired(z, k), key=counted.score)
+        bound = min(bound, proved)
         if (missing := k - counted.count(z)) == 0 or deadline.passed:
             return best, bound, lam
-        lam, mu = lam + 2 * mu * missing, 2 * mu
+        lam += 2 * mu * missing
+        mu *= 2

@@ -1,10 +1,10 @@
-"""How long a depth-first search will still take, beside a search with triangle inequalities from the root.
+"""Forecast how long a depth-first search will still take, and a search by triangle inequalities.
 
 A depth-first search returns to shallower and shallower nodes. While the number of handled nodes
-doubles, the shallowest node that it returns to rises by some levels. If it rises by as many with
-every further doubling, the search ends after 2^(depth / rise) times the nodes so far. Measured on
-QPLIB 5882 (n = 150) and dense normal scores (n = 140), this is within a factor of two of the truth
-after a sixth of the search; before, it is far too large.
+doubles, the shallowest node that it returns to rises by some levels. If every further doubling
+raises it by as many levels, the search ends after 2^(depth / rise) times the nodes so far. On QPLIB
+5882 (n = 150) and on dense normal scores (n = 140), this forecast is within a factor of two of the
+truth after a sixth of the search; before that, it is far too large.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import math
 import time
 
 STRONG_SECONDS = 1.5e-6
-"""Of a search with triangle inequalities, in units of n^3, where the root has a gap of `REFERENCE_GAP`."""
+"""Time of a search by triangle inequalities, per n^3, at a root gap of `REFERENCE_GAP`."""
 
-REFERENCE_GAP, GROWTH = 1.75, 4.5
-"""In mean d_i, and by how much the logarithm of that time grows with each unit of the gap.
+REFERENCE_GAP = 1.75
+"""Gap of the root, in mean d_i, to which `STRONG_SECONDS` refers."""
+
+GROWTH = 4.5
+"""Growth of the logarithm of that time for each unit of the gap.
 
 Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17.
 Since then the kernels take 0.4 of their time, measured for whole trees of n = 60 and 70, which
@@ -24,7 +27,7 @@ Since then the kernels take 0.4 of their time, measured for whole trees of n = 6
 """
 
 MOST_LOGARITHM = 60.0
-"""Of a factor: beyond it a search is taken to have no end."""
+"""Logarithm of the factor beyond which a search counts as endless."""
 
 
 class Forecast:
@@ -32,28 +35,32 @@ class Forecast:
 
     Args:
         n: number of variables.
-        gap: of the root, in mean d_i.
-        calls: of the depth-first search after which the two are compared first.
+        gap: the gap of the root, in mean d_i.
+        calls: number of calls of the depth-first search before the first comparison.
     """
 
     def __init__(self, n: int, gap: float, calls: int) -> None:
         growth = min(MOST_LOGARITHM, GROWTH * (gap - REFERENCE_GAP))
         self.strong = STRONG_SECONDS * n**3 * math.exp(growth)
-        self._due, self._depths = calls, list[int]()
+        self._due = calls
+        self._depths: list[int] = []
         self._begin = time.thread_time()
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to compare the two."""
+        """Whether it is time to compare the two forecasts."""
         return len(self._depths) >= self._due
 
     def note(self, depth: int) -> None:
-        """Add a call of the depth-first search, which handles equally many nodes as any other and ends at `depth`."""
+        """Add a call of the depth-first search, which ended at `depth`.
+
+        All calls handle equally many nodes.
+        """
         self._depths.append(depth)
 
     @property
     def factor(self) -> float:
-        """How many times the calls so far are still to come; infinite where the search has not risen."""
+        """How many times the calls so far the rest will take; infinite until the search rises."""
         half = len(self._depths) // 2
         if half < 2:
             return math.inf
@@ -64,7 +71,7 @@ class Forecast:
         return float(2.0 ** (now / (before - now)) - 1.0)
 
     def depth_first_ends_sooner(self, seconds_left: float) -> bool:
-        """Return whether the depth-first search will end before the other one would, and within `seconds_left`.
+        """Return whether the depth-first search will end before the other, within `seconds_left`.
 
         The next comparison is due when the calls have doubled.
         """

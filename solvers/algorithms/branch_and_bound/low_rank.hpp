@@ -2,10 +2,10 @@
 // of low rank.
 //
 // With s_i = 2 z_i - 1 and s_0 = 1 the score is constant + sum_(i<j) C_ij s_i s_j. The relaxation
-// has unit vectors v_i for the s_i, and of X_ij = v_i.v_j it asks triangle inequalities 1 + a X_ij
+// has unit vectors v_i for the s_i. On X_ij = v_i.v_j it imposes triangle inequalities 1 + a X_ij
 // + b X_ik + c X_jk >= 0, abc = 1, which every s satisfies. A quasi-Newton method moves the
-// vectors, then the multipliers mu of the inequalities are updated; what is found is W = C + sum_t
-// mu_t (signs of t), and nothing that would have to be believed.
+// vectors, then the multipliers mu of the inequalities are updated. The result is
+// W = C + sum_t mu_t (signs of t), from which a valid bound follows whatever its accuracy.
 //
 // References:
 //     Burer, Monteiro, 2003, A nonlinear programming algorithm for solving semidefinite programs
@@ -20,7 +20,7 @@
 
 namespace solvers::branch_and_bound {
 
-// The signs of X_ij, X_ik and X_jk; `strong_tree.py` has the same.
+// The signs of X_ij, X_ik and X_jk, as in `strong_tree.py`.
 inline constexpr double SIGNS[4][3] = {
     {1.0, 1.0, 1.0}, {1.0, -1.0, -1.0}, {-1.0, 1.0, -1.0}, {-1.0, -1.0, 1.0}};
 
@@ -43,13 +43,13 @@ struct Triangles {
     std::vector<double> multipliers;
 };
 
-// Vectors of m nodes, the constant one among them, and what follows from them.
+// Vectors of m nodes, the constant one among them, with their products and fields.
 class LowRank {
 public:
-    // Room for m nodes and vectors of r numbers, a multiple of 4.
+    // Allocates for m nodes and vectors of r numbers, a multiple of 4.
     LowRank(Index m, Index r);
 
-    // Becomes a problem of m nodes with the couplings C `[m, m]`, which are symmetric.
+    // Loads a problem of m nodes with the symmetric couplings C `[m, m]`.
     void resize(Index m);
     PaddedMatrix<double> couplings() { return {couplings_.data(), m_, stride_}; }
     PaddedMatrix<const double> couplings() const { return {couplings_.data(), m_, stride_}; }
@@ -65,14 +65,14 @@ public:
     const double* vectors() const { return vectors_.data(); }
     // `[r, stride]` W v_i.
     const double* field() const { return field_.data(); }
-    // X below the diagonal.
+    // X, below the diagonal.
     PaddedMatrix<const double> gram() const { return {gram_.data(), m_, stride_}; }
     PaddedMatrix<const double> weights() const { return {weights_.data(), m_, stride_}; }
     // Of the inequalities after the next update.
     const std::vector<double>& updated() const { return updated_; }
 
-    // Moves the points by a quasi-Newton method; X, W and the field are left at the last points
-    // that were tried.
+    // Moves the points by a quasi-Newton method; X, W and the field are then those of the last
+    // points it tried.
     void ascend(const Triangles& triangles, double scale);
 
 private:

@@ -31,7 +31,7 @@ void multiply_tile(const double* left, Index along, Index across, const double* 
             store_register(product + a * stride + s * REGISTER_LANES, sums[a][s]);
 }
 
-// The same for columns 0 .. columns - 1, a multiple of PADDING.
+// As above, for columns 0 .. columns - 1, a multiple of PADDING.
 void multiply_rows(const double* left, Index along, Index across, const double* right, Index stride,
                    Index terms, double* product, Index columns) {
     constexpr int registers = 2;
@@ -69,7 +69,7 @@ void LowRank::resize(Index m) {
     std::ranges::fill(points_, 0.0);
 }
 
-// The vectors are the points, made as long as 1; what is behind the last one stays 0.
+// Normalises the points to unit vectors; the padding stays 0.
 void LowRank::normalise(const double* points, double* vectors) {
     std::fill_n(norms_.begin(), stride_, 0.0);
     for (Index place = 0; place < length(); place += stride_)
@@ -85,14 +85,14 @@ void LowRank::normalise(const double* points, double* vectors) {
                            load_register(points + place + i) / load_register(&norms_[i]));
 }
 
-// X = V'V below the diagonal, and a little above it.
+// Computes X = V'V below the diagonal, and a little above it.
 void LowRank::multiply_gram() {
     for (Index i = 0; i < m_; i += TILE)
         multiply_rows(vectors_.data() + i, stride_, 1, vectors_.data(), stride_, r_,
                       gram_.data() + i * stride_, padded(std::min(i + TILE, m_)));
 }
 
-// The field V W; W is symmetric.
+// Computes the field V W; W is symmetric.
 void LowRank::apply_weights() {
     for (Index r = 0; r < r_; r += TILE)
         multiply_rows(vectors_.data() + r * stride_, 1, stride_, weights_.data(), stride_, m_,
@@ -103,7 +103,7 @@ void LowRank::apply_weights() {
 //
 //     mu_t' = max(0, mu_t - penalty (1 + a X_ij + b X_ik + c X_jk)).
 //
-// Returns what the inequalities take off the augmented Lagrangian.
+// Returns the reduction of the augmented Lagrangian by the inequalities.
 double LowRank::weigh(const Triangles& triangles, double penalty) {
     double taken = 0.0;
     const double* gram = gram_.data();
@@ -132,7 +132,7 @@ double LowRank::weigh(const Triangles& triangles, double penalty) {
     return taken / (2.0 * penalty);
 }
 
-// The negative augmented Lagrangian, and its gradient by the points.
+// Computes the negative augmented Lagrangian and its gradient in the points.
 double LowRank::lagrangian(const double* points, double* gradient, const Triangles& triangles,
                            double penalty) {
     normalise(points, vectors_.data());
@@ -161,8 +161,8 @@ double LowRank::lagrangian(const double* points, double* gradient, const Triangl
     return value;
 }
 
-// The direction is the gradient times an estimate of the inverse Hessian, from the last moves: the
-// two loops of Nocedal.
+// Computes the direction: the gradient times an estimate of the inverse Hessian from the last
+// moves, by the two loops of Nocedal (1980).
 void LowRank::find_direction(Index pairs) {
     std::array<double, MEMORY> along{};
     double* direction = direction_.data();
@@ -205,8 +205,8 @@ double LowRank::search_line(double value, double slope, const Triangles& triangl
     return trial_value;
 }
 
-// Writes the last move and the change of the gradient to a place of the memory; returns whether
-// they say anything.
+// Stores the last move and the change of the gradient in a place of the memory; returns whether
+// they are usable.
 bool LowRank::keep_pair(Index place) {
     double* move = moves_[place].data();
     double* change = changes_[place].data();

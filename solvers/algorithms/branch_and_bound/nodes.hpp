@@ -1,6 +1,6 @@
 // Partial assignments of a dense pairwise problem, bounded by a point of its concave relaxation.
 //
-// A *level* is a problem of its own, the free variables of some node, with a diagonal d that makes
+// A *level* is the subproblem of the free variables of some node, with a diagonal d that makes
 // f(x) = constant + 1/2 x'(W - diag d)x + (u + d/2)'x concave; f is the score where x is binary.
 //
 // A *node* has a level, the variables of it that are fixed, a point x of the box, the gradient g of
@@ -10,8 +10,8 @@
 // First-order bounds need no x: high_i and low_i are the most and the least that z_i = 1 can add to
 // the score over all values of the other free variables.
 //
-// Coefficients are integers whose magnitudes sum to less than 2^53: scores, high and low are exact.
-// What depends on x rounds; `rounding` bounds that.
+// Coefficients are integers whose magnitudes sum to less than 2^53, so scores, high and low are
+// exact. Values that depend on x are rounded; `rounding` bounds the error.
 #pragma once
 
 #include <vector>
@@ -24,14 +24,14 @@ inline constexpr Index LEVEL_STEP = 4;  // variables fixed until their node beco
 
 // The problem of the free variables of a node. Rows end with zeros.
 struct Level {
-    // Room for m variables, of n in the whole problem.
+    // Allocates for m variables, of n in the whole problem.
     Level(Index m, Index n, Index depth);
 
     PaddedMatrix<double> pairwise() { return {matrix.data(), size, stride}; }
     PaddedMatrix<const double> pairwise() const { return {matrix.data(), size, stride}; }
     const double* row(Index i) const { return matrix.data() + i * stride; }
 
-    // Makes it a problem of m variables, whose numbers are still to be written.
+    // Resizes to a problem of m variables, without writing their numbers.
     void resize(Index m);
 
     Index depth;                     // its place among the levels of the current path
@@ -50,7 +50,7 @@ struct Level {
 // A node of the current path. Rows end with zeros.
 class Node {
 public:
-    // Room for m variables.
+    // Allocates for m variables.
     explicit Node(Index m)
         : capacity_(padded(m)),
           rows_(5 * capacity_),
@@ -73,59 +73,59 @@ public:
     Index free_count() const { return free_count_; }
     double value() const { return value_; }
 
-    // Becomes the root of the whole problem; its point is still to be written.
+    // Becomes the root of the whole problem, without setting its point.
     void start(Level& level);
 
-    // Becomes the root of a level of its own free variables, which `order` lists by their numbers
-    // in the old level; its point stays. Writes all of the new level but `constant`, `unary`,
+    // Becomes the root of a level of its free variables, which `order` lists by their numbers in
+    // the old level; its point stays. Writes all of the new level except `constant`, `unary` and
     // `fixed`.
     void descend(Level& level, std::span<const Index> order);
 
-    // To be called once a new level has its diagonal and the node its point.
+    // Call this once a new level has its diagonal and the node its point.
     void begin();
 
-    // Gradient and value from x, free of accumulated rounding.
+    // Recomputes gradient and value from x, without accumulated rounding errors.
     void refresh();
 
-    // Bound of the rounding error of `tangent_bound`.
+    // Returns a bound on the rounding error of `tangent_bound`.
     //
     // A move rounds g and f by less than 4 roundoff * (weight + |constant|) in total; a refresh and
     // the sum of the bound round by m roundoff times that for g, for f and for the sum.
     double rounding() const;
 
-    // z_i = bit from here on.
+    // Fixes z_i = bit.
     void fix(Index i, double bit);
 
-    // What no assignment below scores more than, but for rounding.
+    // Returns an upper bound on all assignments below, up to rounding.
     double tangent_bound() const;
 
     // One round of coordinate ascent; returns the gain of f.
     double sweep();
 
-    // Score of the fixed variables alone; `order` becomes the list of the free ones, and `fields`
-    // what z_i = 1 adds for each variable of the level.
+    // Returns the score of the fixed variables alone; `order` becomes the list of the free ones,
+    // and `fields` what z_i = 1 adds for each variable of the level.
     double fixed_score(std::vector<Index>& order, Row& fields) const;
 
     // Writes the fixed variables to z, in the original order; free ones become 0.
     void assign(std::span<std::int8_t> z) const;
 
-    // Bit a of the registers from i on: the variable is free, and its other value has a bound of at
-    // most the threshold where the node has `bound`.
+    // Returns bit a of the registers from i on: whether the variable is free, and its other value
+    // has a bound of at most the threshold if the node has `bound`.
     unsigned decided(Index i, double bound, double threshold) const;
 
-    // Likewise: it is free, and one of its values never helps.
+    // Returns bit a likewise: whether it is free, and one of its values never helps.
     unsigned dominated(Index i) const;
 
-    // The free variable with the largest d_i^2 (d_i (1/5 + x_i (1 - x_i)) + 3/10 |g_i|).
+    // Returns the free variable with the largest d_i^2 (d_i (1/5 + x_i (1 - x_i)) + 3/10 |g_i|).
     //
-    // d_i is the length of the field on v_i. A long one says that z_i matters: one of its values
-    // soon turns out to be wrong. Measured against the most fractional x_i, it searches 3 times
-    // fewer nodes at n = 60, 12 at 100.
+    // d_i is the length of the field on v_i. A long field means that z_i matters: one of its values
+    // soon turns out to be wrong. Compared with the most fractional x_i, this choice needs 3 times
+    // fewer nodes at n = 60, and 12 times fewer at n = 100.
     Index branch_variable() const;
 
     void copy_from(const Node& other);
 
-    // The least bound proved so far.
+    // Returns the least bound that is proved so far.
     double bound = 0.0;
     // Of the branching whose second child is still to be searched.
     Index branch = 0;

@@ -8,10 +8,10 @@
 namespace solvers::branch_and_bound {
 namespace {
 
-// Steps of the ascent that stay inside the box and are smaller are not worth their time.
+// Smaller steps of the ascent that stay inside the box are not worth their time.
 constexpr double SMALLEST_STEP = 1e-4;
 
-// to[a] = from[order[a]], and zeros behind; both may be the same.
+// Writes to[a] = from[order[a]], and zeros behind; both may be the same array.
 void gather(double* to, const double* from, std::span<const Index> order, Index stride) {
     for (std::size_t a = 0; a < order.size(); ++a) to[a] = from[order[a]];
     std::fill(to + order.size(), to + stride, 0.0);
@@ -34,8 +34,8 @@ std::vector<Run> runs_of(std::span<const Index> order) {
     return runs;
 }
 
-// The same as `gather` for two rows that do not overlap, `to` with room for PADDING more: whole
-// registers are copied, and what is too much is overwritten by the next run.
+// As `gather`, for two rows that do not overlap, `to` with room for PADDING more: whole registers
+// are copied, and the next run overwrites the excess.
 void gather_runs(double* to, const double* from, std::span<const Run> runs) {
     for (const Run& run : runs) {
         for (Index j = 0; j < run.length; j += REGISTER_LANES)
@@ -79,14 +79,14 @@ void Node::start(Level& level) {
 }
 
 // The fields of fixed variables are part of the new unary scores, and the pairs of free variables
-// are the same as before: high and low stay.
+// are the same as before, so high and low stay.
 void Node::descend(Level& level, std::span<const Index> order) {
     const Level& old = *level_;
     gather(x_, x_, order, level.stride);
     gather(high_, high_, order, level.stride);
     gather(low_, low_, order, level.stride);
     gather(free_, free_, order, level.stride);
-    // The leading part of a positive semidefinite matrix is one: d stays valid.
+    // A leading submatrix of a positive semidefinite matrix is one too, so d stays valid.
     gather(level.diagonal.data(), old.diagonal.data(), order, level.stride);
     const std::vector<Run> runs = runs_of(order);
     for (Index a = 0; a < level.size; ++a) {
@@ -102,8 +102,8 @@ void Node::descend(Level& level, std::span<const Index> order) {
     free_count_ = level.size;
 }
 
-// W is symmetric: its rows are added for the variables whose x is not 0, some registers of g at a
-// time.
+// W is symmetric, so its rows are added for the variables whose x is not 0, some registers of g
+// at a time.
 void Node::refresh() {
     const Level& level = *level_;
     constexpr Index registers = 2;
@@ -145,7 +145,7 @@ double Node::rounding() const {
     return 2.0 * ROUNDOFF * operations * (level_->weight + std::abs(level_->constant));
 }
 
-// x_i += step; returns the gain of f. x itself stays.
+// Updates g for x_i += step and returns the gain of f; x itself stays.
 double Node::move(Index i, double step) {
     const double curvature = level_->diagonal[i];
     const double gain = step * (gradient_[i] - 0.5 * curvature * step);
@@ -161,7 +161,8 @@ void Node::fix(Index i, double bit) {
         x_[i] = bit;
         ++updates_;
     }
-    // A score that is sure now is no longer in between; one that is sure to be lost neither.
+    // A pair score that is certain now is no longer uncertain; neither is one that is certainly
+    // lost.
     const double* row = level_->row(i);
     const Register zero{};
     double* gains = bit > 0.5 ? low_ : high_;
@@ -190,7 +191,7 @@ unsigned Node::free_bits(Index i) const {
     return at_most(spread(1.0), load_register(free_ + i));
 }
 
-// Bit a of the registers from i on: the variable is free, and f rises along it within the box.
+// Returns bit a of the registers from i on: the variable is free, and f rises along it in the box.
 unsigned Node::movable(Index i) const {
     const Register zero{};
     const Register gradient = load_register(gradient_ + i);
@@ -200,12 +201,12 @@ unsigned Node::movable(Index i) const {
     return free_bits(i) & ~(up & down);
 }
 
-// Moves x_i to the maximum of f along it; returns false where that is not worth it.
+// Moves x_i to the maximum of f along it; returns false if that is not worthwhile.
 bool Node::ascend(Index i, double& gained) {
     const double g = gradient_[i];
     const double at = x_[i];
     const double curvature = level_->diagonal[i];
-    // Compared without a division: the curvature may be zero.
+    // The comparison avoids a division, since the curvature may be zero.
     double target = g > 0.0 ? 1.0 : 0.0;
     if (std::abs(g) < curvature * std::abs(target - at)) {
         target = at + g / curvature;
@@ -218,7 +219,7 @@ bool Node::ascend(Index i, double& gained) {
 }
 
 // Invariant: variables before i, and those of its register up to the last one that moved, are done.
-// A move changes all gradients, so what is movable is asked again after it.
+// A move changes all gradients, so the movable variables are determined again after it.
 double Node::sweep() {
     double gained = 0.0;
     Index moves = 0;
@@ -239,7 +240,7 @@ double Node::sweep() {
     return gained;
 }
 
-// Pairs of fixed variables are counted once; half of each twice could leave the exact integers.
+// Every pair of fixed variables counts once; two halves could leave the exact integers.
 double Node::fixed_score(std::vector<Index>& order, Row& fields) const {
     const Level& level = *level_;
     double score = level.constant;

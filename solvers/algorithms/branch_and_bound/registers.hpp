@@ -1,7 +1,6 @@
 // Rows of float64 that end with zeros, so that whole registers cover them.
 //
-// The loops over them have no remainder, which at 24 to 100 variables would take as long as the
-// rest.
+// Loops over them have no remainder, which would take as long as the rest at 24 to 100 variables.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +65,7 @@ inline Register spread(double value) {
 }
 
 #if defined(__AVX512F__)
-// The forms without a mask bring warnings of GCC 12, about an operand that they do not use.
+// The forms without a mask cause warnings of GCC 12 about an operand that they do not use.
 inline constexpr __mmask8 ALL_LANES = 0xFF;
 #endif
 
@@ -126,7 +125,7 @@ inline unsigned at_most(Register left, Register right) {
 #endif
 }
 
-// Of padded rows. Four sums at a time, since each waits for its last addition.
+// The dot product of padded rows. It keeps four sums, since each addition waits for the one before.
 inline double dot(const double* a, const double* b, Index n) {
     constexpr Index step = 4 * REGISTER_LANES;
     Register total[4] = {};

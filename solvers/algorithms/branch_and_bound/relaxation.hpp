@@ -4,8 +4,8 @@
 // concave once diag d - W is positive semidefinite. The best such d is dual to the semidefinite
 // relaxation: with unit vectors v_i for 2 z_i - 1 and e for the constant, that relaxation maximises
 // sum_ij W_ij v_i.v_j / 2 + sum_i t_i v_i.e, t = 2 u + W 1, and at its optimum
-// d_i = |sum_j W_ij v_j + t_i e|. The mixing method maximises over one v_i after the other. What it
-// leaves undone is repaired by a shift of d that a Cholesky factorisation certifies.
+// d_i = |sum_j W_ij v_j + t_i e|. The mixing method maximises over one v_i after the other. A shift
+// of d, certified by a Cholesky factorisation, corrects its remaining error.
 //
 // References:
 //     Wang, Chang, Kolter, 2017, The mixing method: low-rank coordinate descent for semidefinite
@@ -43,14 +43,14 @@ void mix(PaddedMatrix<const double> pairwise, const double* linear, double* vect
 // U with U'U = diag(d + shift) - W, upper triangular.
 class Factor {
 public:
-    // Room for matrices of n rows.
+    // Allocates for matrices of n rows.
     explicit Factor(Index n) : rows_(padded(n) * padded(n)), inverse_(padded(n)) {}
 
-    // Returns false where a pivot is not positive.
+    // Factorises; returns false if a pivot is not positive.
     bool decompose(PaddedMatrix<const double> pairwise, const double* diagonal, double shift);
 
-    // An estimate of the smallest eigenvalue of U'U from above, by inverse iteration from x `[m]`
-    // on, which ends with zeros.
+    // Estimates the smallest eigenvalue of U'U from above, by inverse iteration from x `[m]` on,
+    // which ends with zeros.
     double smallest_eigenvalue(double* x, int rounds) const;
 
 private:
@@ -79,15 +79,15 @@ private:
 // Shifts `diagonal` so that diag(diagonal) - W is certainly positive semidefinite; returns false if
 // it cannot.
 //
-// A Cholesky factorisation of A - s I that runs through in floating point proves A positive
-// semidefinite if s >= (m + 2) * roundoff * trace(A), up to higher orders (Rump 2006); twice this
-// is taken off here.
+// A Cholesky factorisation of A - s I that succeeds in floating point proves A positive
+// semidefinite if s >= (m + 2) * roundoff * trace(A), up to higher orders (Rump 2006). Here s is
+// twice that.
 //
 // Args:
 //     pairwise: W.
 //     diagonal: `[m]`, in and out.
 //     factor: with room for m rows.
-//     rounds: attempts to lower a shift that was enough.
+//     rounds: attempts to lower a shift that was sufficient.
 bool make_concave(PaddedMatrix<const double> pairwise, double* diagonal, Factor& factor,
                   int rounds);
 

@@ -1,8 +1,8 @@
-"""One dense instance by branch and bound, from rounding to certificate.
+"""Solve one dense instance by branch and bound, from rounding to optimality certificate.
 
 The coefficients are rounded to whole numbers of a unit that sum to less than 2^53, so the scores of
-partial and full assignments are exact in float64. What is proved of the rounded problem holds for
-the given one within the sum of the roundings.
+partial and full assignments are exact in float64. A bound of the rounded problem holds for the
+original one once the sum of the roundings is added.
 """
 
 from __future__ import annotations
@@ -26,50 +26,64 @@ from .strong_tree import StrongTree
 from .tree import Incumbent, Tree
 
 WORK_A_CALL = 100 * 100**3
-"""Nodes times n^3; 10 ms, about: how finely the time limit is kept."""
+"""Work between two looks at the clock, as nodes times n^3: about 10 ms."""
 
 NANOSECONDS = 20
-"""Of n^3, about, for the first relaxation."""
+"""Approximate time of the first relaxation, per n^3."""
 
-IMPROVED_FROM, IMPROVED_AGAIN, IMPROVED_SHARE = 0.05, 3.0, 0.15
-"""Seconds of search after which a better state is looked for, the factor to the next time, and the share for it."""
+IMPROVED_FROM = 0.05
+"""Seconds of search before the first local search for a better state."""
+
+IMPROVED_AGAIN = 3.0
+"""Factor by which the time must grow before the next local search."""
+
+IMPROVED_SHARE = 0.15
+"""Share of the time so far that such a local search may take."""
 
 LARGE_GAP = 1.75
-"""Of the root, in mean d_i, beyond which triangle inequalities pay.
+"""Gap of the root, in mean d_i, beyond which triangle inequalities pay.
 
-The logarithm of the nodes without them grows by 5.5 for each unit of this: about 2,000 at 1.0 and
-450,000 at 1.95, for normal scores and for +1 and -1 alike, n = 60 to 120.
+Without them the logarithm of the nodes grows by 5.5 for each unit of the gap: about 2,000 at 1.0
+and 450,000 at 1.95, for normal scores and for +1 and -1 alike, n = 60 to 120.
 """
 
-FIRST_CALLS, FIRST_SHARE = 1000, 0.2
-"""Calls of the search without them, and its share of the time left, after which `Forecast` says whether it is given up
-for them; asked again whenever the calls have doubled. Where pairs exclude each other, for one, the
-gap of the root is large, and few nodes are left.
+FIRST_CALLS = 1000
+"""Calls of the search without triangle inequalities before the first `Forecast`.
+
+The forecast decides whether to switch to the search with them. It is repeated whenever the calls
+have doubled. A large gap of the root does not imply many nodes: where pairs exclude each other, few
+nodes remain.
 """
+
+FIRST_SHARE = 0.2
+"""Share of the remaining time after which the first `Forecast` decides at the latest."""
 
 
 class Improver:
-    """Local search beside the search, as long as that is not soon over.
+    """A local search beside the exact search, which waits in case that ends early.
 
     Attributes:
         problem: a single instance on the host.
     """
 
     def __init__(self, problem: Problem):
-        """Nothing is tried before the search has taken a while."""
-        self.problem, self._begin, self._next = problem, now(), IMPROVED_FROM
+        """Start the clock; the first local search waits for `IMPROVED_FROM` seconds."""
+        self.problem = problem
+        self._begin = now()
+        self._next = IMPROVED_FROM
         self._seed = 0
 
     @property
     def wait(self) -> float:
-        """Seconds until something is tried again."""
+        """Seconds until the next local search."""
         return max(0.0, self._next - (now() - self._begin))
 
     def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
-        """`[n]`: a state that is no worse than `z`; None where it is not yet time for it."""
+        """Return a state `[n]` that is no worse than `z`; None where it is too early to search."""
         if (spent := now() - self._begin) < self._next:
             return None
-        self._next, self._seed = IMPROVED_AGAIN * spent, self._seed + 1
+        self._next = IMPROVED_AGAIN * spent
+        self._seed += 1
         soon = deadline.within(min(IMPROVED_SHARE * spent, IMPROVED_SHARE * deadline.left))
         return improved(self.problem, z, soon, self._seed)
 
@@ -77,7 +91,7 @@ class Improver:
 def search_dense(
     problem: Problem, deadline: Deadline, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, int]:
-    """The best state found `[n]`, an upper bound on the maximum, and how many nodes were handled.
+    """Search for the best state `[n]`; return it, an upper bound, and the number of nodes.
 
     Args:
         problem: a single instance on the host.
@@ -91,41 +105,46 @@ def search_dense(
 def rank_dense(
     problem: Problem, deadline: Deadline, count: int, start: np.ndarray | None = None
 ) -> tuple[States, float, int]:
-    """The best states found `[count, n]`, an upper bound on the scores of all others, and the nodes handled.
+    """Search for the best states; return them `[count, n]`, a bound, and the number of nodes.
 
-    Of a single state the bound is on all. Values that never help are fixed for it alone; all else
-    is pruned by the score of the last state.
+    The bound holds for all other states; with `count` 1 it holds for all states. Values that never
+    help are fixed only with `count` 1; the score of the last state prunes everything else.
 
     Args:
         problem: a single instance on the host.
         deadline: when to end.
-        count: how many, at most 2^n.
+        count: number of states, at most 2^n.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
-    n, improver = problem.n, Improver(problem)
+    n = problem.n
+    improver = Improver(problem)
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
     if not units.values.any():
         zeros = np.zeros(n, np.int8)
-        return (
-            near_states(zeros, units.values[:n], count)[:count],
-            units.upper_bound(units.error),
-            0,
-        )
-    h, matrix = units.values[:n], matrix_of(n, units.values[n:], problem.edges)
-    z, turned = first_state(problem, start, deadline), 0
+        near = near_states(zeros, units.values[:n], count)
+        return near[:count], units.upper_bound(units.error), 0
+    h = units.values[:n]
+    matrix = matrix_of(n, units.values[n:], problem.edges)
+    z = first_state(problem, start, deadline)
+    turned = 0
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
-        n, turned = n - 1, 1  # flipping all bits changes nothing: the last one may stay at 0
+        # Flipping all bits does not change the score, so the last bit may stay at 0.
+        n -= 1
+        turned = 1
         z ^= z[n]
-        h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
+        h = h[:n]
+        matrix = np.ascontiguousarray(matrix[:n, :n])
     best = _best_near(z[:n], h, matrix, -(-count // (1 + turned)))
     incumbent = Incumbent(best, _margin(units), np.full(1, -np.inf))
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
         tree = Tree(h, matrix, incumbent, stop)
-    tree.run(1)  # the bound is worth what was spent on it
+    tree.run(1)  # always handle the root: the time for its relaxation is already spent
     gap = _ratio(tree.root_bound - float(best.scores[-1]), tree.scale)
     wide = tree.is_open and gap > LARGE_GAP
-    at_once, forecast = max(1, WORK_A_CALL // n**3), Forecast(n, gap, FIRST_CALLS)
+    at_once = max(1, WORK_A_CALL // n**3)
+    forecast = Forecast(n, gap, FIRST_CALLS)
     first = deadline.within(FIRST_SHARE * deadline.left) if wide else deadline
+    # Depth first: until the tree is searched, or the forecast prefers the search by triangles.
     while tree.is_open and not deadline.passed:
         if wide and (first.passed or forecast.is_due):
             if not forecast.depth_first_ends_sooner(deadline.left):
@@ -138,6 +157,7 @@ def rank_dense(
             _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
     if not wide or not tree.is_open:
         return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), tree.nodes
+    # Best first, from the root again, with the incumbent of the depth-first search.
     strong = StrongTree(h, matrix, incumbent, tree.root_bound)
     while strong.is_open and not deadline.passed:
         _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
@@ -148,14 +168,14 @@ def rank_dense(
 
 
 def _ratio(gap: float, scale: float) -> float:
-    """The gap in units of the scale, which is 0 where no two variables meet."""
+    """Return the gap in units of the scale, which is 0 where no two variables are coupled."""
     if scale > 0.0:
         return gap / scale
     return math.inf if gap > 0.0 else 0.0
 
 
 def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:
-    """The best of a state `[n]` and of some around it."""
+    """Return the best states of `z [n]` and of some states around it."""
     if count == 1:
         return Best.of(z[None], np.full(1, score_of(h, matrix, z)), 1)
     states = near_states(z, (1 - 2 * z) * (h + matrix @ z), count)
@@ -164,7 +184,10 @@ def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> 
 
 
 def _whole(best: Best, turned: int) -> States:
-    """`[states, n]`: the best ones in order; where the last bit was turned to 0, each with its complement."""
+    """Return the best states `[states, n]` in order.
+
+    Where the last bit was fixed at 0, every state is followed by its complement.
+    """
     states = in_order(best)
     if not turned:
         return states
@@ -173,29 +196,34 @@ def _whole(best: Best, turned: int) -> States:
 
 
 def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, best: Best) -> None:
-    """Takes a state `[n]` or `[n + 1]` of the problem, whose last bit may be turned to 0, where it is better."""
+    """Offer a state `[n]` or `[n + 1]` of the problem, after turning its last bit to 0."""
     if state is not None:
-        offered = (state ^ (state[-1] if len(state) > len(h) else 0))[: len(h)]
+        last = state[-1] if len(state) > len(h) else 0
+        offered = (state ^ last)[: len(h)]
         take(best, score_of(h, matrix, offered), offered)
 
 
 def matrix_of(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
-    """`[n, n]`, symmetric: the pairwise scores `[e]`."""
+    """Return the symmetric matrix `[n, n]` of the pairwise scores `[e]`."""
     matrix = np.zeros((n, n))
     matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
     return matrix
 
 
 def score_of(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
-    """Of a state `[n]`; exact: whole numbers whose magnitudes sum to less than 2^53, every pair once."""
+    """Return the score of a state `[n]`, counting every pair once.
+
+    It is exact, since whole numbers whose magnitudes sum to less than 2^53 do not round.
+    """
     return float(h @ z + z @ (np.tril(matrix) @ z))
 
 
 def _margin(units: Units) -> float:
-    """By how much a node must be able to better the best score, in units, not to be pruned.
+    """Return by how much a bound must exceed the best score for its node to stay open, in units.
 
-    A better score is better by a unit. Where the unit is the finest that float64 holds, bounds
-    round by more than that: there the search may stop at what the roundings leave of the tolerance.
+    Two scores differ by at least one unit. Where the unit is the finest that float64 holds, bounds
+    round by more than that. There the search may stop at the part of the tolerance that the
+    roundings leave.
     """
     if units.common:
         return 1.0 - 2.0**-20
@@ -204,16 +232,18 @@ def _margin(units: Units) -> float:
 
 
 def _known(turned: int, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
-    """Of the best state alone: no other is better than the open nodes and those that are known."""
-    highest = units.upper_bound(
-        math.nextafter(float(incumbent.best.scores[0]) + units.error, math.inf)
-    )
+    """Return the best state and a bound on all states.
+
+    No state exceeds the largest of the open nodes' bounds and the best score.
+    """
+    score = float(incumbent.best.scores[0])
+    highest = units.upper_bound(math.nextafter(score + units.error, math.inf))
     bound = max(highest, _bound(units, incumbent, open_bounds))
     return Known.of(_whole(incumbent.best, turned)[0], bound)
 
 
 def _bound(units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> float:
-    """An upper bound in the given scale: pruned nodes are within the margin, open ones within their bounds."""
+    """Return an upper bound in the original scale, from pruned nodes and open ones."""
     bound = float(incumbent.best.scores[-1])
     if not units.common:
         bound = max(bound, float(incumbent.ceiling[0]))

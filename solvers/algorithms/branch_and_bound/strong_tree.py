@@ -1,8 +1,9 @@
-"""Best-first branch and bound for dense problems, by the semidefinite relaxation with triangle inequalities.
+"""Best-first branch and bound for dense problems, with triangle inequalities.
 
-A node costs some hundred times what one of the depth-first search does, and is worth more where
-that one's bound leaves much of a gap. It inherits vectors, inequalities and multipliers from its
-parent. Where the depth-first search is likely to end within a few nodes, it is tried first.
+The semidefinite relaxation with triangle inequalities bounds a node. That takes some hundred times
+as long as a bound of the depth-first search, and pays where the latter leaves a large gap. A node
+inherits vectors, inequalities and multipliers from its parent. Where the depth-first search is
+likely to end within a few nodes, it is tried first.
 """
 
 from __future__ import annotations
@@ -24,56 +25,58 @@ ROUNDOFF = 2.0**-53
 SIGNS: np.ndarray = np.array(
     [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
 )
-"""Of X_ij, X_ik and X_jk in the four kinds of triangle inequalities; `low_rank.hpp` has the same."""
+"""Signs of X_ij, X_ik and X_jk in the four kinds of triangle inequalities, as in `low_rank.hpp`."""
 
 ROUNDS = 20  # updates of the multipliers in a node
-PROBE = 200  # nodes of a depth-first search that may end a node
-LEAF = 24  # free variables that are left to it in any case
+PROBE = 200  # nodes of a depth-first search that may finish a node
+LEAF = 24  # free variables up to which the depth-first search finishes a node in any case
 MOST_OPEN = 5000  # nodes; beyond that the search goes deeper first, so that memory is bounded
-ELSEWHERE = np.int8(2)  # in place of the values of a state that is not below a node
-NEARLY_FIXED = 0.95  # |X_0i| of variables that are no good to branch on
+ELSEWHERE = np.int8(2)  # marks a state that is not below a node, in place of its values
+NEARLY_FIXED = 0.95  # |X_0i| beyond which a variable is not worth branching on
 
 
 @dataclass(frozen=True, order=True)
 class Node:
-    """An open node, with what its parent knew."""
+    """An open node, with the bound and the relaxation of its parent."""
 
     priority: float  # the negative bound
     number: int
-    spins: np.ndarray = field(
-        compare=False
-    )  # [n + 1] int8: +1 and -1 if fixed, else 0; the first is the constant
+    # [n + 1] int8: +1 and -1 if fixed, else 0; the first one is the constant
+    spins: np.ndarray = field(compare=False)
     points: np.ndarray = field(compare=False)  # [r, n + 1] float32
     inequalities: np.ndarray = field(compare=False)  # [c, 4] int16
     multipliers: np.ndarray = field(compare=False)  # [c]
 
 
 class StrongTree:
-    """The tree of one instance, whose scores are whole numbers.
+    """The best-first search tree of one instance, whose scores are whole numbers.
 
     Args:
         unary: `[n]`.
         pairwise: `[n, n]`, symmetric, with a zero diagonal.
-        incumbent: in and out.
-        bound: a bound of all scores.
+        incumbent: the best states so far; the search updates it.
+        bound: an upper bound on all scores.
     """
 
     def __init__(
         self, unary: np.ndarray, pairwise: np.ndarray, incumbent: Incumbent, bound: float
     ) -> None:
         size = len(unary) + 1
-        self._unary, self._pairwise, self._incumbent = unary, pairwise, incumbent
+        self._unary = unary
+        self._pairwise = pairwise
+        self._incumbent = incumbent
         self._lower = np.tril(pairwise)
         self._couplings = np.zeros((size, size))
         self._couplings[1:, 1:] = pairwise / 4
         self._couplings[0, 1:] = self._couplings[1:, 0] = unary / 2 + pairwise.sum(axis=0) / 4
         self._constant = float(unary.sum() / 2 + pairwise.sum() / 8)
-        # What sums over fixed nodes round, which need not be small beside those over the others.
+        # Rounding of sums over fixed nodes, which may be large beside the sums over free ones.
         self._rounding = 8.0 * size * ROUNDOFF * float(np.abs(unary).sum() + np.abs(pairwise).sum())
         self._scale = float(np.abs(self._couplings).sum()) / size**1.5
-        rank, room = 4 * math.ceil(0.8 * math.sqrt(size)), 40 * size + 4000
+        rank = 4 * math.ceil(0.8 * math.sqrt(size))
+        room = 40 * size + 4000
         self._relaxation = kernels.Relaxation(size, rank, room)
-        self._reach = len(unary) - 1  # free variables that a probe is likely to manage
+        self._reach = len(unary) - 1  # free variables that a probe can probably handle
         self._random = np.random.default_rng(0)
         points = self._random.standard_normal((rank, size)).astype(np.float32)
         spins = np.zeros(size, np.int8)
@@ -84,20 +87,20 @@ class StrongTree:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a node left."""
+        """Whether a node is open."""
         return bool(self._open or self._deeper)
 
     @property
     def open_bounds(self) -> np.ndarray:
-        """`[nodes]`: what no state of the open nodes scores more than."""
+        """`[nodes]`, an upper bound on the scores of each open node's states."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
-    def search(self, deadline: Deadline, known: Tell | None = None) -> None:
-        """Goes on until no node is open or the deadline has passed; `known` is what it tells between two nodes."""
+    def search(self, deadline: Deadline, news: Tell | None = None) -> None:
+        """Search until no node is open or the deadline passes, and tell `news` between nodes."""
         with deadline.flag() as stop:
             while self.is_open and not stop[0]:
-                if known is not None:
-                    deadline.tell(known)
+                if news is not None:
+                    deadline.tell(news)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
                     if len(self._open) < MOST_OPEN:
@@ -106,7 +109,7 @@ class StrongTree:
                         self._deeper.append(child)
 
     def _handle(self, node: Node, stop: np.ndarray) -> Iterator[Node]:
-        """The children of a node, or itself where it was interrupted."""
+        """Yield the children of a node, or the node itself if it was interrupted."""
         self.nodes += 1
         free = np.flatnonzero(node.spins == 0)
         if self._prune(-node.priority) or self._probe(node.spins, free, stop):
@@ -118,7 +121,8 @@ class StrongTree:
             return
         points = node.points.copy()
         points[:, kept] = self._relaxation.points
-        inequalities, multipliers = self._relaxation.inequalities, self._relaxation.multipliers
+        inequalities = self._relaxation.inequalities
+        multipliers = self._relaxation.multipliers
         inequalities[:, :3] = kept[inequalities[:, :3]]
         branch = kept[self._branch_node()]
         for number, value in enumerate((1, -1)):
@@ -127,14 +131,14 @@ class StrongTree:
             yield Node(-bound, 2 * self.nodes + number, spins, points, inequalities, multipliers)
 
     def _prune(self, bound: float) -> bool:
-        """Whether nothing below a node with this bound is wanted."""
+        """Return whether a node with this bound is pruned, and record the bound if it is."""
         if bound > self._incumbent.best.scores[-1] + self._incumbent.margin:
             return False
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], bound)
         return True
 
     def _bound(self, node: Node, kept: np.ndarray, stop: np.ndarray) -> float:
-        """Loads a node, and bounds it by the relaxation."""
+        """Load a node into the relaxation and return its bound."""
         fixed = np.flatnonzero(node.spins)
         spins = node.spins[fixed].astype(np.float64)
         constant = self._constant + 0.5 * float(
@@ -157,9 +161,11 @@ class StrongTree:
         )
 
     def _round(self, spins: np.ndarray, kept: np.ndarray) -> None:
-        """States from the signs of the vectors along the constant one and along a random one, with the best flips."""
-        vectors, state = self._relaxation.vectors, np.zeros(len(spins))
+        """Offer states from the signs of the vectors, each after the single flips that gain."""
+        vectors = self._relaxation.vectors
+        state = np.zeros(len(spins))
         state[spins > 0] = 1.0
+        # Two roundings: along the vector of the constant, and along a random direction.
         for direction in (vectors[:, 0], self._random.standard_normal(len(vectors))):
             along = direction @ vectors
             state[kept] = (along >= 0.0) == (along[0] >= 0.0)
@@ -172,11 +178,11 @@ class StrongTree:
             take(self._incumbent.best, self._score(z), z.astype(np.int8))
 
     def _score(self, z: np.ndarray) -> float:
-        """Of the state `[n]`; exact, since every pair is counted once."""
+        """Return the score of a state `[n]`; it is exact, and every pair counts once."""
         return float(self._unary @ z + z @ (self._lower @ z))
 
     def _branch_node(self) -> int:
-        """The node whose products with all others are nearest to +1 or -1, longer fields first."""
+        """Return the node whose products are nearest to +1 or -1, preferring long fields."""
         gram = np.tril(self._relaxation.gram, -1)
         gram += gram.T
         distance = ((1 - np.abs(gram)) ** 2).sum(axis=0)[1:]
@@ -185,25 +191,25 @@ class StrongTree:
         return 1 + int(np.argmin(distance + 1e300 * (np.abs(gram[0, 1:]) > NEARLY_FIXED)))
 
     def _probe(self, spins: np.ndarray, free: np.ndarray, stop: np.ndarray) -> bool:
-        """Whether a depth-first search has ended a node; tried where that has done before."""
+        """Try a depth-first search where one is likely to end, and return whether it did."""
         if len(free) > max(self._reach, LEAF):
             return False
-        ended = self._search_depth_first(spins, free, PROBE if len(free) > LEAF else 1 << 60, stop)
+        budget = PROBE if len(free) > LEAF else 1 << 60
+        ended = self._search_depth_first(spins, free, budget, stop)
         self._reach = len(free) + 1 if ended else len(free) - 2
         return ended
 
     def _search_depth_first(
         self, spins: np.ndarray, free: np.ndarray, budget: int, stop: np.ndarray
     ) -> bool:
-        """Searches the free variables `free` of a node, which count from 1; whether it has come to an end."""
+        """Search the free variables of a node, numbered from 1; return whether the search ended."""
         state = (spins[1:] > 0).astype(np.float64)
         places = free - 1
         constant = self._score(state)
         unary = self._unary[places] + self._pairwise[places] @ state
         pairwise = self._pairwise[np.ix_(places, places)]
-        below = Incumbent(
-            self._known_below(state, places, constant), self._incumbent.margin, np.full(1, -np.inf)
-        )
+        best = self._best_below(state, places, constant)
+        below = Incumbent(best, self._incumbent.margin, np.full(1, -np.inf))
         tree = Tree(unary, pairwise, below, stop)
         tree.run(budget)
         self.nodes += tree.nodes
@@ -215,10 +221,11 @@ class StrongTree:
                 take(self._incumbent.best, score + constant, whole)
         return not tree.is_open
 
-    def _known_below(self, state: np.ndarray, places: np.ndarray, constant: float) -> Best:
-        """What is known of the variables `places` where the others are as in `state [n]`, less their score.
+    def _best_below(self, state: np.ndarray, places: np.ndarray, constant: float) -> Best:
+        """Return the best states restricted to the variables `places`, less the others' score.
 
-        States elsewhere count with their scores alone.
+        The other variables are as in `state [n]`. Best states that differ from it there contribute
+        only their scores.
         """
         scores, order, states = self._incumbent.best
         others = np.ones(len(state), bool)
@@ -229,7 +236,10 @@ class StrongTree:
 
 
 def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The inequalities of a node with its fixed nodes merged into the first, numbered as in `kept`; multipliers."""
+    """Return the inequalities and multipliers of a node in the numbers of `kept`.
+
+    Fixed nodes are merged into the first one.
+    """
     if not len(node.multipliers):
         return node.inequalities, node.multipliers
     place = np.zeros(len(node.spins), np.int64)
@@ -238,7 +248,9 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     signs = SIGNS[node.inequalities[:, 3]] * spins[:, [0, 0, 1]] * spins[:, [1, 2, 2]]
     corners = place[node.inequalities[:, :3]]
     proper = (corners == 0).sum(axis=1) <= 1
-    corners, signs, multipliers = corners[proper], signs[proper], node.multipliers[proper]
+    corners = corners[proper]
+    signs = signs[proper]
+    multipliers = node.multipliers[proper]
     order = np.argsort(-corners, axis=1, kind="stable")
     corners = np.take_along_axis(corners, order, axis=1)
     # The sign of a pair stands at 2 - (the place of the third corner).
@@ -247,6 +259,6 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kinds = np.where((signs > 0).all(axis=1), 0, kinds + 1)
     keys = np.ravel_multi_index((*corners.T, kinds), (len(kept),) * 3 + (4,))
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    found = np.column_stack((corners, kinds))[first].astype(np.int16)
-    # of nothing, whole numbers
-    return found, np.bincount(groups, multipliers, len(first)).astype(np.float64)
+    merged = np.column_stack((corners, kinds))[first].astype(np.int16)
+    # `bincount` of nothing gives whole numbers, hence the cast.
+    return merged, np.bincount(groups, multipliers, len(first)).astype(np.float64)

@@ -1,10 +1,9 @@
 // Depth-first branch and bound for dense pairwise problems, within the concave relaxation of each
 // level.
 //
-// A node is bounded by coordinate ascent until the bound prunes it, or f(x) shows that this
-// relaxation never will. Variables whose other value is pruned are fixed. Once LEVEL_STEP variables
-// are fixed, the others become a level with a diagonal of their own, which is tighter; the smallest
-// nodes are enumerated.
+// Coordinate ascent bounds a node until the bound prunes it, or f(x) shows that this relaxation
+// never will. Variables whose other value is pruned are fixed. Once LEVEL_STEP variables are fixed,
+// the others become a level with a new, tighter diagonal. The smallest nodes are enumerated.
 //
 // The search keeps one node a depth. A node whose first child is being searched holds the branching
 // of the second one; that child then takes its place.
@@ -20,8 +19,7 @@
 
 namespace solvers::branch_and_bound {
 
-// The best states so far, as many as are asked for, and what was pruned on the strength of the last
-// of them.
+// The best states so far, and the largest bound that the last of them pruned.
 struct Incumbent {
     Best<double> best;
     double margin;    // nodes whose bound exceeds the last score by no more are pruned
@@ -33,28 +31,28 @@ struct Incumbent {
 
 class Tree {
 public:
-    // The whole problem is level 0, and its root the only node.
+    // Creates the tree: the whole problem is level 0, and its root the only node.
     //
     // Args:
     //     unary: `[n]`.
     //     pairwise: `[n, n]`, symmetric, with a zero diagonal.
-    //     stop: the relaxation of the root is worse once it is set.
+    //     stop: once it is set, the relaxation of the root ends early, with a worse bound.
     Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop stop);
 
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
 
-    // Handles up to `budget` nodes, or all that are left; returns how many.
+    // Handles up to `budget` nodes, or all that remain; returns how many.
     Index run(Index budget, const Incumbent& incumbent);
 
     Index variables() const { return n_; }
-    // Of the node to go on with; -1 once all is searched.
+    // Returns the depth of the node that is handled next; -1 at the end of the search.
     Index depth() const { return top_; }
-    // What no state of the open nodes scores more than.
+    // Returns upper bounds on the scores of the open nodes.
     std::vector<double> open_bounds() const;
-    // What no state at all scores more than, by the root; its place is taken by its second child.
+    // Returns the upper bound of the root on all scores; its second child takes its place later.
     double root_bound() const { return root_bound_; }
-    // The mean d_i of the whole problem.
+    // Returns the mean d_i of the whole problem.
     double scale() const;
 
 private:

@@ -1,4 +1,4 @@
-"""Depth-first branch and bound for dense pairwise problems, within concave relaxations; the kernel explains it."""
+"""Depth-first branch and bound for dense problems by concave relaxations; see the kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...compiled.best import Best
 
 
 class Incumbent(NamedTuple):
-    """The best states so far, as many as are asked for, and what was pruned on the strength of the last of them."""
+    """The best states so far, and the largest bound that the last of them pruned."""
 
     best: Best
     margin: float  # nodes whose bound exceeds the last score by no more are pruned
@@ -19,13 +19,16 @@ class Incumbent(NamedTuple):
 
 
 class Tree:
-    """The tree of one instance, whose scores are whole numbers that sum to less than 2^53; no node is handled yet.
+    """The depth-first search tree of one instance, before its first node.
+
+    The scores are whole numbers that sum to less than 2^53.
 
     Args:
         unary: `[n]`.
         pairwise: `[n, n]`, symmetric, with a zero diagonal.
-        incumbent: in and out.
-        stop: `[1]` uint8; the relaxation of the root is worse once it is set.
+        incumbent: the best states so far; the search updates it.
+        stop: `[1]` uint8; once it is set, the relaxation of the root ends early, with a worse
+            bound.
     """
 
     def __init__(
@@ -37,27 +40,27 @@ class Tree:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a node left."""
+        """Whether a node is open."""
         return self.depth >= 0
 
     @property
     def depth(self) -> int:
-        """Of the node to go on with; -1 once all is searched."""
+        """Depth of the node that the search handles next; -1 at the end of the search."""
         return int(self._tree.depth)
 
     @property
     def open_bounds(self) -> np.ndarray:
-        """`[nodes]`: what no state of the open nodes scores more than."""
+        """`[nodes]`, an upper bound on the scores of each open node's states."""
         return np.asarray(self._tree.open_bounds)
 
     @property
     def root_bound(self) -> float:
-        """What no state at all scores more than, by the root; infinite before it is handled."""
+        """Upper bound of the root on all scores; infinite before the root is handled."""
         return float(self._tree.root_bound)
 
     @property
     def scale(self) -> float:
-        """The mean d_i of the whole problem."""
+        """Mean d_i of the whole problem."""
         return float(self._tree.scale)
 
     def run(self, budget: int) -> None:

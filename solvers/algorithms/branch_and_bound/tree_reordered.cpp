@@ -18,13 +18,13 @@ constexpr int ROOT_ROUNDS = 3;
 constexpr int BOX_SWEEPS = 20;
 constexpr double LEAST_GAIN = 1e-3;  // of the gap: ascent that gains less ends
 
-// Before a node gets a level of its own: sweeps at most, and the part of the gap that each closes.
+// Before a node gets a new level: maximum number of sweeps, and the gap share that each must close.
 constexpr int LAST_SWEEPS = 20;
 constexpr double LAST_GAIN = 0.1;
 
 constexpr std::uint8_t NEVER = 0;
 
-// Where the vector v_i puts x_i: between 0, opposite of e, and 1, along e.
+// Returns where the vector v_i puts x_i: from 0, opposite of e, to 1, along e.
 double place_of(const Level& level, Index i) {
     return 0.5 + 0.5 * level.vectors[i * VECTOR_STRIDE];
 }
@@ -88,8 +88,8 @@ void Tree::begin_root(Stop stop) {
     root.bound = root_bound_ = std::numeric_limits<double>::infinity();
 }
 
-// Gives the level of a node the diagonal of its own semidefinite relaxation where that is cheaper
-// at its point, which becomes that of the node.
+// Gives the level of a node the diagonal of its own semidefinite relaxation if that lowers the
+// bound at its point, which becomes the point of the node.
 void Tree::relax(Node& node, Sweeps sweeps, int rounds, Stop stop) {
     Level& level = node.level();
     for (Index i = 0; i < level.size; ++i)
@@ -114,7 +114,7 @@ double Tree::scale() const {
     return total / static_cast<double>(std::max(n_, Index{1}));
 }
 
-// Packs the free variables of a node into a level of their own.
+// Packs the free variables of a node into a new level.
 void Tree::descend(Node& node) {
     Level& level = level_at(node.level().depth + 1);
     level.constant = node.fixed_score(order_, fields_);
@@ -130,11 +130,11 @@ void Tree::descend(Node& node) {
 // Fixes the variables whose other value cannot beat the incumbent, or never helps; returns how
 // many.
 //
-// A value that never helps may be that of the second best state: where several are asked for, only
-// the first counts.
+// A value that never helps may be that of the second best state, so this rule applies only where
+// one state is asked for.
 Index Tree::fix_by_bounds(Node& node, double bound, const Incumbent& incumbent) {
     const double threshold = incumbent.threshold();
-    // All tests read the same gradient: each one speaks about the node as it is now.
+    // All tests read the same gradient, and each refers to the node as it is now.
     order_.clear();
     for (Index i = 0; i < node.level().stride; i += REGISTER_LANES)
         for (unsigned bits = node.decided(i, bound, threshold); bits != 0; bits &= bits - 1) {
@@ -163,9 +163,8 @@ Index Tree::fix_dominated(Node& node) {
     return count;
 }
 
-// table[s] becomes the score of the node with the free variables whose bits s has, by doubling:
-// with one variable more a state gains the field of that variable in it, which is linear in the
-// state.
+// Sets table[s] to the score of the node with the free variables at the bits of s, by doubling:
+// with one more variable a state gains the field of that variable, which is linear in the state.
 void Tree::fill_table(const Node& node) {
     double* __restrict table = table_.data();
     double* __restrict linear = linear_table_.data();
@@ -202,8 +201,8 @@ void Tree::enumerate(const Node& node, const Incumbent& incumbent) {
 
 namespace {
 
-// A bound of a node with its rounding; where only rounding keeps it from pruning, g is computed
-// afresh.
+// Returns the bound of a node with its rounding. If only rounding keeps the bound from pruning, g
+// is recomputed.
 double certified_bound(Node& node, double threshold) {
     double bound = node.tangent_bound();
     if (bound <= threshold && bound + node.rounding() > threshold) {
@@ -215,8 +214,8 @@ double certified_bound(Node& node, double threshold) {
     return bound;
 }
 
-// Whether some sweeps within its level prune a node. A level of its own costs as much as many of
-// them, and would be of no use then.
+// Returns whether some sweeps within its level prune a node. A new level would take as long as many
+// sweeps, and would then be of no use.
 bool pruned_by_sweeps(Node& node, double threshold) {
     double bound = certified_bound(node, threshold);
     for (int sweep = 0; bound > threshold && sweep < LAST_SWEEPS; ++sweep) {
@@ -231,7 +230,7 @@ bool pruned_by_sweeps(Node& node, double threshold) {
 
 }  // namespace
 
-// Bounds a node and fixes variables; returns true if nothing is left to search in it.
+// Bounds a node and fixes variables; returns true if the node is finished.
 bool Tree::settle(Node& node, const Incumbent& incumbent) {
     for (int sweep = 0; sweep < BOX_SWEEPS; ++sweep) {
         const double threshold = incumbent.threshold();
@@ -249,7 +248,7 @@ bool Tree::settle(Node& node, const Incumbent& incumbent) {
             if (!pruned_by_sweeps(node, threshold)) descend(node);
             continue;
         }
-        // The maximum of f is no less than f(x): beyond the threshold no x prunes.
+        // The maximum of f is at least f(x), so beyond the threshold no x prunes.
         if (fixed == 0 && node.value() > threshold) return false;
         const double gain = node.sweep();
         if (fixed == 0 && gain <= LEAST_GAIN * (bound - threshold)) return false;

@@ -1,11 +1,9 @@
-// Bounds by the semidefinite relaxation with triangle inequalities, which are found as they are
-// violated.
+// Bounds by the semidefinite relaxation with triangle inequalities, which are added where violated.
 //
 // Multipliers mu >= 0 of any of them and any diagonal d with diag(d) - W positive semidefinite,
 // W = C + sum_t mu_t (signs of t), bound the score by constant + sum_t mu_t + sum_i d_i / 2. The
-// multipliers come from floating point and are not believed to be the best: d is the length of the
-// field W v_i and a shift of it that a Cholesky factorisation certifies, and what rounds is added
-// to the bound.
+// multipliers come from floating point and need not be optimal: d is the length of the field W v_i
+// plus a shift that a Cholesky factorisation certifies, and the bound includes the rounding errors.
 //
 // References:
 //     Rendl, Rinaldi, Wiegele, 2010, Solving max-cut to optimality by intersecting semidefinite and
@@ -20,31 +18,31 @@ namespace solvers::branch_and_bound {
 
 class Relaxation {
 public:
-    // Room for m nodes, the constant one among them, vectors of r numbers, a multiple of 4, and
-    // so many inequalities.
+    // Allocates for m nodes, the constant one among them, vectors of r numbers, a multiple of 4,
+    // and `room` inequalities.
     Relaxation(Index m, Index r, Index room);
 
     // Loads a problem.
     //
     // Args:
     //     couplings: `[m, m]` C, symmetric, with a zero diagonal.
-    //     constant: what the score has beside the couplings.
-    //     points: `[r, m]`, to start from.
+    //     constant: the part of the score beside the couplings.
+    //     points: `[r, m]`, the vectors to start from.
     //     triangles: at most as many as there is room for.
     void load(Matrix<const double> couplings, double constant, Matrix<const double> points,
               std::vector<Triangle> nodes, std::vector<double> multipliers);
 
-    // Bounds the score until the bound is at most the threshold, or seems never to be. X, the field
-    // and the points are left as they were last.
+    // Bounds the score until the bound is at most the threshold, or will probably never be. X, the
+    // field and the points keep their last values.
     //
     // Args:
-    //     scale: that of the coefficients.
-    //     threshold: see there.
-    //     rounds: at most so many updates of the multipliers.
+    //     scale: the scale of the coefficients.
+    //     threshold: the bound at which to stop.
+    //     rounds: maximum number of updates of the multipliers.
     //     stop: the rounds end once it is set.
     //
     // Returns:
-    //     A bound that is proved: the threshold, or a larger one.
+    //     A proved bound: the threshold, or a larger one.
     double tighten(double scale, double threshold, Index rounds, Stop stop);
 
     const LowRank& factors() const { return factors_; }

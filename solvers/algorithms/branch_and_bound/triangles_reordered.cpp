@@ -13,7 +13,7 @@ constexpr double VIOLATION = 0.05;   // of inequalities that are added
 constexpr double NEGLIGIBLE = 1e-4;  // multipliers below, in units of the scale, are dropped
 constexpr Index ADDED_A_NODE = 10;   // inequalities, in every round
 
-// Where the inequalities of i > j > k are marked.
+// Returns where the inequalities of i > j > k are marked.
 Index place_of(Index i, Index j, Index k) {
     return i * (i - 1) * (i - 2) / 6 + j * (j - 1) / 2 + k;
 }
@@ -45,7 +45,7 @@ void Relaxation::load(Matrix<const double> couplings, double constant, Matrix<co
     triangles_.multipliers = std::move(multipliers);
 }
 
-// Takes out inequalities whose multiplier is at most `least`.
+// Removes inequalities whose multiplier is at most `least`.
 void Relaxation::drop(double least) {
     std::size_t kept = 0;
     for (std::size_t t = 0; t < triangles_.nodes.size(); ++t) {
@@ -57,7 +57,7 @@ void Relaxation::drop(double least) {
     triangles_.multipliers.resize(kept);
 }
 
-// Sets or clears the inequalities that are there.
+// Sets or clears the marks of the present inequalities.
 void Relaxation::mark(bool present) {
     for (const auto& [i, j, k, kind] : triangles_.nodes) {
         std::uint8_t& known = known_[place_of(i, j, k)];
@@ -76,7 +76,7 @@ double Relaxation::keep_worse_half() {
     return median;
 }
 
-// Lists the inequalities of i > j > k for all k whose slack less 1 is below the limit:
+// Lists the inequalities of i > j > k for all k whose slack minus 1 is below the limit:
 //
 //     min(a X_ij + b X_ik + c X_jk) over abc = 1 is min(X_ij - |X_ik + X_jk|, -X_ij - |X_ik -
 //     X_jk|).
@@ -108,8 +108,8 @@ void Relaxation::list_pair(Index i, Index j, double limit) {
     }
 }
 
-// Lists inequalities that X violates and that are not there. Where they are more than there is room
-// for, only those are kept that are worse than half of them, and the limit rises to the median.
+// Lists inequalities that X violates and that are not present. If there are too many for the room,
+// only those more violated than the median are kept, and the limit rises to the median.
 Index Relaxation::list_violated() {
     const Index m = factors_.size();
     double limit = -1.0 - VIOLATION;
@@ -142,7 +142,7 @@ void Relaxation::separate(Index most) {
     }
 }
 
-// d_i becomes the length of the field on v_i; returns their sum.
+// Sets d_i to the length of the field on v_i; returns their sum.
 double Relaxation::measure_lengths() {
     const Index stride = factors_.stride();
     double total = 0.0;
@@ -161,8 +161,8 @@ double Relaxation::measure_lengths() {
     return total;
 }
 
-// Bound of what rounds in W and in the sums of the bound, all of them of less than `operations`
-// terms.
+// Returns a bound on the rounding in W and in the sums of the bound, which have fewer than
+// `operations` terms each.
 double Relaxation::rounding(double lengths) const {
     double weight = std::abs(constant_) + lengths + coupling_sum_;
     for (double multiplier : factors_.updated()) weight += 4.0 * multiplier;
@@ -170,19 +170,19 @@ double Relaxation::rounding(double lengths) const {
     return 4.0 * ROUNDOFF * operations * weight;
 }
 
-// Whether no state scores more than the threshold, by spreading what the estimate leaves of it over
-// d.
+// Returns whether no state scores more than the threshold, by spreading the rest that the estimate
+// leaves over d.
 bool Relaxation::proves(double threshold, double estimate, double lengths) {
     const auto m = static_cast<double>(factors_.size());
     double spare = 2.0 * (threshold - estimate - rounding(lengths)) / m;
     if (!(spare > 0.0)) return false;
-    // A factorisation of A + s I that runs through proves A + (s + this) I positive semidefinite
-    // (Rump 2006).
+    // A factorisation of A + s I that succeeds proves A + (s + this) I positive semidefinite (Rump
+    // 2006).
     spare -= 4.0 * (m + 2.0) * ROUNDOFF * (lengths + m * spare);
     return factor_.decompose(factors_.weights(), lengths_.data(), spare);
 }
 
-// What no state scores more than, from the multipliers and W of the last update; d is lost.
+// Returns an upper bound from the multipliers and W of the last update; d is overwritten.
 double Relaxation::certify() {
     if (!make_concave(factors_.weights(), lengths_.data(), factor_, 2))
         return std::numeric_limits<double>::infinity();
@@ -193,8 +193,8 @@ double Relaxation::certify() {
     return bound + rounding(total);
 }
 
-// Every round moves the vectors, updates the multipliers and adds what X violates. The gain of the
-// last two rounds says whether as much again would reach the threshold.
+// Every round moves the vectors, updates the multipliers and adds the inequalities that X violates.
+// The gain of the last two rounds predicts whether an equal gain would reach the threshold.
 double Relaxation::tighten(double scale, double threshold, Index rounds, Stop stop) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
     double recent[3] = {unknown, unknown, unknown};

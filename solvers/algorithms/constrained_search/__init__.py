@@ -1,1 +1,1 @@
-"""Local search and cheap bounds among the states that satisfy linear constraints, for backends that build a model."""
+"""Search locally, and bound the score, among states that satisfy linear constraints."""

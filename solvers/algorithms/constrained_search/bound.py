@@ -1,4 +1,4 @@
-"""Upper bounds on the score among states that satisfy constraints, by sums over variables and Lagrange multipliers."""
+"""Bound the score of states that satisfy constraints, by Lagrange multipliers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
 
 SWEEPS = 3
-"""How often each violated constraint gets a new multiplier at most."""
+"""Maximum number of new multipliers for each violated constraint."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Majorant:
-    """constant + sum_i field_i z_i, at least the score of each state that satisfies the constraints."""
+    """The sum constant + sum_i field_i z_i, an upper bound on the score of every feasible state."""
 
     constant: float
     field: np.ndarray
@@ -29,13 +29,13 @@ def bound_within(
 ) -> float:
     """Return an upper bound on the score of each state that satisfies constraints.
 
-    Two sums over variables majorise the score. Multipliers of the constraints, found one after the
-    other, give a bound on such a sum; any multipliers do.
+    Two sums over variables majorise the score. Multipliers of the constraints, chosen one after the
+    other, bound such a sum; any multipliers give a valid bound.
 
     Args:
         problem: a single instance on the host.
         rows: its constraints.
-        values: `[n]`, the values that variables keep, -1 for free ones.
+        values: `[n]`, the values of fixed variables, -1 for free ones.
         deadline: when to end.
     """
     bound = float(problem.positive_part[0])
@@ -47,39 +47,40 @@ def bound_within(
 def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant]:
     """Return two sums that are at least the score.
 
-    w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first, and w x y <= -w (1 - x
-    - y) / 2 in the second. A variable that is 1 has at most m - 1 others beside it that are 1 too,
-      where no state has more than m, so
-    that only the m - 1 largest w > 0 count in the first.
+    w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first sum, and
+    w x y <= -w (1 - x - y) / 2 in the second. If no state has more than m ones, a variable that is
+    1 has at most m - 1 neighbours that are 1, so the first sum counts only the m - 1 largest w > 0
+    of each variable.
     """
     near = Neighbours.of(problem)
     unary = np.asarray(problem.unary[0], np.float64)
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
-    return _Majorant(0.0, unary + positive / 2), _Majorant(
-        negative, unary + near.sums(near.weight) / 2
-    )
+    few_ones = _Majorant(0.0, unary + positive / 2)
+    halved = _Majorant(negative, unary + near.sums(near.weight) / 2)
+    return few_ones, halved
 
 
 class _Dual:
-    """The Lagrangian bound of a sum over variables, as a function of one multiplier per constraint."""
+    """The Lagrangian bound of a sum over variables, as a function of the multipliers."""
 
     def __init__(self, majorant: _Majorant, rows: LinearRows, values: np.ndarray):
-        self._majorant, self._rows, self._values = majorant, rows, values
+        self._majorant = majorant
+        self._rows = rows
+        self._values = values
         self._multiplier = np.zeros(len(rows.low))
         self._reduced = majorant.field.copy()
         self._ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
 
     def bound(self, deadline: Deadline) -> float:
-        """Return the least bound that a few sweeps over the violated constraints find."""
+        """Return the least bound of a few sweeps over the violated constraints."""
         bound = self._value()
         for _ in range(SWEEPS):
             before = bound
             activity = self._rows.activity(self._maximiser())
-            for number in np.flatnonzero(
-                (activity > self._rows.high) | (activity < self._rows.low)
-            ):
+            violated = (activity > self._rows.high) | (activity < self._rows.low)
+            for number in np.flatnonzero(violated):
                 if deadline.passed:
                     break
                 self._minimise(int(number))
@@ -93,35 +94,40 @@ class _Dual:
         return np.where(self._values == FREE, self._reduced > 0, self._values)
 
     def _value(self) -> float:
-        """Return the bound at the present multipliers, with what its own sums may round."""
-        rows, multiplier = self._rows, self._multiplier
-        parts = np.where(self._maximiser() == 1, self._reduced, 0.0)
+        """Return the bound at the present multipliers, raised by the rounding of its own sums."""
+        rows = self._rows
+        multiplier = self._multiplier
+        terms = np.where(self._maximiser() == 1, self._reduced, 0.0)
         sides = multiplier * np.where(multiplier > 0, rows.high, rows.low)
         sides = np.where(multiplier == 0, 0.0, sides)
         size = np.abs(multiplier[rows.row] * rows.weight).sum() + np.abs(sides).sum()
         size += np.abs(self._majorant.field).sum() + self._majorant.constant
         slack = 8 * EPSILON * (rows.n + len(rows.row) + len(sides)) * float(size)
-        return self._majorant.constant + float(parts.sum() + sides.sum()) + slack
+        return self._majorant.constant + float(terms.sum() + sides.sum()) + slack
 
     def _minimise(self, number: int) -> None:
         """Set the multiplier of one constraint to where the bound, convex in it, is least.
 
-        The bound is linear between the points at which a variable of the constraint changes its
-        value, and 0.
+        The bound is linear between its breakpoints: 0, and the points at which a variable of the
+        constraint changes its value.
         """
-        part = slice(self._ends[number], self._ends[number + 1])
-        column, weight = self._rows.column[part], self._rows.weight[part].astype(np.float64)
-        low, high = float(self._rows.low[number]), float(self._rows.high[number])
+        entries = slice(self._ends[number], self._ends[number + 1])
+        column = self._rows.column[entries]
+        weight = self._rows.weight[entries].astype(np.float64)
+        low = float(self._rows.low[number])
+        high = float(self._rows.high[number])
         gain = self._reduced[column] + self._multiplier[number] * weight
-        known = self._values[column]
-        points = np.unique(np.append(gain[known == FREE] / weight[known == FREE], 0.0))
+        values = self._values[column]
+        free = values == FREE
+        points = np.unique(np.append(gain[free] / weight[free], 0.0))
 
         def slope(multiplier: float) -> float:
-            ones = np.where(known == FREE, gain - multiplier * weight > 0, known == 1)
+            ones = np.where(free, gain - multiplier * weight > 0, values == 1)
             return (high if multiplier > 0 else low) - float(weight[ones].sum())
 
-        first, last = 0, len(points) - 1
-        while first < last:  # the first point after which the bound does not fall
+        first = 0
+        last = len(points) - 1
+        while first < last:  # bisect for the first point after which the bound does not fall
             middle = (first + last) // 2
             if slope((points[middle] + points[middle + 1]) / 2) < 0:
                 first = middle + 1

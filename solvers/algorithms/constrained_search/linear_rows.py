@@ -1,4 +1,4 @@
-"""Linear constraints as lists of their entries, and the values that they force variables to have."""
+"""Represent linear constraints as lists of their entries, and propagate the values they force."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from jaxtyping import Bool, Int
 from ...arrays import States
 
 FREE = -1
-"""The value of a variable that constraints leave free."""
+"""The value of a variable that the constraints leave free."""
 
 MOST_ROUNDS = 100
-"""Rounds of propagation at most; any number of them is valid."""
+"""Maximum number of rounds of propagation; any number of them is valid."""
 
 
 class Constraints(Protocol):
-    """Constraints in whole numbers: low <= matrix z <= high."""
+    """The shape of constraints in whole numbers: low <= matrix z <= high."""
 
     @property
     def matrix(self) -> Int[np.ndarray, "c n"]:
-        """The coefficients."""
+        """`[c, n]`, the coefficients."""
 
     @property
     def low(self) -> Int[np.ndarray, "c"]:
-        """The least sums."""
+        """`[c]`, the least allowed sums."""
 
     @property
     def high(self) -> Int[np.ndarray, "c"]:
-        """The largest sums."""
+        """`[c]`, the largest allowed sums."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What messages call them."""
+        """The names of the constraints in messages."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """Constraints low <= sum_i weight_i z_i <= high, one per row, without their zero weights.
+    """Constraints low <= sum_i weight_i z_i <= high, one per row, without zero weights.
 
     Attributes:
         n: number of variables.
@@ -83,10 +83,10 @@ class LinearRows:
         return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=1))
 
     def implied(self) -> np.ndarray | None:
-        """Return the values `[n]` that the constraints force, -1 for free variables; None if no state satisfies them.
+        """Return the values `[n]` that the constraints force, -1 where free; None if infeasible.
 
-        Each row is used alone, again and again: a variable whose value 1 (or 0) would move the
-        least sum of its row above `high`, or the largest sum below `low`, has the other value.
+        Each row is used alone, again and again. If a value of a variable moves the least sum of its
+        row above `high`, or the largest sum below `low`, the variable has the other value.
         """
         values = np.full(self.n, FREE, np.int8)
         for _ in range(MOST_ROUNDS):
@@ -99,10 +99,10 @@ class LinearRows:
         return values
 
     def _forced(self, values: np.ndarray) -> np.ndarray | None:
-        """Return `values` and those that follow from them in one step; None where they contradict each other."""
-        known = values[self.column]
-        free = known == FREE
-        at_one = np.where(known == 1, self.weight, 0)
+        """Return `values` after one step of propagation; None where they contradict each other."""
+        current = values[self.column]
+        free = current == FREE
+        at_one = np.where(current == 1, self.weight, 0)
         least = self.sums(np.where(free, np.minimum(self.weight, 0), at_one))
         largest = self.sums(np.where(free, np.maximum(self.weight, 0), at_one))
         if (least > self.high).any() or (largest < self.low).any():
@@ -121,7 +121,7 @@ class LinearRows:
         return forced
 
     def most_ones(self) -> int:
-        """Return an upper bound on how many variables are 1 in a state that satisfies the constraints."""
+        """Return an upper bound on the number of ones in a state that satisfies the constraints."""
         most = self.n
         ends = np.searchsorted(self.row, np.arange(len(self.low) + 1))
         for number, high in enumerate(self.high.tolist()):

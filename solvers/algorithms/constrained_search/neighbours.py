@@ -1,4 +1,4 @@
-"""Lists of neighbours with weights: the pairs of a variable, and the constraints that it is in."""
+"""Build lists of neighbours with weights: the pairs of a variable, and its constraints."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """One list behind the other.
+    """Lists of neighbours with weights, stored one after the other.
 
     Attributes:
         starts: `[n + 1]`, where the list of each variable starts.
         near: `[entries]`, the neighbours.
-        weight: `[entries]`, the weight of each.
+        weight: `[entries]`, their weights.
     """
 
     starts: np.ndarray
@@ -41,11 +41,11 @@ class Neighbours:
 
     def of_one(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the neighbours of one variable, and their weights."""
-        part = slice(self.starts[i], self.starts[i + 1])
-        return self.near[part], self.weight[part]
+        entries = slice(self.starts[i], self.starts[i + 1])
+        return self.near[entries], self.weight[entries]
 
     def field(self, unary: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the gain `[n]` of each variable being 1 instead of 0, beside a state `[n]`."""
+        """Return the gain `[n]` of each variable being 1 instead of 0, given a state `[n]`."""
         return np.asarray(unary + self.sums(self.weight * z[self.near]), np.float64)
 
     def sums(self, values: np.ndarray) -> np.ndarray:
@@ -54,7 +54,7 @@ class Neighbours:
         return np.asarray(totals[self.starts[1:]] - totals[self.starts[:-1]])
 
     def largest_sums(self, values: np.ndarray, most: int) -> np.ndarray:
-        """Return the sum of the `most` largest of the numbers of each list, which are at least 0."""
+        """Return, for each list, the sum of its `most` largest numbers, which are at least 0."""
         n = len(self.starts) - 1
         if most == 0:
             return np.zeros(n)
@@ -65,6 +65,5 @@ class Neighbours:
         owner = np.repeat(np.arange(n), np.diff(self.starts))
         table = np.zeros((n, longest))
         table[owner, place] = values
-        return np.asarray(
-            np.partition(table, longest - most, axis=1)[:, longest - most :].sum(axis=1)
-        )
+        largest = np.partition(table, longest - most, axis=1)[:, longest - most :]
+        return np.asarray(largest.sum(axis=1))

@@ -1,4 +1,4 @@
-"""Tabu search by single flips on the score minus prices of violated constraints."""
+"""Tabu search by single flips on the score minus the prices of violated constraints."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ LOOKS = 8
 """Flips between two looks at the clock."""
 
 LONGEST_TENURE = 12
-"""Most flips for which a variable that was flipped keeps its value."""
+"""Largest number of flips for which a flipped variable keeps its value."""
 
 PATIENCE = 10
 """Flips per variable without a better state after which the search restarts near the best one."""
 
 STREAK = 10
-"""Flips in a row that violate constraints, or that violate none, after which prices change."""
+"""Flips in a row on one side of the feasible region's border after which prices change."""
 
 PRICE_FACTOR = 1.3
-"""By which prices change."""
+"""Factor by which prices change."""
 
 PRICE_RANGE = 1e4
-"""How far prices go from where they begin, as a factor up and down."""
+"""Largest factor, up or down, between a price and its first value."""
 
 KICKED = 0.08
 """Share of the free variables that a restart flips."""
@@ -38,7 +38,7 @@ KICKED = 0.08
 
 @dataclass(eq=False)
 class _Best:
-    """The best state that satisfies the constraints; its score is minus infinity where none is known."""
+    """The best feasible state; its score is minus infinity before the first."""
 
     z: np.ndarray | None = None
     score: float = -math.inf
@@ -46,19 +46,19 @@ class _Best:
 
 @dataclass(frozen=True, eq=False)
 class _Instance:
-    """What stays the same during a search.
+    """Data of an instance that stays the same during a search.
 
     Attributes:
         problem: a single instance.
         rows: its constraints.
         free: `[n]`, whether a variable may be flipped.
-        pairs: the other variables of each variable.
+        pairs: the neighbours of each variable.
         rows_of: the constraints of each variable.
-        low: `[entries]`, of the constraint of each entry of `rows`.
-        high: `[entries]`.
-        prices: `[c]`, of one unit of each constraint, in units of the largest gain: the smallest
-            flip costs 1.
-        tenure: most flips for which a variable keeps its value.
+        low: `[entries]`, the lower limit of the constraint of each entry of `rows`.
+        high: `[entries]`, its upper limit.
+        prices: `[c]`, price of one unit of each constraint, in units of the largest gain: the
+            smallest flip costs 1.
+        tenure: largest number of flips for which a variable keeps its value.
     """
 
     problem: Problem
@@ -73,7 +73,7 @@ class _Instance:
 
     @classmethod
     def of(cls, problem: Problem, rows: LinearRows, free: np.ndarray) -> _Instance:
-        """Return it for an instance, its constraints and its free variables."""
+        """Prepare an instance, its constraints and its free variables for a search."""
         unit = np.full(len(rows.low), np.iinfo(np.int64).max)
         np.minimum.at(unit, rows.row, np.abs(rows.weight))
         return cls(
@@ -90,13 +90,13 @@ class _Instance:
 
 
 class ConstrainedSearch:
-    """Local search for one instance among states that satisfy constraints, and through others that do not.
+    """Local search for one instance on both sides of the border of the feasible region.
 
-    A flip costs the price of each constraint for each unit by which it violates it more. Prices
-    rise while constraints stay violated and fall while none is, so that the search crosses the
-    border again and again (strategic oscillation). A swap within a group, or an exchange in an
-    assignment, is a sequence of flips that leaves the border and returns. A flip that leads to a
-    better state than any before is always taken.
+    A flip costs, for each constraint, the price of every unit by which it increases the violation.
+    Prices rise while constraints stay violated and fall while none is, so that the search crosses
+    the border again and again (strategic oscillation). A swap within a group, or an exchange in an
+    assignment, is a sequence of flips that leaves the feasible region and returns. A flip that
+    leads to a better feasible state than any before is always taken.
 
     References:
         Glover, Hao (2011), The case for strategic oscillation.
@@ -108,10 +108,12 @@ class ConstrainedSearch:
         Args:
             problem: a single instance on the host.
             rows: its constraints.
-            values: `[n]`, the values that variables keep, -1 for free ones.
-            seed: of the random numbers.
+            values: `[n]`, the values of fixed variables, -1 for free ones.
+            seed: seed of the random numbers.
         """
-        self._problem, self._rows, self._values = problem, rows, values
+        self._problem = problem
+        self._rows = rows
+        self._values = values
         self._free = values == FREE
         self._generator = np.random.default_rng(seed)
         self._best = _Best()
@@ -122,11 +124,11 @@ class ConstrainedSearch:
 
     @property
     def state(self) -> np.ndarray | None:
-        """The best state `[n]` that satisfies the constraints; None where none is known."""
+        """The best state `[n]` that satisfies the constraints, or None."""
         return self._best.z
 
     def take(self, z: np.ndarray) -> None:
-        """Take a state `[n]` over where it satisfies the constraints and none better is known."""
+        """Keep a state `[n]` if it satisfies the constraints and is better than the best one."""
         score = float(self._problem.score_flat(z[None])[0])
         if score > self._best.score and self._rows.satisfied(z[None])[0]:
             self._best = _Best(z.astype(np.int8), score)
@@ -136,10 +138,10 @@ class ConstrainedSearch:
 
         Args:
             begin: `[n]` of zeros and ones.
-            flips: at most.
+            flips: maximum number of flips.
             deadline: when to end.
-            least: flips to make after the deadline at most, while no state is known that satisfies
-                the constraints, or the best one still gets better.
+            least: maximum number of flips after the deadline. They are made while there is no
+                feasible state, or while the best one still improves.
         """
         begin = np.where(self._free, begin, self._values).astype(np.int8)
         self.take(begin)
@@ -163,8 +165,9 @@ class ConstrainedSearch:
                 improved = step
 
     def _kicked(self, z: np.ndarray) -> np.ndarray:
-        """Return the best state, or `z` where none is known, after some random flips."""
-        begin = (z if self._best.z is None else self._best.z).astype(np.int8)
+        """Return the best state, or `z` without one, after some random flips."""
+        best = z if self._best.z is None else self._best.z
+        begin = best.astype(np.int8)
         free = np.flatnonzero(self._free)
         count = max(2, int(KICKED * len(free)))
         begin[self._generator.choice(free, min(count, len(free)), replace=False)] ^= 1
@@ -176,12 +179,13 @@ class _Walk:
 
     Attributes:
         z: `[n]`, int64.
-        score: of it.
+        score: the score of `z`.
     """
 
     def __init__(self, instance: _Instance, begin: np.ndarray, generator: np.random.Generator):
         rows = instance.rows
-        self._instance, self._generator = instance, generator
+        self._instance = instance
+        self._generator = generator
         self.z = begin.astype(np.int64)
         self.score = float(instance.problem.score_flat(self.z[None])[0])
         self._field = instance.pairs.field(instance.problem.unary[0], self.z)
@@ -189,7 +193,8 @@ class _Walk:
         self._excess = _excess(self._activity, rows.low, rows.high)
         self._violated = int(np.count_nonzero(self._excess))
         self._tabu_until = np.zeros(len(begin), np.int64)
-        self._clock, self._streak = 0, 0
+        self._clock = 0
+        self._streak = 0
         self._scale = float(np.abs(self._field[instance.free]).max(initial=0.0)) or 1.0
         self._factor = np.ones(len(rows.low))
 
@@ -199,8 +204,10 @@ class _Walk:
         return self._violated == 0
 
     def choice(self, best: float) -> int:
-        """Return the variable to flip: one that leads to more than `best`, else the best one that is not tabu."""
-        free, rows, n = self._instance.free, self._instance.rows, len(self.z)
+        """Return the variable to flip: one that beats `best`, else the best that is not tabu."""
+        free = self._instance.free
+        rows = self._instance.rows
+        n = len(self.z)
         direction = 1 - 2 * self.z
         gain = direction * self._field
         after = self._activity[rows.row] + rows.weight * direction[rows.column]
@@ -216,12 +223,15 @@ class _Walk:
             return int(np.where(better, gain, -np.inf).argmax())
         price = self._scale * (self._instance.prices * self._factor)[rows.row]
         value = gain - np.bincount(rows.column, price * (excess - before), n)
-        open_ = free & (self._tabu_until <= self._clock)
-        return int(np.where(open_ if open_.any() else free, value, -np.inf).argmax())
+        allowed = free & (self._tabu_until <= self._clock)
+        if not allowed.any():
+            allowed = free
+        return int(np.where(allowed, value, -np.inf).argmax())
 
     def flip(self, i: int) -> None:
-        """Flip variable i, and update what depends on it."""
-        instance, change = self._instance, int(1 - 2 * self.z[i])
+        """Flip variable i, and update all sums and prices."""
+        instance = self._instance
+        change = int(1 - 2 * self.z[i])
         self.score += change * float(self._field[i])
         self.z[i] += change
         near, weights = instance.pairs.of_one(i)
@@ -236,7 +246,7 @@ class _Walk:
         self._reprice()
 
     def _reprice(self) -> None:
-        """Raise the prices of constraints that stay violated, and lower all where none has been for a while."""
+        """Raise the prices of constraints that stay violated; lower all after feasible steps."""
         if (self._streak > 0) != self.feasible:
             self._streak = 0
         self._streak += 1 if self.feasible else -1
@@ -251,5 +261,5 @@ class _Walk:
 
 
 def _excess(activity: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return by how much left sides are below or above their range."""
+    """Return by how much left sides lie below or above their range."""
     return np.asarray(np.maximum(np.maximum(low - activity, activity - high), 0))

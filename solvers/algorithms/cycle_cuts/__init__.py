@@ -1,4 +1,4 @@
-"""Branch and cut over odd-cycle inequalities of the maximum cut, and a sweep over its frontier that closes the gap.
+"""Branch and cut over odd-cycle inequalities of the maximum cut, and a sweep to close the gap.
 
-Stands on local search and precision. Backends may import it, the searches beside it may not.
+This package uses local_search and precision. Backends may import it; searches on its floor may not.
 """

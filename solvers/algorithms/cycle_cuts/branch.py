@@ -1,7 +1,7 @@
-"""Branch and cut: the root is cut as long as it pays, then edges are fixed, the most promising node first.
+"""Branch and cut: cut the root as long as it pays, then fix edges, the best node first.
 
 Fixed edges join vertices; an edge between joined vertices is fixed with them. So a node either
-contradicts itself or has cuts, and no bound rests on a linear program that is called infeasible.
+contradicts itself or contains cuts, and no bound relies on a linear program reported as infeasible.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ...limits.progress import Known
 from .certificate import Certificate
 from .max_cut import MaxCut
 from .relaxation import Relaxation
-from .separation import Found, Graph, shortest_cycles, tree_cycles
+from .separation import Graph, ViolatedCycles, shortest_cycles, tree_cycles
 from .sides import FREE, propagate, rounded
 
 ROUNDS = 12
-"""Of separation at a node below the root, at most."""
+"""Maximum rounds of separation at a node below the root."""
 
 TREE_ENOUGH = 0.1
-"""Cycles of a spanning tree over edges with which shortest paths are not asked for."""
+"""Cycles of a spanning tree, as a share of the edges, that make shortest paths unnecessary."""
 
 SEPARATION_SECONDS = 1e-8
-"""Of a shortest path, by edges and vertices, at most."""
+"""Time of a shortest path, per edge and vertex, at most."""
 
 
 @dataclass(order=True)
 class Node:
-    """A part of the cuts.
+    """A subset of the cuts: those with some fixed edges.
 
     Attributes:
-        key: minus the bound: no cut of the part weighs more.
+        key: minus the bound, which no cut of the subset exceeds.
         depth: minus the number of branchings.
         fixed: `[m]` int8, 0, 1 or FREE.
     """
@@ -50,22 +50,24 @@ class BranchAndCut:
     Attributes:
         cut: the problem.
         graph: its graph.
-        side: `[vertices]` int8, the best cut found.
-        best: its weight.
-        bound: no cut weighs more.
-        certificate: of the root.
-        nodes: handled so far.
+        side: `[vertices]` int8, the best cut so far.
+        best: the weight of the best cut so far.
+        bound: an upper bound on the weight of all cuts.
+        certificate: the certificate of the root.
+        nodes: number of nodes that were handled so far.
     """
 
     def __init__(self, cut: MaxCut, side: np.ndarray):
-        """Cuts nothing yet.
+        """Prepare the search without handling any node.
 
         Args:
-            cut: with at least one edge.
+            cut: a problem with at least one edge.
             side: `[vertices]`, a cut to start from.
         """
-        self.cut, self.graph = cut, Graph.of(cut.vertices, cut.edges)
-        self.side, self.best = side.astype(np.int8), self._weight(side)
+        self.cut = cut
+        self.graph = Graph.of(cut.vertices, cut.edges)
+        self.side = side.astype(np.int8)
+        self.best = self._weight(side)
         self.relaxation = Relaxation(cut.weights)
         self.certificate = self.relaxation.certificate()
         self.bound = cut.rounded_down(self.certificate.value)
@@ -81,16 +83,17 @@ class BranchAndCut:
 
     @property
     def goal(self) -> int:
-        """A part whose bound is no more is not searched."""
+        """The largest bound at which a node is not searched."""
         return self.best + self.cut.margin
 
     def offer(self, side: np.ndarray) -> None:
-        """Takes a cut where it is better than its own."""
+        """Keep a cut if it is better than the best one."""
         if (weight := self._weight(side)) > self.best:
-            self.side, self.best = side.astype(np.int8), weight
+            self.side = side.astype(np.int8)
+            self.best = weight
 
     def cut_root(self, deadline: Deadline) -> None:
-        """Adds cycles until none is violated, the bound meets the best cut, or the deadline passes."""
+        """Add cycles until none is violated, the gap is closed, or the deadline passes."""
         while not self.finished and not self._root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
@@ -99,41 +102,39 @@ class BranchAndCut:
                 return
             certificate = self.relaxation.certificate()
             self.offer(rounded(self.graph, self.relaxation.x))
-            if (
-                certificate.bound * self.certificate.scale
-                < self.certificate.bound * certificate.scale
-            ):
+            scaled = certificate.bound * self.certificate.scale
+            if scaled < self.certificate.bound * certificate.scale:
                 self.certificate = certificate
                 self.lower(self.cut.rounded_down(certificate.value))
 
     def lower(self, bound: int) -> None:
-        """Takes a bound where it is better than its own."""
+        """Lower the bound, if the new one is better."""
         self.bound = max(self.best, min(self.bound, bound))
 
     def _known(self) -> Known:
         return Known.of(self.cut.state(self.side), self.cut.score_bound(self.bound))
 
     def _separate(self, deadline: Deadline) -> bool:
-        """Adds violated cycles to the relaxation, if there are any, or if they are found in time."""
+        """Add violated cycles to the relaxation; return whether there were any in time."""
         m = len(self.cut.weights)
         with deadline.flag(SEPARATION_SECONDS * m * self.cut.vertices) as stop:
-            found = self._violated(stop).best(m)
-        if len(found.cycles):
+            violated = self._violated(stop).best(m)
+        if len(violated.cycles):
             self.relaxation.purge()
-            self.relaxation.add(found.cycles)
-        return bool(len(found.cycles))
+            self.relaxation.add(violated.cycles)
+        return bool(len(violated.cycles))
 
-    def _violated(self, stop: np.ndarray) -> Found:
-        """What a spanning tree finds, or shortest paths where that is little."""
+    def _violated(self, stop: np.ndarray) -> ViolatedCycles:
+        """Return the violated cycles of a spanning tree, or those of shortest paths if few."""
         x = self.relaxation.x
-        found = tree_cycles(self.graph, x, stop)
-        if len(found.cycles) >= TREE_ENOUGH * len(x):
-            return found
+        quick = tree_cycles(self.graph, x, stop)
+        if len(quick.cycles) >= TREE_ENOUGH * len(x):
+            return quick
         exact = shortest_cycles(self.graph, x, np.arange(self.cut.vertices), stop)
-        return exact if len(exact.cycles) else found
+        return exact if len(exact.cycles) else quick
 
     def search(self, deadline: Deadline, nodes: float = np.inf) -> None:
-        """Branches until all is searched, or the deadline passes, or for so many nodes."""
+        """Branch until the search ends, the deadline passes, or so many nodes are handled."""
         last = self.nodes + nodes
         if not self._open and not self.finished:
             if not self._tighten(self.certificate, self._fixed):
@@ -145,12 +146,16 @@ class BranchAndCut:
             children = self._children(node, deadline)
             for child in children:
                 heapq.heappush(self._open, child)
-            self.lower(max((-self._open[0].key, self.goal) if self._open else (self.goal,)))
+            highest = self.goal
+            if self._open:
+                highest = max(highest, -self._open[0].key)
+            self.lower(highest)
 
     def _children(self, node: Node, deadline: Deadline) -> list[Node]:
-        """What is left of a node: itself where time was up, nothing where it holds no better cut."""
+        """Return the children of a node; the node itself after the deadline, or none if pruned."""
         self.nodes += 1
-        fixed, bound = node.fixed.copy(), -node.key
+        fixed = node.fixed.copy()
+        bound = -node.key
         self.relaxation.fix(*_limits(fixed))
         for _ in range(ROUNDS):
             if not self.relaxation.solve(deadline):
@@ -167,9 +172,10 @@ class BranchAndCut:
         return self._branches(bound, node.depth - 1, fixed)
 
     def _tighten(self, certificate: Certificate, fixed: np.ndarray) -> bool:
-        """Fixes what all better cuts of a node agree on; False where they contradict each other."""
+        """Fix edges on which all better cuts of a node agree; return False on a contradiction."""
         inside, outside = certificate.decided(self.goal)
-        fixed[(fixed == FREE) & inside], fixed[(fixed == FREE) & outside] = 1, 0
+        fixed[(fixed == FREE) & inside] = 1
+        fixed[(fixed == FREE) & outside] = 0
         return bool(propagate(self.cut.vertices, self.graph.ends, fixed))
 
     def _branches(self, bound: int, depth: int, fixed: np.ndarray) -> list[Node]:
@@ -177,10 +183,10 @@ class BranchAndCut:
         if not len(free):
             self.offer(rounded(self.graph, fixed))
             return []
+        # Branch on the edge nearest to 1/2, and of those nearly equal on the heaviest.
         distance = np.abs(self.relaxation.x[free] - 0.5)
-        edge = free[
-            np.argmin(distance - 1e-3 * np.abs(self.cut.weights[free]) / self.relaxation.unit)
-        ]
+        weight = np.abs(self.cut.weights[free]) / self.relaxation.unit
+        edge = free[np.argmin(distance - 1e-3 * weight)]
         children = []
         for value in (0, 1):
             child = fixed.copy()
@@ -195,5 +201,7 @@ class BranchAndCut:
 
 
 def _limits(fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`[m]` each: the bounds of the edges."""
-    return np.where(fixed == FREE, 0, fixed), np.where(fixed == FREE, 1, fixed)
+    """Return the lower and upper bounds of the edges, `[m]` each."""
+    low = np.where(fixed == FREE, 0, fixed)
+    high = np.where(fixed == FREE, 1, fixed)
+    return low, high

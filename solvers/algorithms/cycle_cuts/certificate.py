@@ -1,12 +1,12 @@
-"""Bounds on the weight of a cut from multipliers of odd-cycle inequalities, exact in integers.
+"""Bound the weight of a cut by multipliers of odd-cycle inequalities, exactly in integers.
 
 Any multipliers y >= 0 bound every cut x:
 
     w x  <=  sum_k y_k (|F_k| - 1) + sum_e max(0, w_e - sum_k y_k a_ke),
 
 where the inequality of cycle k is x(F_k) - x(C_k - F_k) <= |F_k| - 1, F_k odd. The multipliers of a
-linear program are rounded to whole numbers of 1 / scale, so that the bound owes nothing to the
-floats that they come from.
+linear program are rounded to whole numbers of 1 / scale, so that rounding errors of the linear
+program do not affect the bound.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 LARGEST = 2.0**61
-"""Of the magnitudes that are added up."""
+"""Largest sum of magnitudes."""
 
 MOST_BITS = 40
-"""Of the fraction of a multiplier; more than the floats of a linear program tell."""
+"""Largest number of bits of the fraction of a multiplier; a linear program gives fewer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """Odd-cycle inequalities, one behind the other.
+    """Odd-cycle inequalities, stored one after the other.
 
     Attributes:
-        starts: `[k + 1]`, the first entry of each.
+        starts: `[k + 1]`, the first entry of each inequality.
         edges: `[entries]`.
         odd: `[entries]`, whether the edge is in F.
     """
@@ -39,7 +39,7 @@ class Cycles:
 
     @classmethod
     def none(cls) -> Cycles:
-        """No inequality."""
+        """Return an empty list of inequalities."""
         return cls(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
     def __len__(self) -> int:
@@ -47,32 +47,30 @@ class Cycles:
 
     @property
     def lengths(self) -> np.ndarray:
-        """`[k]`: edges of each."""
+        """`[k]`, number of edges of each cycle."""
         return np.diff(self.starts)
 
     @property
     def right_sides(self) -> np.ndarray:
-        """`[k]`: |F| - 1."""
-        return (
-            np.add.reduceat(self.odd.astype(np.int64), self.starts[:-1]) - 1
-            if len(self)
-            else self.lengths
-        )
+        """`[k]`, the right side |F| - 1 of each inequality."""
+        if not len(self):
+            return self.lengths
+        return np.add.reduceat(self.odd.astype(np.int64), self.starts[:-1]) - 1
 
     @property
     def signs(self) -> np.ndarray:
-        """`[entries]`: the coefficients, 1 in F and -1 outside."""
+        """`[entries]`, the coefficients: 1 in F and -1 outside."""
         return np.where(self.odd, 1, -1)
 
     def take(self, kept: np.ndarray) -> Cycles:
-        """Those of some places `[j]`."""
+        """Return the inequalities at the places `kept [j]`."""
         lengths = self.lengths[kept]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         entries = np.arange(starts[-1]) + np.repeat(self.starts[:-1][kept] - starts[:-1], lengths)
         return Cycles(starts, self.edges[entries], self.odd[entries])
 
     def joined(self, others: Cycles) -> Cycles:
-        """These and others."""
+        """Return these inequalities followed by others."""
         return Cycles(
             np.concatenate((self.starts, self.starts[-1] + others.starts[1:])),
             np.concatenate((self.edges, others.edges)),
@@ -80,22 +78,20 @@ class Cycles:
         )
 
     def activity(self, x: np.ndarray) -> np.ndarray:
-        """`[k]`: the left sides at x `[m]`."""
-        return (
-            np.add.reduceat(self.signs * x[self.edges], self.starts[:-1])
-            if len(self)
-            else np.empty(0)
-        )
+        """Return the left sides `[k]` at x `[m]`."""
+        if not len(self):
+            return np.empty(0)
+        return np.add.reduceat(self.signs * x[self.edges], self.starts[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A bound, with all that shows it; numbers are whole, in units of 1 / scale.
+    """A bound with the multipliers that prove it; numbers are whole, in units of 1 / scale.
 
     Attributes:
         cycles: the inequalities.
         multipliers: `[k]`, >= 0.
-        residual: `[m]`, scale times the weights, less what the inequalities take.
+        residual: `[m]`, scale times the weights, minus the terms of the inequalities.
         bound: scale times the bound.
         scale: a power of two.
     """
@@ -115,24 +111,25 @@ class Certificate:
         low: np.ndarray | None = None,
         high: np.ndarray | None = None,
     ) -> Certificate:
-        """The bound that multipliers give.
+        """Return the certificate that multipliers give.
 
         Args:
             weights: `[m]`, whole.
             cycles: k inequalities.
-            multipliers: `[k]`, floats; negative ones and those that are none count as zero.
+            multipliers: `[k]`, floats; negative ones and NaN count as zero.
             low: `[m]`, 0, or the value of a fixed edge; None where none is fixed.
             high: `[m]`, 1, or the value of a fixed edge; None where none is fixed.
         """
-        given = np.where(multipliers > 0, multipliers, 0.0)
-        size = (
-            np.abs(weights).sum(dtype=np.float64) + float(given @ (2.0 * cycles.lengths + 1)) + 1.0
-        )
+        positive = np.where(multipliers > 0, multipliers, 0.0)
+        magnitude = np.abs(weights).sum(dtype=np.float64) + 1.0
+        size = magnitude + float(positive @ (2.0 * cycles.lengths + 1))
         if not size < LARGEST / 4:
-            given, size = np.zeros(len(cycles)), np.abs(weights).sum(dtype=np.float64) + 1.0
+            positive = np.zeros(len(cycles))
+            size = magnitude
         scale = 1 << max(0, min(MOST_BITS, int(np.log2(LARGEST / (size + cycles.lengths.sum())))))
-        whole = np.rint(given * scale).astype(np.int64)
-        cycles, whole = cycles.take(np.flatnonzero(whole)), whole[whole != 0]
+        whole = np.rint(positive * scale).astype(np.int64)
+        cycles = cycles.take(np.flatnonzero(whole))
+        whole = whole[whole != 0]
         residual = scale * weights
         np.subtract.at(residual, cycles.edges, cycles.signs * np.repeat(whole, cycles.lengths))
         best = residual > 0
@@ -143,13 +140,13 @@ class Certificate:
 
     @property
     def value(self) -> int:
-        """No cut weighs more."""
+        """The largest whole weight of a cut that the bound allows."""
         return self.bound // self.scale
 
     def decided(self, best: int) -> tuple[np.ndarray, np.ndarray]:
-        """Edges that every cut of more weight than `best` has, and those that it has not: `[m]` each.
+        """Return the edges that every cut heavier than `best` has, and those it lacks, `[m]` each.
 
-        Only where nothing was fixed, or where that holds for such cuts too.
+        This holds if no edge was fixed, or if such cuts satisfy what was fixed.
         """
         spare = self.bound - self.scale * (best + 1)
         far = np.abs(self.residual) > spare

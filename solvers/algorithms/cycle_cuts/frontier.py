@@ -1,10 +1,10 @@
-"""How the bound of a certificate changes when the vertices get their sides one after the other.
+"""Update the bound of a certificate when vertices get their sides one after the other.
 
-Vertices with a side and a neighbour without one are the frontier. What is still to come is bounded,
-as in the certificate, by its residuals and multipliers: a cycle that is partly decided leaves paths
-between vertices of the frontier, and a path whose ends do not fit to its edges in F misses one of
-them at least. So the bound of a partial cut is its weight and a sum over pairs of the frontier, and
-a step changes few of them.
+The frontier consists of the vertices with a side that have a neighbour without one. The residuals
+and multipliers of the certificate bound the remaining weight: a cycle that is partly decided leaves
+paths between vertices of the frontier, and a path whose ends do not fit its edges in F misses at
+least one of them. So the bound of a partial cut is its weight plus a sum over pairs of the
+frontier, and a step changes few of these pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .certificate import Certificate, Cycles
 from .max_cut import MaxCut
 
 MOST_SLOTS = 128
-"""Vertices of a frontier, a bit each in two words."""
+"""Largest number of vertices of a frontier, one bit each in two words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Weighed:
     """A maximum cut with a certificate; numbers are in units of the certificate.
 
     Attributes:
-        vertices: their number.
+        vertices: number of vertices.
         edges: `[m, 2]`.
-        residual: `[m]`, the weights less what the inequalities take.
-        cycles: inequalities.
+        residual: `[m]`, the weights minus the terms of the inequalities.
+        cycles: k inequalities.
         multipliers: `[k]`.
     """
 
@@ -42,7 +42,7 @@ class Weighed:
 
     @classmethod
     def of(cls, cut: MaxCut, certificate: Certificate) -> Weighed:
-        """Both as one."""
+        """Combine a cut and its certificate."""
         return cls(
             cut.vertices,
             cut.edges,
@@ -53,7 +53,7 @@ class Weighed:
 
     @property
     def weights(self) -> np.ndarray:
-        """`[m]`: those of which residuals and multipliers are a certificate."""
+        """`[m]`, the weights of which residuals and multipliers are a certificate."""
         weights = self.residual.copy()
         np.add.at(
             weights,
@@ -65,15 +65,16 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What each vertex changes; numbers are in units of the certificate.
+    """The changes that each vertex makes; numbers are in units of the certificate.
 
     Attributes:
         order: `[n]`, the vertices.
-        slot: `[n]`, by step, the bit of its vertex, which no vertex of the frontier has.
+        slot: `[n]`, for every step the bit of its vertex, which no vertex of the frontier has.
         constant: `[n]`, added to every bound.
         starts: `[n + 1]`, the first term of each step.
-        first, second: `[terms]`, slots of pairs, the slot of the step itself in `second` if it is
-        in the pair. change: `[terms]`, added where both are on different sides.
+        first: `[terms]`, the slot of one vertex of a pair.
+        second: `[terms]`, the slot of the other one; that of the step's vertex if the pair has it.
+        change: `[terms]`, added where both are on different sides.
         kept: `[n, 2]`, the bits of the frontier after the step.
     """
 
@@ -88,12 +89,12 @@ class Steps:
 
     @property
     def bits(self) -> int:
-        """How many slots there are."""
+        """Number of slots."""
         return int(self.slot.max()) + 1
 
     @classmethod
     def of(cls, weighed: Weighed, order: np.ndarray) -> Steps | None:
-        """The steps of an order `[n]`; None where its frontier has no room."""
+        """Return the steps of an order `[n]`; None where its frontier is too large."""
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         layout = _slots(weighed.edges, order, place)
@@ -104,9 +105,8 @@ class Steps:
         changes.weigh(weighed)
         for cycle in _walks(weighed):
             changes.split(*cycle)
-        rows = sorted(
-            (step, a, b, change) for (step, a, b), change in changes.terms.items() if change
-        )
+        terms = changes.terms.items()
+        rows = sorted((step, a, b, change) for (step, a, b), change in terms if change)
         step, first, second, change = np.array(rows, np.int64).reshape(-1, 4).T
         starts = np.searchsorted(step, np.arange(len(order) + 1))
         slot_of = slot[place]
@@ -125,37 +125,40 @@ class Steps:
 def _slots(
     edges: np.ndarray, order: np.ndarray, place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The slot of every step's vertex, and the bits of the frontier after each."""
+    """Return the slot of every step's vertex, and the bits of the frontier after each step."""
     n = len(order)
     last = place.copy()
     np.maximum.at(last, edges[:, 0], place[edges[:, 1]])
     np.maximum.at(last, edges[:, 1], place[edges[:, 0]])
     leaving: list[list[int]] = [[] for _ in range(n)]
-    slot, kept = np.empty(n, np.int64), np.zeros((n, 2), np.uint64)
-    free, bits = list(range(MOST_SLOTS))[::-1], 0
+    slot = np.empty(n, np.int64)
+    kept = np.zeros((n, 2), np.uint64)
+    free = list(range(MOST_SLOTS))[::-1]
+    bits = 0
     for step, v in enumerate(order.tolist()):
         if not free:
             return None
         slot[step] = free.pop()
         bits |= 1 << int(slot[step])
         leaving[last[v]].append(int(slot[step]))
-        for each in leaving[step]:
-            bits ^= 1 << each
-            free.append(each)
+        for gone in leaving[step]:
+            bits ^= 1 << gone
+            free.append(gone)
         kept[step] = bits & (1 << 64) - 1, bits >> 64
     return slot, kept
 
 
 class Changes:
-    """What the steps change, summed up.
+    """The changes of all steps, summed up.
 
     Attributes:
         constant: `[n]`, by step.
-        terms: by step and pair of vertices, the later one second, what different sides add.
+        terms: by step and pair of vertices (the later one second), the change if their sides
+            differ.
     """
 
     def __init__(self, place: np.ndarray):
-        """Nothing yet.
+        """Start without any change.
 
         Args:
             place: `[n]`, the step of every vertex.
@@ -165,7 +168,7 @@ class Changes:
         self.terms: dict[tuple[int, int, int], int] = {}
 
     def weigh(self, weighed: Weighed) -> None:
-        """Edges with both ends decided have their weights instead of their residuals."""
+        """Add edges: with both ends decided, the weight replaces the residual."""
         numbers = (weighed.edges.tolist(), weighed.weights.tolist(), weighed.residual.tolist())
         for (a, b), weight, residual in zip(*numbers, strict=True):
             step = max(self._step[a], self._step[b])
@@ -173,36 +176,32 @@ class Changes:
             self._add(step, a, b, weight)
 
     def split(self, vertices: list[int], odd: list[bool], y: int) -> None:
-        """Each vertex of a cycle splits a path of edges that are still to come.
+        """Add a cycle, each vertex of which splits a path of edges that are still to come.
 
         Args:
-            vertices: of the cycle.
-            odd: whether the edge behind each is in F.
+            vertices: the vertices of the cycle.
+            odd: whether the edge after each vertex is in F.
             y: the multiplier.
         """
-        size, before = len(vertices), [0]
+        size = len(vertices)
+        before = [0]
         for inside in odd * 2:
             before.append(before[-1] + inside)
         turn = [self._step[v] for v in vertices] * 2
+        # Invariant: `paths` lists paths between decided vertices; the next vertex splits each.
         paths = [(begin := turn.index(min(turn)), begin + size)]
         while paths:
             a, b = paths.pop()
             middle = min(range(a + 1, b), key=turn.__getitem__)
             halves = [(a, middle), (middle, b)]
-            for sign, (c, d) in (
-                (-y, (a, b)),
-                *((y, half) for half in halves if half[1] - half[0] > 1),
-            ):
+            longer = [half for half in halves if half[1] - half[0] > 1]
+            for sign, (c, d) in ((-y, (a, b)), *((y, half) for half in longer)):
                 count = before[d] - before[c]
                 self.constant[turn[middle]] += sign * (count - count % 2)
                 if d - c < size:
-                    self._add(
-                        turn[middle],
-                        vertices[c % size],
-                        vertices[d % size],
-                        sign if count % 2 else -sign,
-                    )
-            paths += [half for half in halves if half[1] - half[0] > 1]
+                    change = sign if count % 2 else -sign
+                    self._add(turn[middle], vertices[c % size], vertices[d % size], change)
+            paths += longer
 
     def _add(self, step: int, a: int, b: int, change: int) -> None:
         key = (step, a, b) if self._step[a] < self._step[b] else (step, b, a)
@@ -210,8 +209,9 @@ class Changes:
 
 
 def _walks(weighed: Weighed) -> Iterator[tuple[list[int], list[bool], int]]:
-    """The vertices of every cycle, whether the edge behind each is in F, and the multiplier."""
-    ends, cycles = weighed.edges.tolist(), weighed.cycles
+    """Yield each cycle's vertices, whether the edge after each is in F, and the multiplier."""
+    ends = weighed.edges.tolist()
+    cycles = weighed.cycles
     for k, y in enumerate(weighed.multipliers.tolist()):
         entries = slice(cycles.starts[k], cycles.starts[k + 1])
         edges = cycles.edges[entries].tolist()

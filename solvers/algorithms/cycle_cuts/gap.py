@@ -1,4 +1,4 @@
-"""What the root leaves open, closed by sweeps over the frontier: first for the heaviest cuts that its bound allows."""
+"""Close the gap of the root by sweeps over the frontier, the heaviest possible cuts first."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from .frontier import Steps, Weighed
 from .sweep import NO_CUT, SMALL_BITS, sweep
 
 SWEEPS = 8
-"""In which what is asked for goes down from the bound to the best cut: for the first, few states may do. After one that
-took a table the next asks for all that is better."""
+"""Sweeps in which the required weight falls from the bound to the best cut.
+
+For the first ones, few states may suffice. After a sweep that needed a table, the next one asks for
+all better cuts."""
 
 ORDER_SECONDS = 2e-9
-"""Of a greedy order, by vertices and their neighbours."""
+"""Time of a greedy order, per vertex and neighbour."""
 
 
 def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
-    """Lowers the bound of a search, to its maximum if nothing stops the sweeps.
+    """Lower the bound of a search, to the maximum if nothing stops the sweeps.
 
     Args:
-        search: with its root cut.
+        search: a search whose root is cut.
         deadline: when to end.
     """
-    cut, certificate = search.cut, search.certificate
+    cut = search.cut
+    certificate = search.certificate
     if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
         return
     hub = cut.n if cut.vertices > cut.n else -1
@@ -32,26 +35,26 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     if steps is None:
         return
     narrow = steps.bits <= SMALL_BITS
-    pace = max(
-        cut.step, cut.rounded_down((search.bound - search.goal) // (1 if narrow else SWEEPS))
-    )
+    sweeps = 1 if narrow else SWEEPS
+    pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // sweeps))
+    # Invariant: no cut weighs more than the bound, which falls by `pace` per sweep.
     while not search.finished:
         needed = max(search.goal + 1, search.bound + cut.step - pace)
-        found = sweep(steps, certificate.bound, needed * certificate.scale, deadline)
-        if not found.complete:
+        swept = sweep(steps, certificate.bound, needed * certificate.scale, deadline)
+        if not swept.complete:
             break
-        if found.tabled:
+        if swept.tabled:
             pace = search.bound - search.goal
-        if found.best != NO_CUT:
-            _take(search, steps, found.best, deadline)
+        if swept.best != NO_CUT:
+            _take(search, steps, swept.best, deadline)
             break
         search.lower(cut.rounded_down(needed - 1))
 
 
 def _take(search: BranchAndCut, steps: Steps, best: int, deadline: Deadline) -> None:
-    """The weight of a heaviest cut is the bound; the cut itself takes one more sweep."""
+    """Set the bound to the weight of a heaviest cut, and find that cut by one more sweep."""
     certificate = search.certificate
     search.lower(best // certificate.scale)
-    found = sweep(steps, certificate.bound, best, deadline, traced=True)
-    if found.side is not None:
-        search.offer(found.side)
+    swept = sweep(steps, certificate.bound, best, deadline, traced=True)
+    if swept.side is not None:
+        search.offer(swept.side)

@@ -1,7 +1,7 @@
-"""A binary pairwise problem as a maximum cut with whole weights.
+"""Represent a binary pairwise problem as a maximum cut with whole weights.
 
-A state is a cut: z_i is the side of vertex i seen from one more vertex, to which the fields become
-edges. Where no field is left, that vertex has no edge and is left out.
+A state is a cut: z_i says whether vertex i and one additional vertex are on different sides. The
+fields become edges to that vertex. Where all fields are zero, it has no edge and is left out.
 
 References:
     Hammer (1965), Some network flow problems solved with pseudo-Boolean programming.
@@ -22,17 +22,16 @@ from ..precision.units import Units, to_units
 
 @dataclass(frozen=True, eq=False)
 class MaxCut:
-    """Twice the score of a state, in units, is the weight of its cut.
+    """A maximum cut; twice the score of a state, in units, is the weight of its cut.
 
     Attributes:
         n: number of variables of the problem.
-        vertices: n, or n + 1 with the vertex of the fields, the last one.
-        edges: `[m, 2]`, `i < j`, those of nonzero weight.
+        vertices: n, or n + 1 with the additional vertex of the fields, the last one.
+        edges: `[m, 2]`, `i < j`, the edges of nonzero weight.
         weights: `[m]`, whole; their magnitudes sum to less than 2^56.
-        step: every cut's weight is a multiple of it.
-        margin: a better state that is better by no more than that is within the rounding of the
-            scores.
-        units: of the problem's scores.
+        step: a common divisor of the weights of all cuts.
+        margin: improvements of a cut up to this weight are within the rounding of the scores.
+        units: the units of the problem's scores.
     """
 
     n: int
@@ -45,11 +44,13 @@ class MaxCut:
 
     @classmethod
     def of(cls, problem: Problem) -> MaxCut:
-        """The cut of a single instance on the host."""
-        n, edges = problem.n, problem.edges
+        """Return the maximum cut of a single instance on the host."""
+        n = problem.n
+        edges = problem.edges
         units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
         whole = units.values.astype(np.int64)
-        unary, pairwise = whole[:n], whole[n:]
+        unary = whole[:n]
+        pairwise = whole[n:]
         field = 2 * unary
         np.add.at(field, edges[:, 0], pairwise)
         np.add.at(field, edges[:, 1], pairwise)
@@ -58,36 +59,30 @@ class MaxCut:
         spokes = np.stack((pulled, np.full(len(pulled), n)), axis=-1)
         ends = np.concatenate((edges[joined], spokes))
         weights = np.concatenate((-pairwise[joined], field[pulled]))
-        return cls(
-            n,
-            n + bool(len(pulled)),
-            ends,
-            weights,
-            _step(n + 1, ends, weights),
-            _margin(units),
-            units,
-        )
+        vertices = n + bool(len(pulled))
+        step = _step(n + 1, ends, weights)
+        return cls(n, vertices, ends, weights, step, _margin(units), units)
 
     def weight(self, z: np.ndarray) -> int:
-        """Of the cut of a state `[n]`."""
+        """Return the weight of the cut of a state `[n]`."""
         return int(self.weights[self.crossed(z)].sum())
 
     def crossed(self, z: np.ndarray) -> np.ndarray:
-        """`[m]`: whether the cut of a state `[n]` has each edge."""
+        """Return `[m]`, whether the cut of a state `[n]` contains each edge."""
         side = np.append(z, 0)[: self.vertices]
         return np.asarray(side[self.edges[:, 0]] != side[self.edges[:, 1]])
 
     def state(self, side: np.ndarray) -> np.ndarray:
-        """`[n]` int8: the state of a cut, given the side `[vertices]` of every vertex."""
+        """Return the state `[n]` int8 of a cut, from the sides `[vertices]` of the vertices."""
         origin = side[self.n] if self.vertices > self.n else side[0]
         return np.asarray(side[: self.n] != origin, np.int8)
 
     def rounded_down(self, bound: int) -> int:
-        """The largest weight of a cut that `bound` allows."""
+        """Return the largest weight of a cut that `bound` allows."""
         return bound // self.step * self.step
 
     def score_bound(self, bound: int) -> float:
-        """A bound on the scores of the problem, from one on the weights of cuts."""
+        """Return a bound on the scores of the problem, from a bound on the weights of cuts."""
         scores = bound / 2 if abs(bound) < 2**53 else math.nextafter(bound / 2, math.inf)
         if self.units.error:
             scores = math.nextafter(scores + self.units.error, math.inf)
@@ -95,7 +90,7 @@ class MaxCut:
 
 
 def _step(vertices: int, edges: np.ndarray, weights: np.ndarray) -> int:
-    """A common divisor of all cuts.
+    """Return a common divisor of the weights of all cuts.
 
     Moving a vertex to the other side changes the weight by the sum of its edges, up to an even
     multiple of the divisor of all weights.
@@ -103,14 +98,15 @@ def _step(vertices: int, edges: np.ndarray, weights: np.ndarray) -> int:
     degrees = np.zeros(vertices, np.int64)
     np.add.at(degrees, edges[:, 0], weights)
     np.add.at(degrees, edges[:, 1], weights)
-    return max(1, math.gcd(2 * int(np.gcd.reduce(weights, initial=0)), int(np.gcd.reduce(degrees))))
+    divisor = int(np.gcd.reduce(weights, initial=0))
+    return max(1, math.gcd(2 * divisor, int(np.gcd.reduce(degrees))))
 
 
 def _margin(units: Units) -> int:
-    """In units of cuts; nothing where the unit is a common measure, since there a better state is a unit better.
+    """Return the margin in units of cuts: 0 where the unit is a common measure.
 
-    A quarter of what `Problem.rounding` allows, since presolve may have used up half of that for
-    roundings of its own.
+    There a better state is better by at least a unit. Otherwise the margin is a quarter of
+    `Problem.rounding`, since presolve may have used half of that for its own rounding.
     """
     if units.common:
         return 0

@@ -1,4 +1,4 @@
-"""The linear relaxation over odd cycles, by HiGHS, whose dual simplex goes on from its last basis."""
+"""Solve the linear relaxation over odd cycles with HiGHS, resuming from the last basis."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from ...limits.deadline import Deadline
 from .certificate import Certificate, Cycles
 
 SLICE = 0.2
-"""Seconds of a run of the simplex: how finely a time limit is kept and an interruption from the keyboard is heard."""
+"""Seconds of one run of the simplex, between two looks at the deadline and the keyboard."""
 
 IDLE = 3
-"""Solves in a row after which an inequality without a multiplier is dropped, if it is not tight."""
+"""Solves in a row after which an inequality without multiplier is dropped, unless tight."""
 
-USED, SLACK = 1e-9, 1e-6
-"""What counts as a multiplier and as slack."""
+USED = 1e-9
+"""Least multiplier, relative to the largest weight, that counts as positive."""
+
+SLACK = 1e-6
+"""Least slack of an inequality that counts as not tight."""
 
 
 class Relaxation:
-    """max w x over 0 <= x <= 1 and some odd-cycle inequalities, which come and go.
+    """The linear program max w x over 0 <= x <= 1 and a changing set of odd-cycle inequalities.
 
     Attributes:
         cycles: the inequalities.
-        multipliers: `[k]`, theirs at the last optimum.
+        multipliers: `[k]`, their multipliers at the last optimum.
         x: `[m]`, the last optimum.
         unit: the largest magnitude of a weight.
-        iterations: of the simplex.
+        iterations: number of iterations of the simplex.
     """
 
     def __init__(self, weights: np.ndarray):
-        """No inequality yet.
+        """Build the linear program without inequalities.
 
         Args:
             weights: `[m]`, whole.
         """
         import highspy
 
-        self._highs, self._module = highspy.Highs(), highspy
+        self._highs = highspy.Highs()
+        self._module = highspy
         options: dict[str, bool | int | str] = {
             "output_flag": False,
             "presolve": "off",
@@ -46,7 +50,8 @@ class Relaxation:
         }
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
-        self._weights, m = weights, len(weights)
+        self._weights = weights
+        m = len(weights)
         self.unit = float(np.abs(weights).max(initial=1))
         self._highs.addCols(
             m,
@@ -59,13 +64,15 @@ class Relaxation:
             np.empty(0),
         )
         self._idle = np.empty(0, np.int64)
-        self._low, self._high = np.zeros(m, np.int8), np.ones(m, np.int8)
-        self.cycles, self.x = Cycles.none(), (weights > 0).astype(np.float64)
+        self._low = np.zeros(m, np.int8)
+        self._high = np.ones(m, np.int8)
+        self.cycles = Cycles.none()
+        self.x = (weights > 0).astype(np.float64)
         self.multipliers = np.empty(0)
         self.iterations = 0
 
     def add(self, cycles: Cycles) -> None:
-        """Takes more inequalities."""
+        """Add inequalities."""
         k = len(cycles)
         self._highs.addRows(
             k,
@@ -80,7 +87,7 @@ class Relaxation:
         self._idle = np.concatenate((self._idle, np.zeros(k, np.int64)))
 
     def fix(self, low: np.ndarray, high: np.ndarray) -> None:
-        """Sets the bounds `[m]` of the edges, 0 and 1, or equal where one is fixed."""
+        """Set the bounds `[m]` of the edges: 0 and 1, or equal values where an edge is fixed."""
         changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
         if len(changed):
             self._highs.changeColsBounds(
@@ -89,10 +96,11 @@ class Relaxation:
                 low[changed].astype(np.float64),
                 high[changed].astype(np.float64),
             )
-        self._low, self._high = low.copy(), high.copy()
+        self._low = low.copy()
+        self._high = high.copy()
 
     def solve(self, deadline: Deadline) -> bool:
-        """Goes on to an optimum; False where the deadline passes first, or the simplex gives up."""
+        """Resume until an optimum; return False after the deadline or a failure of the simplex."""
         if not self._run(deadline):
             return False
         self.iterations += self._highs.getInfo().simplex_iteration_count
@@ -103,32 +111,29 @@ class Relaxation:
         return True
 
     def _run(self, deadline: Deadline) -> bool:
-        status, codes = None, self._module.HighsModelStatus
+        status = None
+        codes = self._module.HighsModelStatus
         while status in (None, codes.kTimeLimit):
             if deadline.passed:
                 return False
-            self._highs.setOptionValue(
-                "time_limit", self._highs.getRunTime() + min(SLICE, deadline.left)
-            )
+            until = self._highs.getRunTime() + min(SLICE, deadline.left)
+            self._highs.setOptionValue("time_limit", until)
             self._highs.run()
             status = self._highs.getModelStatus()
         return bool(status == codes.kOptimal)
 
     def certificate(self) -> Certificate:
-        """The bound that the last optimum proves."""
+        """Return the certificate of the last optimum."""
         return Certificate.of(self._weights, self.cycles, self.multipliers, self._low, self._high)
 
     def purge(self) -> None:
-        """Drops what was not tight for some optima."""
-        gone = (self._idle >= IDLE) & (
-            self.cycles.right_sides - self.cycles.activity(self.x) > SLACK
-        )
+        """Drop inequalities that were not tight for some optima."""
+        slack = self.cycles.right_sides - self.cycles.activity(self.x)
+        gone = (self._idle >= IDLE) & (slack > SLACK)
         if gone.any():
             places = np.flatnonzero(gone).astype(np.int32)
             self._highs.deleteRows(len(places), places)
             kept = np.flatnonzero(~gone)
-            self.cycles, self._idle, self.multipliers = (
-                self.cycles.take(kept),
-                self._idle[kept],
-                self.multipliers[kept],
-            )
+            self.cycles = self.cycles.take(kept)
+            self._idle = self._idle[kept]
+            self.multipliers = self.multipliers[kept]

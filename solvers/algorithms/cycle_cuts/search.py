@@ -1,4 +1,4 @@
-"""One instance by cycle cuts, from its cut to the certificate."""
+"""Solve one instance by cycle cuts, from its maximum cut to the optimality certificate."""
 
 from __future__ import annotations
 
@@ -16,23 +16,29 @@ from .branch import BranchAndCut
 from .gap import close_gap
 from .max_cut import MaxCut
 
-MOVES_SHARE, LEAST_MOVES, MOST_MOVES = 0.5, 0.05, 10.0
-"""Of the time that the root took, and seconds, for a better state before what the root leaves open is searched."""
+MOVES_SHARE = 0.5
+"""Time for a better state before the gap is closed, as a share of the time that the root took."""
+
+LEAST_MOVES = 0.05
+"""Minimum time, in seconds, for that better state."""
+
+MOST_MOVES = 10.0
+"""Maximum time, in seconds, for that better state."""
 
 MOVES_DEGREE = 8
-"""Greatest mean degree at which moves of most variables at once look for it."""
+"""Greatest mean degree at which moves of most variables at once look for that state."""
 
 SWEEP_SHARE = 0.5
-"""Of the time left, at most, for sweeps before branching."""
+"""Maximum share of the remaining time for sweeps before branching."""
 
 MOST_SWEPT = 4096
-"""Vertices: orders take a time of the square."""
+"""Largest number of vertices for sweeps; the time for an order grows with its square."""
 
 
 def search_cuts(
     problem: Problem, deadline: Deadline, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, Mapping[str, int]]:
-    """The best state found `[n]`, an upper bound on the maximum, and what was counted.
+    """Search for the best state `[n]`; return it, an upper bound, and counts.
 
     Args:
         problem: a single instance on the host.
@@ -47,30 +53,25 @@ def search_cuts(
     search = BranchAndCut(cut, _sides(cut, z))
     search.cut_root(deadline)
     if not search.finished:
-        search.offer(
-            _sides(cut, _improved(problem, cut.state(search.side), deadline, now() - begin))
-        )
+        better = _improved(problem, cut.state(search.side), deadline, now() - begin)
+        search.offer(_sides(cut, better))
     if not search.finished and cut.vertices <= MOST_SWEPT:
         close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
     search.search(deadline)
     z = ascend(problem, cut.state(search.side)[None])[0]
-    return (
-        z,
-        cut.score_bound(search.bound),
-        {"nodes": search.nodes, "iterations": search.relaxation.iterations},
-    )
+    counts = {"nodes": search.nodes, "iterations": search.relaxation.iterations}
+    return z, cut.score_bound(search.bound), counts
 
 
 def _improved(
     problem: Problem, z: np.ndarray, deadline: Deadline, root_seconds: float
 ) -> np.ndarray:
-    """`[n]`: `z`, or a better state of a sparse problem."""
+    """Return `z [n]`, or a better state of a sparse problem."""
     if problem.n > LARGEST_PART or 2 * problem.e > MOVES_DEGREE * problem.n:
         return z
     seconds = min(MOST_MOVES, max(LEAST_MOVES, MOVES_SHARE * root_seconds), 0.1 * deadline.left)
-    return recombination(
-        problem, z, SubgraphMoves, np.random.default_rng(0), deadline.within(seconds)
-    )
+    soon = deadline.within(seconds)
+    return recombination(problem, z, SubgraphMoves, np.random.default_rng(0), soon)
 
 
 def _sides(cut: MaxCut, z: np.ndarray) -> np.ndarray:

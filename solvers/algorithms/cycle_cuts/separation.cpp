@@ -7,7 +7,7 @@
 namespace solvers::cycle_cuts {
 namespace {
 
-// Least violation that counts: the linear program's own tolerance is 1e-7.
+// Least violation that counts; the tolerance of the linear program is 1e-7.
 constexpr double VIOLATED = 1e-5;
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
@@ -54,13 +54,13 @@ struct Walk {
     }
 };
 
-// Makes cycles of walks and writes them.
+// Makes cycles of closed walks and writes them.
 class Writer {
 public:
     Writer(const Graph& graph, std::span<const double> x)
         : graph_(graph), x_(x), place_(graph.vertices(), -1) {}
 
-    // Writes a simple cycle after its chords were used up.
+    // Writes a simple cycle without chords.
     void write(Walk& walk) {
         cut_at_chords(walk);
         double total = 0.0;
@@ -77,7 +77,7 @@ public:
         cycles_.starts.push_back(static_cast<Index>(cycles_.edges.size()));
     }
 
-    // Leaves a simple cycle with odd F of a closed walk with odd F; an empty one where there is
+    // Reduces a closed walk with odd F to a simple cycle with odd F, or to an empty one if there is
     // none.
     void make_simple(Walk& walk) {
         const Index size = walk.size();
@@ -124,7 +124,8 @@ private:
         for (Index k = from; k < to; ++k) place_[walk.node[k]] = -1;
     }
 
-    // Cuts a violated cycle at the chord that leaves the cheapest one, until it has none.
+    // Cuts a violated cycle at the chord that leaves the cheapest cycle, until it has no such
+    // chord.
     void cut_at_chords(Walk& walk) {
         while (walk.size() > 3) {
             const Chord chord = cheapest_chord(walk);
@@ -136,8 +137,8 @@ private:
         }
     }
 
-    // A chord from place k to place l makes two cycles; with F odd on one side, it has to be even
-    // on the other.
+    // A chord from place k to place l makes two cycles; F is odd on one side and has to be even on
+    // the other.
     Chord cheapest_chord(const Walk& walk) {
         const Index size = walk.size();
         before_.assign(size + 1, 0.0);
@@ -190,8 +191,8 @@ private:
     Cycles cycles_;
 };
 
-// The cycle of a forest that edge e closes, from the lower end of e up to where both ways meet, and
-// back.
+// Returns the cycle of a forest that edge e closes: from the lower end of e up to where both paths
+// meet, and back.
 void close_cycle(const Graph& graph, const Forest& forest, Index e, Walk& walk,
                  std::vector<Index>& up) {
     Index a = graph.ends(e, 0);
@@ -211,8 +212,8 @@ void close_cycle(const Graph& graph, const Forest& forest, Index e, Walk& walk,
     for (auto edge = up.rbegin(); edge != up.rend(); ++edge) walk.push_back(*edge, false);
 }
 
-// Puts the edges of x > 1/2 into F, and moves the one next to 1/2 where those are even; returns the
-// cost.
+// Puts the edges of x > 1/2 into F, and moves the edge nearest to 1/2 if those are even; returns
+// the cost.
 double choose_sides(std::span<const double> x, Walk& walk) {
     double total = 0.0;
     bool odd = false;
@@ -276,8 +277,8 @@ private:
 // Paths in two copies of the graph, vertices v and v + n; an arc is 2 k + cross, for the entry k of
 // the neighbours and whether it crosses to the other copy.
 //
-// A path to the other copy is as cheap as the way back, so both halves are found from one side: no
-// label beyond half the cheapest path is needed.
+// A path to the other copy costs as much as the way back, so both halves are found from one side:
+// no label beyond half the cheapest path is needed.
 class Doubled {
 public:
     Doubled(const Graph& graph, std::span<const double> x)
@@ -288,8 +289,8 @@ public:
           link_(2 * n_, -1),
           settled_(2 * n_) {}
 
-    // Finds a cheapest path from a source to its copy; false where none is violated. Call `forget`
-    // after it.
+    // Searches for a cheapest path from a source to its copy; returns false if none is violated.
+    // Call `forget` afterwards.
     bool search(Index source) {
         cheapest_ = 1.0 - VIOLATED;
         meet_ = -1;

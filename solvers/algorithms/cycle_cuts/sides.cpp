@@ -6,7 +6,7 @@
 namespace solvers::cycle_cuts {
 namespace {
 
-// Which edges Kruskal's algorithm takes in this order.
+// Returns which edges Kruskal's algorithm takes in this order.
 std::vector<char> chosen_edges(const Graph& graph, std::span<const Index> order) {
     std::vector<Index> root(graph.vertices());
     std::iota(root.begin(), root.end(), Index{0});
@@ -28,14 +28,14 @@ std::vector<char> chosen_edges(const Graph& graph, std::span<const Index> order)
     return chosen;
 }
 
-// Union-find over vertices, each with its side as seen from its parent, 0 at roots.
+// Union-find over vertices, each with its side relative to its parent, 0 at roots.
 class Sides {
 public:
     explicit Sides(Index vertices) : root_(vertices), side_(vertices) {
         std::iota(root_.begin(), root_.end(), Index{0});
     }
 
-    // The root of v, made its parent.
+    // Returns the root of v, which becomes its parent.
     Index find(Index v) {
         Index top = v;
         int seen = 0;
@@ -54,7 +54,7 @@ public:
         return top;
     }
 
-    // Whether two vertices below one root, that `find` has seen, are on different sides.
+    // Returns whether two vertices below one root, after `find`, are on different sides.
     int different(Index a, Index b) const { return side_[a] ^ side_[b]; }
 
     void join(Index root, Index below, int different) {

@@ -1,4 +1,4 @@
-// Spanning forests, and what fixed edges say of others.
+// Spanning forests, and the sides that fixed edges imply.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,16 @@ struct Forest {
     std::vector<Index> depth;   // [n]
 };
 
-// The spanning forest that takes edges in `order [m]`, where they join trees.
+// Returns the spanning forest that takes edges in `order [m]`, where they join trees.
 Forest spanning_forest(const Graph& graph, std::span<const Index> order);
 
-// The sides of the vertices, whose edges in the forest have different ends where x > 1/2.
+// Returns the sides of the vertices: edges of the forest have different ends where x > 1/2.
 std::vector<std::int8_t> sides_of(const Forest& forest, std::span<const double> x);
 
-// Fixes the edges between vertices that fixed edges join; false where those contradict each other.
+// Fixes the edges between joined vertices; returns false where fixed edges contradict each other.
 //
 // Args:
-//     vertices: their number.
+//     vertices: number of vertices.
 //     ends: `[m, 2]`.
 //     fixed: `[m]`, 0, 1 or FREE, updated.
 bool propagate(Index vertices, Matrix<const Index> ends, std::span<std::int8_t> fixed);

@@ -1,4 +1,4 @@
-"""What fixed edges say of others: vertices joined by fixed edges have their sides told by one of them."""
+"""Derive the sides of vertices from fixed edges, which join them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ FREE = -1
 
 
 def rounded(graph: Graph, x: np.ndarray) -> np.ndarray:
-    """`[vertices]` int8: the sides of a cut that agrees with the edges of a spanning tree nearest to 0 and 1.
+    """Return the sides `[vertices]` int8 of a cut that follows edges near 0 and 1.
+
+    It agrees with all edges of a spanning tree of these edges.
 
     References:
         Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to
@@ -24,10 +26,10 @@ def rounded(graph: Graph, x: np.ndarray) -> np.ndarray:
 
 
 def propagate(vertices: int, ends: np.ndarray, fixed: np.ndarray) -> bool:
-    """Fix the edges between vertices that fixed edges join; return False where those contradict each other.
+    """Fix the edges between joined vertices; return False where fixed edges contradict each other.
 
     Args:
-        vertices: their number.
+        vertices: number of vertices.
         ends: `[m, 2]`.
         fixed: `[m]` int8, 0, 1 or FREE, updated.
     """

@@ -1,5 +1,5 @@
-// Dynamic programming over a frontier that keeps only what a certificate leaves possible; sweep.py
-// explains it.
+// Dynamic programming over a frontier that keeps only what a certificate allows; sweep.py explains
+// it.
 //
 // References:
 //     Morin, Marsten (1976), Branch-and-bound strategies for dynamic programming.
@@ -14,8 +14,8 @@ namespace solvers::cycle_cuts {
 
 inline constexpr Index NO_CUT = std::numeric_limits<Index>::min();
 
-// What one more vertex changes: `constant`, and change[t] where the slots first[t] and second[t]
-// have different sides.
+// The change by one more vertex: `constant`, and change[t] where the slots first[t] and second[t]
+// are on different sides.
 struct Change {
     Index slot;                     // the bit of the vertex
     Index constant;                 // added to all bounds
@@ -46,27 +46,28 @@ struct States {
     std::vector<Index> origin;  // [count]: twice the place of the state before, and the new side
 };
 
-// The states after one more vertex, of which the best counts where keys agree.
+// Returns the states after one more vertex; the best one counts where keys agree.
 //
 // Args:
 //     key: `[count, 2]`.
 //     value: `[count]`, their bounds.
 //     both: whether the vertex may be on both sides.
 //     kept: bits of the frontier to come.
-//     needed: the least bound that is kept.
-//     most: states, beyond which no more are looked for.
+//     needed: the least bound of a state that is kept.
+//     most: number of states beyond which the search ends.
 States extended(Matrix<const std::uint64_t> key, std::span<const Index> value, bool both,
                 const Change& change, Key kept, Index needed, Index most);
 
-// Gives one more vertex its sides, in place, and returns how many states there are, before slots
-// are dropped.
+// Gives one more vertex its sides, in place, and returns the number of states before slots are
+// dropped.
 //
 // Args:
-//     table: `[2^bits]`, NO_CUT where there is no state, as wherever a bit is set that is not live.
+//     table: `[2^bits]`, NO_CUT where there is no state, also wherever a bit is set that is not
+//         live.
 //     live: the bits of the frontier, without that of the vertex.
 Index extend_table(std::span<Index> table, Index live, const Change& change, Index needed);
 
-// Keeps the best of what differs in `leaving` bits alone, in place.
+// Keeps the best of entries that differ only in `leaving` bits, in place.
 //
 // Args:
 //     table: as `extend_table` leaves it.

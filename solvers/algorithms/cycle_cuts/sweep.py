@@ -1,8 +1,8 @@
-"""Dynamic programming over a frontier that keeps only what a certificate leaves possible.
+"""Dynamic programming over a frontier, which keeps only what a certificate allows.
 
-Partial cuts that agree on the frontier are one state, of which the best counts. A state is dropped
-when its bound is below what is asked for. So either nothing is left at the end, which proves that
-no cut weighs that much, or the best of what is left is a heaviest cut.
+Partial cuts that agree on the frontier form one state, of which the best one counts. A state is
+dropped when its bound is below the required weight. So either no state remains at the end, which
+proves that no cut has that weight, or the best remaining one is a heaviest cut.
 
 References:
     Morin, Marsten (1976), Branch-and-bound strategies for dynamic programming.
@@ -22,37 +22,43 @@ from ...limits.memory import free_memory, turn_of
 from .frontier import Steps
 
 MOST_STATES = 1 << 23
-"""At once as keys and bounds; they take up to a GiB."""
+"""Largest number of states as keys and bounds at a time; they take up to 1 GiB."""
 
 MOST_TRACED = 1 << 26
-"""States of all steps, when the heaviest cut itself is wanted: half a GiB."""
+"""Largest number of states of all steps for tracing the heaviest cut: half a GiB."""
 
 NO_CUT = int(np.iinfo(np.int64).min)
+"""The weight that says that no cut has the required weight."""
 
-SMALL_BITS, MOST_BITS = 23, 30
-"""Tables of up to 2^23 bounds, 64 MiB, are made without a question; larger ones where there are room and time."""
+SMALL_BITS = 23
+"""Bits of a frontier up to which a table, of 64 MiB, is always allowed."""
+
+MOST_BITS = 30
+"""Bits of a frontier up to which a table is allowed where memory and time suffice."""
 
 DENSE_SHARE = 4
-"""States lie in a table where they fill more than 2^-share of it, or are too many for keys."""
+"""States move to a table that they fill by more than 2^-share, or when there are too many."""
 
 MEMORY_SHARE = 0.4
-"""Of what is free, for a table."""
+"""Share of the free memory that a table may take."""
 
-ENTRY_SECONDS, MOST_SECONDS = 4e-9, 1800.0
-"""Of an entry of a table in a step, about, and of all of them at most: by then, branching may be better."""
+ENTRY_SECONDS = 4e-9
+"""Approximate time per table entry and step."""
+
+MOST_SECONDS = 1800.0
+"""Maximum time for all steps with a table; beyond it, branching may be better."""
 
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What a sweep found.
+    """The result of a sweep.
 
     Attributes:
-        complete: whether it came to its end.
-        best: the weight of a heaviest cut in units of the certificate, `NO_CUT` where none weighs
-            what was asked for.
-        states: of all steps.
-        side: `[n]` int8, that cut, where it was asked for.
-        tabled: whether it took a table, which takes about as long whatever is asked for.
+        complete: whether the sweep reached its end.
+        best: the weight of a heaviest cut in units of the certificate, or `NO_CUT`.
+        states: number of states of all steps.
+        side: `[n]` int8, the heaviest cut, if it was asked for.
+        tabled: whether the sweep used a table, whose time hardly depends on the required weight.
     """
 
     complete: bool
@@ -70,15 +76,15 @@ def sweep(
     traced: bool = False,
     most: int = MOST_STATES,
 ) -> Swept:
-    """Searches for cuts that weigh `needed` or more.
+    """Search for cuts that weigh `needed` or more.
 
     Args:
-        steps: of the certificate.
-        bound: of the certificate.
-        needed: in its units.
+        steps: the steps of the certificate.
+        bound: the bound of the certificate.
+        needed: the required weight, in units of the certificate.
         deadline: when to end.
-        traced: whether the cut is wanted.
-        most: states at once.
+        traced: whether to return the cut itself.
+        most: maximum number of states at a time.
     """
     with ExitStack() as turns:
         return _swept(steps, bound, needed, deadline, traced, most, turns)
@@ -93,11 +99,18 @@ def _swept(
     most: int,
     turns: ExitStack,
 ) -> Swept:
-    """What `sweep` returns; `turns` ends with it."""
-    key, value = np.zeros((1, 2), np.uint64), np.full(1, bound)
-    origins, states, bits = [], 0, steps.bits
-    table, live, tabled = None, 0, False
+    """Return the result of `sweep`, which releases the memory turns in `turns` afterwards."""
+    key = np.zeros((1, 2), np.uint64)
+    value = np.full(1, bound)
+    origins = []
+    states = 0
+    bits = steps.bits
+    table = None
+    live = 0
+    tabled = False
     crowd = min(1 << bits >> DENSE_SHARE, most >> 1)
+    # Invariant: the best partial cuts of every frontier state whose bound is at least `needed` are
+    # in `key` and `value`, or in `table` by the bits of the state.
     for step in range(len(steps.order)):
         terms = slice(steps.starts[step], steps.starts[step + 1])
         change = (
@@ -106,7 +119,9 @@ def _swept(
             steps.second[terms],
             steps.change[terms],
         )
-        slot, kept = int(steps.slot[step]), steps.kept[step]
+        slot = int(steps.slot[step])
+        kept = steps.kept[step]
+        # Many states move to a table, if memory and time allow one.
         if (
             table is None
             and not traced
@@ -115,38 +130,40 @@ def _swept(
             and turns.enter_context(turn_of(8 << bits, deadline.left))
         ):
             table = np.full(1 << bits, NO_CUT)
-            table[key[:, 0].astype(np.int64)], tabled = value, True
+            table[key[:, 0].astype(np.int64)] = value
+            tabled = True
+        # Give the vertex both sides, add its change, and merge states that now agree on the
+        # frontier.
         if table is not None:
             after = live | 1 << slot
             count = kernels.extend_table(table, live, slot, *change, needed)
             live = after & int(kept[0])
             kernels.drop_slots(table, after, after & ~live)
-            if count < crowd >> DENSE_SHARE:
+            if count < crowd >> DENSE_SHARE:  # few states remain: back to keys
                 (left,) = np.nonzero(table != NO_CUT)
-                key, value = (
-                    np.stack((left, np.zeros_like(left)), -1).astype(np.uint64),
-                    table[left],
-                )
+                key = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64)
+                value = table[left]
                 table = None
         else:
             key, value, origin = kernels.extended(
                 key, value, step > 0, slot, *change, kept, needed, most
             )
-            count, live = len(value), int(kept[0])
-            origins += [origin] if traced else []
+            count = len(value)
+            live = int(kept[0])
+            if traced:
+                origins.append(origin)
         states += count
         if not count:
             return Swept(True, NO_CUT, states, tabled=tabled)
         if (table is None and count > most) or deadline.passed or (traced and states > MOST_TRACED):
             return Swept(False, NO_CUT, states, tabled=tabled)
     best = int(value.max()) if table is None else int(table.max())
-    return Swept(
-        True, best, states, _traced(steps, origins, int(value.argmax())) if traced else None, tabled
-    )
+    side = _traced(steps, origins, int(value.argmax())) if traced else None
+    return Swept(True, best, states, side, tabled)
 
 
 def table_bits(count: int, deadline: Deadline) -> int:
-    """Of the largest table that there is memory for, and time until the deadline to go `count` times through it."""
+    """Return the bits of the largest table that memory and time allow, for `count` steps."""
     seconds = min(deadline.left, MOST_SECONDS)
     room = min(MEMORY_SHARE * free_memory() / 8, seconds / (ENTRY_SECONDS * max(1, count)))
     return int(min(MOST_BITS, max(SMALL_BITS, math.log2(max(1.0, room)))))

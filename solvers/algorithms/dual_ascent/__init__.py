@@ -1,4 +1,4 @@
 """Depth-first search for sparse problems, bounded by integer messages along the edges.
 
-Stands on precision; backends may import it, the searches beside it may not.
+This package uses precision. Backends may import it; searches on its floor may not.
 """

@@ -1,9 +1,9 @@
 // Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are
 // int64.
 //
-// A child continues with the messages of its parent, so that a few sweeps suffice. The branching
-// variable is that of the strongest free edges: without it the rest of a sparse graph soon falls
-// into trees, on which the bounds are exact.
+// A child continues with the messages of its parent, so that a few sweeps suffice. The search
+// branches on the variable with the strongest free edges: without it the rest of a sparse graph
+// soon falls apart into trees, on which the bounds are exact.
 #pragma once
 
 #include <vector>
@@ -17,15 +17,15 @@ namespace solvers::dual_ascent {
 class DualSearch {
 public:
     // Args:
-    //     graph: of the problem.
+    //     graph: the pairs of the problem.
     //     unary: `[n]`, integer scores.
-    //     states: `[count, n]`, known assignments, the best first and none of them twice.
-    //     scores: `[count]`, theirs.
-    //     depth: of the stack at first, at least 2.
+    //     states: `[count, n]`, distinct assignments, the best first.
+    //     scores: `[count]`, their scores.
+    //     depth: initial depth of the stack, at least 2.
     DualSearch(Graph graph, std::vector<Index> unary, std::vector<std::int8_t> states,
                std::vector<Index> scores, Index depth);
 
-    // Handles up to `nodes` nodes, as far as the stack reaches, or until `stop`; returns how many.
+    // Handles up to `nodes` nodes, until the stack is full or `stop` is set; returns how many.
     Index run(Index nodes, Stop stop);
 
     bool finished() const { return depth_ < 0; }
@@ -33,7 +33,7 @@ public:
     Index bytes() const;
     void double_stack();
 
-    // No integer score is larger, except those of the states.
+    // Returns an upper bound on all integer scores except those of the states.
     Index bound() const;
 
     bool offer(Index score, std::span<const std::int8_t> z) { return best().take(score, z); }

@@ -1,4 +1,4 @@
-"""Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
+"""Search depth first with branch and bound; messages along the edges bound the nodes, in int64.
 
 Every edge e = (i, j) hands an amount m_i of score to i and m_j to j. That leaves it with
 w z_i z_j - m_i z_i - m_j z_j, and gives variable i the field h_i = unary_i + sum of m_i. The score
@@ -6,10 +6,10 @@ of z is the sum of all of these, so
 
     bound = constant + sum_i max(0, h_i) + sum_e max(0, -m_i, -m_j, w - m_i - m_j).
 
-A sweep visits the variables in turn. Each takes from its edges what they could win by it, so that
-they no longer care about it: then the bound with the other value of i is |h_i| lower. Then it gives
-equal shares to the edges that lead on, which leaves the bound as it is. All numbers are int64 and
-all steps exact, so the bound holds to the last bit.
+A sweep visits the variables in turn. Variable i takes from its edges what their bounds gain by z_i,
+so that their bounds no longer depend on z_i. The bound for the other value of z_i is then lower by
+|h_i|. Then variable i gives equal shares to the edges that lead on, which leaves the bound as it
+is. All numbers are int64 and all steps exact, so the bound is exact too.
 
 References:
     Wainwright, Jaakkola, Willsky (2005), MAP estimation via agreement on trees: message-passing and
@@ -30,39 +30,41 @@ from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
 
 ROOT_SWEEPS = 100
-"""Pairs of sweeps at the root at most, there and back."""
+"""Maximum number of pairs of sweeps at the root, forwards and backwards."""
 
 VISITS_A_CALL = 1 << 17
-"""Nodes times n + e, some milliseconds: how finely the time limit is kept."""
+"""Work between two looks at the clock, as nodes times n + e: some milliseconds."""
 
 NANOSECONDS = 8
-"""Estimated work of a visit."""
+"""Estimated time per visit."""
 
 DEPTH = 16
-"""Of the stack at first, where there is memory for it."""
+"""Initial depth of the stack, where the memory suffices."""
 
 STACK_MEMORY = 1 << 30
-"""Bytes of the stack; a search that would need more stops, without a proof."""
+"""Largest size of the stack in bytes; a search that needs more stops without a certificate."""
 
 
 class DualSearch:
     """A search for the best assignments of one instance that can be stopped and resumed."""
 
-    def __init__(self, scores: FixedPoint, known: np.ndarray, count: int = 1):
-        """Does no search yet.
+    def __init__(self, scores: FixedPoint, states: np.ndarray, count: int = 1):
+        """Prepare the search without handling any node.
 
         Args:
             scores: a single instance.
-            known: `[known, n]`, at least `count` assignments to start from, none of them twice; or
-                `[n]`, a single one.
-            count: how many are wanted.
+            states: `[states, n]`, at least `count` distinct assignments to start from; or `[n]`,
+                one.
+            count: number of best assignments to search for.
         """
-        known = np.atleast_2d(known)
-        # a pair without a score would go unnoticed among free variables
+        states = np.atleast_2d(states)
+        # A pair without a score would go unnoticed among free variables.
         joined = scores.pairwise[0] != 0
-        n, edges, pairwise = scores.unary.shape[1], scores.edges[joined], scores.pairwise[0, joined]
+        n = scores.unary.shape[1]
+        edges = scores.edges[joined]
+        pairwise = scores.pairwise[0, joined]
         starts, near, edge = neighbour_lists(n, edges)
-        best = Best.of(known, scores.score(known), count)
+        best = Best.of(states, scores.score(states), count)
         lists = starts, near, edge, sides_of(starts, edge, edges)
         self._size = n + len(edges)
         depth = max(2, min(DEPTH, STACK_MEMORY // (16 * self._size)))
@@ -78,30 +80,30 @@ class DualSearch:
 
     @property
     def states(self) -> States:
-        """`[count, n]` int8, the best so far, the best first."""
+        """`[count, n]` int8, the best assignments so far, the best first."""
         states: States = self._search.states
         return states
 
     @property
     def finished(self) -> bool:
-        """Whether everything was searched."""
+        """Whether the search has ended with an optimality certificate."""
         return bool(self._search.finished)
 
     @property
     def bound(self) -> int:
-        """No integer score is larger, except those of `states`."""
+        """An upper bound on the integer scores of all assignments except `states`."""
         return int(self._search.bound)
 
     def offer(self, z: np.ndarray) -> None:
-        """Takes an assignment `[n]` where it is better than the last of its own."""
+        """Keep an assignment `[n]` if it is better than the last one of `states`."""
         self._search.offer(int(self._scores.score(z[None])[0]), np.ascontiguousarray(z, np.int8))
 
     def run(self, deadline: Deadline, visits: float = np.inf) -> None:
-        """Goes on until all is searched, or the deadline has passed, or the stack is full.
+        """Search until the end, the deadline, or a full stack.
 
         Args:
             deadline: when to end.
-            visits: number of nodes times n + e to stop at, about.
+            visits: approximate number of nodes times n + e at which to stop.
         """
         with deadline.flag(1e-9 * NANOSECONDS * min(visits, 2 * ROOT_SWEEPS * self._size)) as stop:
             self._run(deadline, visits, stop)

@@ -1,5 +1,5 @@
-"""Variables eliminated one by one: orders, the treewidth they show, plans kept for a topology, and max-sum over plans.
+"""Eliminate variables one by one: orders, treewidth, plans for a topology, and max-sum on plans.
 
-Of the other algorithms it may use precision alone; local search, the searches above it,
-`gibbs_distribution` and backends may import it.
+This package uses precision only. Local search, the searches above it, `gibbs_distribution` and
+backends may import it.
 """

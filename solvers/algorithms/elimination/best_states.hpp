@@ -1,5 +1,5 @@
-// The states of highest score, in order, from the tables of an elimination; best_states.py says
-// how.
+// The states of highest score, in order, from the tables of an elimination; best_states.py explains
+// it.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 
 namespace solvers::elimination {
 
-// An elimination, by step: the steps of the later variables that the table of each depends on.
+// An elimination, by step: the later variables that the table of each step depends on.
 class Buckets {
 public:
-    // Of the order `[n]`, a permutation; edges `[e, 2]` are distinct pairs.
+    // Plans for the order `[n]`, a permutation; edges `[e, 2]` are distinct pairs.
     Buckets(Matrix<const Index> edges, std::span<const Index> order);
 
-    // Of all tables, two for each state of the later variables; far too many where they cannot be
-    // counted.
+    // Returns the entries of all tables, two for each state of the later variables; a huge number
+    // if they cannot be counted.
     Index entries() const { return tables_.back(); }
     Index size() const { return static_cast<Index>(order_.size()); }
     Index edges() const { return static_cast<Index>(ends_.size() / 2); }
 
-    // Writes the best states `[count, n]` of one instance, the best first; there are as many.
+    // Writes the best states `[count, n]` of one instance, the best first; at least `count` exist.
     void rank(std::span<const double> unary, std::span<const double> pairwise,
               Matrix<std::int8_t> states) const;
 

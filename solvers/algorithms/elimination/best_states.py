@@ -1,9 +1,9 @@
-"""The states of highest score, in order, from the tables of an elimination.
+"""Rank the states of highest score, in order, from the tables of an elimination.
 
-In the reverse of an elimination order, a variable is chosen when all that its table depends on is
-chosen. What a choice loses against the better one is known exactly, and the other variables need
-lose nothing more. So every state is some choices that lose, each after the state before it, and a
-heap has them in order.
+In the reverse of an elimination order, a variable is chosen after all variables that its table
+depends on. The loss of a choice compared with the better one is known exactly, and the other
+variables need not lose more. So every state consists of some choices that lose, each after the
+state before it, and a heap orders these states.
 
 References:
     Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
@@ -21,16 +21,19 @@ from ...problem import Problem
 from .order import elimination_order
 
 MOST_ENTRIES = 1 << 26
-"""Of all tables of an instance: 512 MiB."""
+"""Largest number of entries of all tables of an instance: 512 MiB."""
 
 
 def buckets_of(n: int, edges: Edges) -> kernels.Buckets:
-    """By the best order that the heuristics find."""
+    """Return the buckets of the best order of the heuristics."""
     return kernels.Buckets(edges, elimination_order(n, edges))
 
 
 def best_states(problem: Problem, count: int) -> States | None:
-    """`[batch, count, n]` int8, the best first, of a problem of at least `count` states; None for lack of memory."""
+    """Return the best states `[batch, count, n]` int8, in order; None for lack of memory.
+
+    The problem has at least `count` states.
+    """
     buckets = problem.topology.recall(buckets_of)
     if buckets.entries > MOST_ENTRIES:
         return None

@@ -1,5 +1,5 @@
-// Graphs of up to some thousand vertices as matrices of bits, and what orders of their vertices
-// cost.
+// Graphs of up to some thousand vertices as bit matrices, and the costs of orders of their
+// vertices.
 #pragma once
 
 #include <bit>
@@ -14,13 +14,13 @@ namespace solvers::elimination {
 
 using Word = std::uint64_t;
 
-// The width of an order, and the entries of all its tables; infinitely many where it failed.
+// The width of an order, and the entries of all its tables; infinitely many if it failed.
 struct Cost {
     Index width;
     double entries;
 };
 
-// What a greedy order minimises: a cost of each vertex that is still there.
+// The criterion of a greedy order: the cost of each remaining vertex.
 struct Greed {
     double fill;    // cost of an edge that its elimination adds
     double degree;  // cost of a neighbour
@@ -28,7 +28,7 @@ struct Greed {
     std::uint64_t seed;
 };
 
-// At which an order fails: the width above which, and the entries from which on.
+// The limits of an order: it fails above this width, and from this many entries on.
 struct Limits {
     Index width;
     double entries;
@@ -44,7 +44,7 @@ public:
     // fails where `stop` is set.
     Cost greedy(const Greed& greed, const Limits& limits, std::span<Index> order, Stop stop) const;
 
-    // The cost of an order `[n]`, a permutation.
+    // Returns the cost of an order `[n]`, a permutation.
     Cost follow(std::span<const Index> order, Index width_limit) const;
 
     // Writes all vertices, those of the component of `start` first, by their distance from a vertex

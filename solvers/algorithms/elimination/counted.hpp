@@ -1,5 +1,5 @@
-// Max-sum on forests, with how many variables of a group are 1 as one more dimension of the tables;
-// counted.py says how.
+// Max-sum on forests, with the number of ones in a group as one more dimension of the tables;
+// counted.py explains it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace solvers::elimination {
 
-// A graph without circles, children first.
+// A graph without cycles, children first.
 struct Forest {
     std::vector<Index> order;   // [n], each variable after its children
     std::vector<Index> parent;  // [n], of each variable; -1 for a root
@@ -19,10 +19,10 @@ struct Forest {
     Index size() const { return static_cast<Index>(order.size()); }
 };
 
-// The forest that a graph is; nothing where it has a circle.
+// Returns the forest of a graph; nothing if it has a cycle.
 std::optional<Forest> forest_of(Index n, Matrix<const Index> edges);
 
-// Where the tables of a forest and a group lie, one behind the other.
+// The layout of the tables of a forest and a group, one after the other.
 class CountTables {
 public:
     // `group [n]` is 1 for its variables and 0 for the others; counts are at most `most`, which is
@@ -52,12 +52,12 @@ struct CountRange {
     Index high;
 };
 
-// Writes the best states `[batch, n]` with so many variables of the group at 1; leaves those as
-// they are where there is none.
+// Writes the best states `[batch, n]` under the bounds on the count; leaves the states of
+// infeasible instances unchanged.
 //
 // Args:
 //     tables: of this forest, for counts up to range.high.
-//     values: `[n]`: 0 or 1 for variables that keep it, -1 for the others.
+//     values: `[n]`: 0 or 1 for fixed variables, -1 for the others.
 void counted_max_sum(const Forest& forest, const CountTables& tables, const CountRange& range,
                      std::span<const std::int8_t> values, Matrix<const double> unary,
                      Matrix<const double> pairwise, Matrix<std::int8_t> z);

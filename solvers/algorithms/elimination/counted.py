@@ -1,8 +1,8 @@
-"""Max-sum on forests, with how many variables of a group are 1 as one more dimension of the tables.
+"""Max-sum on forests, with the number of ones in a group as one more dimension of the tables.
 
-The table of a variable has the best score of its subtree for each of its values and each count
-within the subtree. A child is merged into its parent by the best split of the count between what
-was merged before and the child.
+The table of a variable contains the best score of its subtree for each of its values and each count
+within the subtree. A child is merged into its parent by the best split of the count between the
+child and the children merged before.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ...compiled.threads import over_slices, threads_in_memory
 from ...problem import Problem
 
 NANOSECONDS = 1.0
-"""Of a split, about."""
+"""Approximate time per split."""
 
 
 def forest_of(n: int, edges: Edges) -> kernels.Forest | None:
-    """The forest that a graph is; None where it has a circle."""
+    """Return the forest of a graph; None if it has a cycle."""
     return kernels.forest(n, edges)
 
 
 def tables_of(forest: kernels.Forest, group: np.ndarray, most: int) -> kernels.CountTables:
-    """The tables for counts of a group `[n]` (1 for its variables) of at most `most`."""
+    """Return the tables for counts, up to `most`, of a group `[n]` (1 for its variables)."""
     return kernels.CountTables(forest, group.astype(np.int8), min(most, len(group)))
 
 
@@ -38,15 +38,15 @@ def counted_max_sum(
     values: np.ndarray,
     threads: int | None,
 ) -> States | None:
-    """`[batch, n]`: the best states with so many variables of a group at 1; None where there is none.
+    """Return the best states `[batch, n]` under bounds on the ones in a group; None if infeasible.
 
     Args:
-        problem: on the host.
-        forest: its graph.
+        problem: the batch, on the host.
+        forest: the forest of its graph.
         group: `[n]` bool.
-        counts: the least and the greatest number, at most as many as the group has.
-        values: `[n]`: 0 or 1 for variables that keep it, -1 for the others.
-        threads: most threads to use; None for all cores.
+        counts: the least and the greatest count, at most the size of the group.
+        values: `[n]`: 0 or 1 for fixed variables, -1 for the others.
+        threads: maximum number of threads; None for all cores.
     """
     low, high = counts
     if low > high or high < 0:
@@ -54,7 +54,9 @@ def counted_max_sum(
     tables = tables_of(forest, group, high)
     z = np.full((problem.batch, problem.n), -1, np.int8)
     kernel = partial(kernels.counted_max_sum, forest, tables, low, values.astype(np.int8))
-    scores = (np.ascontiguousarray(part, np.float64) for part in (problem.unary, problem.pairwise))
+    unary = np.ascontiguousarray(problem.unary, np.float64)
+    pairwise = np.ascontiguousarray(problem.pairwise, np.float64)
     workers = threads_in_memory(threads, tables.bytes)
-    over_slices(kernel, *scores, z, nanoseconds=NANOSECONDS * tables.work, threads=workers)
+    work = NANOSECONDS * tables.work
+    over_slices(kernel, unary, pairwise, z, nanoseconds=work, threads=workers)
     return None if (z < 0).any() else z

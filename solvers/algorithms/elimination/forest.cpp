@@ -9,7 +9,7 @@
 namespace solvers::elimination {
 namespace {
 
-// Lists of children, ascending, one behind the other.
+// Lists of children, ascending, stored one after the other.
 struct Children {
     std::vector<Index> starts;  // [n + 1]
     std::vector<Index> all;
@@ -34,7 +34,7 @@ Children children_of(std::span<const Index> parent) {
 
 }  // namespace
 
-// Invariant: seen[u] is the latest v whose separator was found to have u, so that none has it
+// Invariant: seen[u] is the latest v whose separator contains u, so that no separator lists u
 // twice.
 Separators separators_of(Index n, Matrix<const Index> edges) {
     const NeighbourLists lists = neighbour_lists(n, edges);
@@ -68,8 +68,8 @@ Separators separators_of(Index n, Matrix<const Index> edges) {
     return result;
 }
 
-// The order is filled in from behind, parents first; with a stack, as trees are deeper than any
-// recursion.
+// The order is filled from the back, parents first, with a stack, since trees are deeper than any
+// recursion allows.
 std::vector<Index> children_first(const Separators& separators) {
     const Index n = static_cast<Index>(separators.parent.size());
     const Children children = children_of(separators.parent);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double FAILED = std::numeric_limits<double>::infinity();
 
-// Breadth first from the vertices in `queue`, whose layer is 0; the others' is -1 still.
+// Searches breadth first from the vertices in `queue`, in layer 0; the others' layer is still -1.
 void spread_layers(const Neighbours& graph, Index hub, std::vector<Index> queue,
                    std::span<Index> layer) {
     for (std::size_t head = 0; head < queue.size(); ++head) {
@@ -25,8 +25,8 @@ void spread_layers(const Neighbours& graph, Index hub, std::vector<Index> queue,
     }
 }
 
-// The vertices that are not taken, level by level; within each, those with a neighbour in the
-// frontier before the others: they alone are looked at.
+// The vertices that are not taken, level by level. Within a level, those with a neighbour in the
+// frontier come first: only they are looked at.
 class Waiting {
 public:
     explicit Waiting(std::span<const Index> level)
@@ -42,7 +42,7 @@ public:
         }
     }
 
-    // Those of the lowest level with a neighbour in the frontier, or any one where none has.
+    // Returns those of the lowest level with a neighbour in the frontier, or any one without such.
     std::span<const Index> candidates() {
         while (groups_[lowest_].first == groups_[lowest_].end) ++lowest_;
         const Group& group = groups_[lowest_];
@@ -50,7 +50,7 @@ public:
         return std::span<const Index>(vertices_).subspan(group.first, end - group.first);
     }
 
-    // v has a neighbour in the frontier now.
+    // Notes that v has a neighbour in the frontier now.
     void join(Index v) { swap(place_[v], groups_[group_[v]].joined++); }
 
     void take(Index v) {
@@ -79,8 +79,8 @@ private:
     Index lowest_ = 0;
 };
 
-// Invariant: untaken[v] counts the neighbours of v that are not taken; the frontier are the taken
-// vertices where it is positive, and `width` is their number.
+// Invariant: untaken[v] counts the neighbours of v that are not taken; the frontier is the set of
+// taken vertices where it is positive, and `width` is their number.
 class Sweep {
 public:
     Sweep(const Neighbours& graph, std::span<const Index> level)

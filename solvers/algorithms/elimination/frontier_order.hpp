@@ -1,4 +1,4 @@
-// Orders of the vertices that keep a small frontier; frontier_order.py says what for.
+// Orders of the vertices that keep a small frontier; frontier_order.py explains them.
 #pragma once
 
 #include "solvers/compiled/views.hpp"
@@ -16,11 +16,11 @@ struct Neighbours {
     }
 };
 
-// Writes the steps from one vertex to each other on ways that avoid the hub; -1 where there is no
-// way.
+// Writes the number of steps from one vertex to each other on paths that avoid the hub; -1 without
+// such a path.
 void fill_distances(const Neighbours& graph, Index from, Index hub, std::span<Index> distance);
 
-// The same from all vertices that are farthest by such distances.
+// Writes the same from all vertices that are farthest by such distances.
 void fill_layers(const Neighbours& graph, std::span<const Index> distance, Index hub,
                  std::span<Index> layer);
 
@@ -30,8 +30,8 @@ struct Beginning {
     Index hub;
 };
 
-// Takes next, of the lowest level, the vertex that leaves the smallest frontier, with the oldest
-// neighbour.
+// Takes next, of the lowest level, the vertex that leaves the smallest frontier, and on ties the
+// one with the oldest neighbour.
 //
 // Returns the sum of 2^(size of the frontier); infinity where it reaches `most`.
 double sweep(const Neighbours& graph, std::span<const Index> level, const Beginning& beginning,

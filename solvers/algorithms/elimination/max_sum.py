@@ -1,9 +1,9 @@
-"""Exact maximisers of pairwise problems of small treewidth, by max-sum variable elimination.
+"""Maximise pairwise problems of small treewidth exactly, by max-sum variable elimination.
 
-One variable after the other is maximised out: what is left is a problem over the others, with a
-table over the neighbours of the one that went. Each table entry keeps a bit, whether the variable
-was 1, from which a maximiser is read off backwards. All sums are in float64; the score of a state
-is a sum of n + e coefficients in some order, so the answer is within eps * (n + e) * sum
+One variable after the other is maximised out. That leaves a problem over the other variables, with
+a table over the neighbours of the eliminated one. Each table entry keeps one bit, the best value of
+the variable, from which a maximiser is read off backwards. All sums are in float64. The score of a
+state is a sum of n + e coefficients in some order, so the answer is within eps * (n + e) * sum
 |coefficients| of the maximum.
 
 References:
@@ -27,12 +27,14 @@ from .order import NEVER
 from .plan import Plan
 
 LANES = 16
-"""Instances, or entries of a table, side by side."""
+"""Instances, or entries of a table, that one vector handles."""
 
-# Fitted to grids, trees and ladders.
-LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.22, 0.9
-TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.15, 17.0
-FAR_ENTRY_NANOSECONDS = 0.3  # where the messages that live at the same time leave the cache
+# The constants below are fitted to grids, trees and ladders.
+LANE_ENTRY_NANOSECONDS = 0.22
+LANE_STEP_NANOSECONDS = 0.9
+TABLE_ENTRY_NANOSECONDS = 0.15
+TABLE_STEP_NANOSECONDS = 17.0
+FAR_ENTRY_NANOSECONDS = 0.3  # where the messages in use do not fit into the cache
 NEAR_ENTRIES = 1 << 18
 
 
@@ -43,46 +45,55 @@ def max_sum(
     threads: int | None = None,
     deadline: Deadline | None = None,
 ) -> tuple[States, Scores]:
-    """The maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
+    """Return the maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
 
-    Where the deadline passes before, or others have the memory until then, scores are not a number,
-    and states may be anything.
+    If the deadline passes first, or other searches use the memory until then, scores are NaN and
+    states are arbitrary.
 
     Args:
-        plan: of these edges.
+        plan: the plan of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
-        threads: most threads to use; None for all cores.
-        deadline: when to end; None for when all is done.
+        threads: maximum number of threads; None for all cores.
+        deadline: when to end; None for no limit.
     """
-    unary, pairwise = _readable(unary), _readable(pairwise)
+    unary = _readable(unary)
+    pairwise = _readable(pairwise)
     batch = len(unary)
-    z, maxima = np.empty((batch, plan.n), np.int8), np.empty(batch)
-    lanes, tables = _lane_nanoseconds(plan, batch), _table_nanoseconds(plan)
+    z = np.empty((batch, plan.n), np.int8)
+    maxima = np.empty(batch)
+    # Choose the kernel with less work: many instances in lanes, or one table after the other.
+    lanes = _lane_nanoseconds(plan, batch)
+    tables = _table_nanoseconds(plan)
     if lanes < tables:
-        kernel, work = kernels.max_sum_lanes, lanes
-        bytes_a_thread, together = LANES * (8 * plan.lane_arena + plan.entries), LANES
+        kernel = kernels.max_sum_lanes
+        work = lanes
+        together = LANES
+        bytes_a_thread = LANES * (8 * plan.lane_arena + plan.entries)
     else:
-        kernel, work = kernels.max_sum_tables, tables
-        bytes_a_thread, together = plan.table_bytes, 1
-    if work * batch < NANOSECONDS_A_THREAD:
+        kernel = kernels.max_sum_tables
+        work = tables
+        together = 1
+        bytes_a_thread = plan.table_bytes
+    if work * batch < NANOSECONDS_A_THREAD:  # too short for threads
         kernel(plan.schedule, NEVER, unary, pairwise, z, maxima)
         return z, maxima
-    arrays, workers = (unary, pairwise, z, maxima), threads_in_memory(threads, bytes_a_thread)
+    arrays = (unary, pairwise, z, maxima)
+    workers = threads_in_memory(threads, bytes_a_thread)
     share = partial(over_slices, nanoseconds=work, threads=workers, together=together)
     if work * batch < 1e9 * WATCHED or deadline is None:
         share(partial(kernel, plan.schedule, NEVER), *arrays)
     else:
-        _until(
-            deadline,
-            lambda stop: share(partial(kernel, plan.schedule, stop), *arrays),
-            bytes_a_thread,
-        )
+
+        def fill(stop: np.ndarray) -> None:
+            share(partial(kernel, plan.schedule, stop), *arrays)
+
+        _until(deadline, fill, bytes_a_thread)
     return z, maxima
 
 
 def _readable(scores: np.ndarray) -> np.ndarray:
-    """`scores` as the kernels take them, in float32 or float64: themselves where they are."""
+    """Return `scores` as contiguous float32 or float64, without a copy where they already are."""
     kept = (
         scores.dtype in (np.float32, np.float64)
         and scores.flags.c_contiguous
@@ -97,12 +108,12 @@ def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes
             if not granted:
                 stop.fill(1)
             fill(stop)
-        finally:  # after a Ctrl-C as well, which leaves the threads to themselves
+        finally:  # also after Ctrl-C, which does not wait for the threads
             stop.fill(1)
 
 
 def _lane_nanoseconds(plan: Plan, batch: int) -> float:
-    """Estimated work of an instance with LANES of them side by side."""
+    """Estimate the work of an instance when LANES of them share a vector."""
     if not plan.has_offsets:
         return np.inf
     used = batch / (LANES * -(-batch // LANES)) if batch else 1.0
@@ -110,7 +121,7 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
 
 
 def _table_nanoseconds(plan: Plan) -> float:
-    """Estimated work of an instance by itself."""
+    """Estimate the work of a single instance."""
     near = plan.table_arena <= NEAR_ENTRIES
     entry = TABLE_ENTRY_NANOSECONDS if near else FAR_ENTRY_NANOSECONDS
     return entry * plan.entries + TABLE_STEP_NANOSECONDS * plan.n

@@ -1,11 +1,15 @@
-"""Orders in which to eliminate the variables of a pairwise problem, by greedy heuristics.
+"""Order the variables of a pairwise problem for elimination, by greedy heuristics.
 
 Eliminating a variable joins its remaining neighbours, its separator, into a clique; the table of
 that step has 2^|separator| entries. The width of an order is its largest separator; the least width
-of any order is the treewidth of the graph, which is NP-hard to find. The heuristics: the variable
-that adds the fewest edges next (min-fill), the one that has the fewest neighbours next
-(min-degree), random perturbations of both, the given order, breadth first from a vertex far off,
-which is best on grids, and those that keep a small frontier, where all others are wide.
+of any order is the treewidth of the graph, which is NP-hard to compute. The heuristics are:
+
+- min-fill: the variable that adds the fewest edges comes next;
+- min-degree: the variable that has the fewest neighbours comes next;
+- random perturbations of both;
+- the numbers of the variables;
+- breadth first from a vertex far off, which is best on grids;
+- orders that keep a small frontier, tried where all others are wide.
 
 References:
     Bodlaender and Koster, 2010. Treewidth computations I. Upper bounds. Information and Computation
@@ -24,31 +28,57 @@ from ...limits.deadline import Deadline, preparation
 from .frontier_order import frontier_order
 from .schedule import MAX_BITS
 
-MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
+MAX_CORE = 1 << 14
+"""Largest number of variables outside trees; their adjacency, one bit per pair, takes 32 MiB."""
+
 RESTARTS = 64
-# an order that has so many times fewer entries than greedy ones have is beyond their restarts
+"""Maximum number of random perturbations."""
+
 REACH = 4
-RESTART_ENTRIES = 1 << 15  # of the tables, that make one more restart worth its time
-JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
-DEGREE_WEIGHT = 0.25  # in edges of fill
-# of the tables of the others, that make orders of a small frontier worth their time
+"""Factor by which another order may beat greedy ones for random perturbations to be tried."""
+
+RESTART_ENTRIES = 1 << 15
+"""Table entries that make one more perturbation worth its time."""
+
+JITTER = 1.5
+"""Size of the perturbation, in edges of fill; below 1 it only decides between ties."""
+
+DEGREE_WEIGHT = 0.25
+"""Weight of the degree, in edges of fill."""
+
 SWEPT_ENTRIES = 1 << 15
-# the least limit and the greatest mean degree at which they are tried
-SWEPT_WIDTH, SWEPT_DEGREE = 10, 10
-SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
+"""Table entries of the other orders that make orders of a small frontier worth their time."""
+
+SWEPT_WIDTH = 10
+"""Least limit on the width at which orders of a small frontier are tried."""
+
+SWEPT_DEGREE = 10
+"""Greatest mean degree at which orders of a small frontier are tried."""
+
+SPACIOUS_WIDTH = 20
+"""Width up to which fewer entries are worth more width; a message then takes 8 MiB."""
+
 FAILED = np.inf
-NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
-# of greedy orders, about, for each pair of a variable with a variable or ten edges
+"""Entries of an order that exceeds its limit."""
+
+NEVER = np.zeros(1, np.uint8)
+"""The stop flag of a kernel that runs to its end."""
+
 NANOSECONDS = 1.0
+"""Approximate time of greedy orders, per pair of a variable with a variable or ten edges."""
 
 
 class OrderStoppedError(SolverError):
-    """The search for an order did not end in its share of the time limit; nothing is known of the width."""
+    """The time limit ended the search for an order, so that the width is unknown."""
 
 
 def _core(n: int, edges: Edges) -> tuple[np.ndarray, int, np.ndarray]:
-    """An order whose first `peeled` variables are final, `peeled`, and the edges among the others."""
-    order, inner = np.empty(n, np.int64), np.empty_like(edges)
+    """Return an order, the number of its first variables that are final, and the other edges.
+
+    The edges are those among the variables that are not final.
+    """
+    order = np.empty(n, np.int64)
+    inner = np.empty_like(edges)
     peeled, left = kernels.peel(edges, order, inner)
     return order, peeled, inner[:left]
 
@@ -58,20 +88,21 @@ def _as_edges(edges: Edges) -> np.ndarray:
 
 
 def elimination_order(n: int, edges: Edges) -> np.ndarray:
-    """An order `[n]` of small tables, of width max(width_of(n, edges), SPACIOUS_WIDTH) at most.
+    """Return an order `[n]` of small tables, at most max(width_of, SPACIOUS_WIDTH) wide.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
 
     Raises:
-        ValueError: more than MAX_CORE variables remain after all tree-like parts are taken off.
+        ValueError: more than MAX_CORE variables remain outside trees.
     """
     order, peeled, inner = _core(n, _as_edges(edges))
     size = n - peeled
     if size > MAX_CORE:
         raise ValueError(
-            f"elimination orders at most {MAX_CORE} variables outside trees; got {size}"
+            f"an elimination order takes at most {MAX_CORE} variables outside trees, and this "
+            f"graph has {size}"
         )
     if size == 0:
         return order
@@ -84,23 +115,24 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
         key=lambda pair: pair[0],
     )
     trial = np.empty_like(best)
-    # of all candidates none has failed without a limit
-    greedy = min(found for _, found, _ in candidates[:2])
+    # The first two candidates are the greedy ones; without a limit they never fail.
+    greedy = min(entries for _, entries, _ in candidates[:2])
     restarts = RESTARTS if greedy < REACH * entries else 0
     for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
         _, outcome = graph.greedy(1.0, weight, JITTER, seed, limit, entries, trial, NEVER)
         if outcome < entries:
-            best, trial, entries = trial, best, outcome
+            best, trial = trial, best
+            entries = outcome
     order[peeled:] = order[peeled:][best]
     return order
 
 
 def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray | None:
-    """The order `[n]` of the min-fill heuristic alone; None where it was stopped.
+    """Return the order `[n]` of the min-fill heuristic alone; None if it was stopped.
 
-    It takes a graph apart from all sides, where breadth first sweeps over it: of the same width, it
-    leaves fewer and smaller tables to split.
+    Min-fill takes a graph apart from all sides, where breadth first sweeps over it. With the same
+    width, it leaves fewer and smaller tables to split.
 
     Args:
         n: number of variables, at most MAX_CORE of them outside trees.
@@ -121,32 +153,32 @@ def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray
 def _candidates(
     graph: kernels.BitGraph, edges: np.ndarray, n: int, limit: int, stop: np.ndarray = NEVER
 ) -> list[tuple[int, float, np.ndarray]]:
-    """Width, entries and order of the heuristics that do not exceed `limit`.
+    """Return width, entries and order of the heuristics that do not exceed `limit`.
 
     Raises:
-        OrderStoppedError: `stop [1]` was set meanwhile.
+        OrderStoppedError: `stop [1]` was set.
     """
-    found: list[tuple[int, float, np.ndarray]] = []
+    candidates: list[tuple[int, float, np.ndarray]] = []
     for fill, degree in ((0.0, 1.0), (1.0, 0.0)):
         order = np.empty(n, np.int64)
-        found.append((*graph.greedy(fill, degree, 0.0, 0, limit, FAILED, order, stop), order))
+        candidates.append((*graph.greedy(fill, degree, 0.0, 0, limit, FAILED, order, stop), order))
         if stop[0]:
             raise OrderStoppedError
     afar = np.empty(n, np.int64)
     graph.breadth_first(0, afar)
-    found += [(*graph.follow(order, limit), order) for order in (np.arange(n), afar)]
-    least = min(entries for _, entries, _ in found)
+    candidates += [(*graph.follow(order, limit), order) for order in (np.arange(n), afar)]
+    least = min(entries for _, entries, _ in candidates)
     if least > SWEPT_ENTRIES and limit >= SWEPT_WIDTH and 2 * len(edges) <= SWEPT_DEGREE * n:
         starts, near, _ = neighbour_lists(n, edges)
         swept = frontier_order(starts, near, most=min(least, n * 2.0 ** min(limit, MAX_BITS)))
         if swept is not None:
             order = swept[::-1].copy()
-            found.append((*graph.follow(order, limit), order))
-    return [candidate for candidate in found if candidate[1] < FAILED]
+            candidates.append((*graph.follow(order, limit), order))
+    return [candidate for candidate in candidates if candidate[1] < FAILED]
 
 
 def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
-    """The least width that a few heuristics find, or None where all exceed `give_up_above`.
+    """Return the least width of a few heuristics; None where all exceed `give_up_above`.
 
     Args:
         n: number of variables.
@@ -154,7 +186,7 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         give_up_above: greatest width of interest.
 
     Raises:
-        OrderStoppedError: the time to choose a solver was over before (`preparing`).
+        OrderStoppedError: the time to choose a solver ended first (`preparing`).
     """
     if len(edges) > n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None

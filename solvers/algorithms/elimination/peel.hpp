@@ -1,4 +1,4 @@
-// What is left of a graph when all its tree-like parts are taken off.
+// The rest of a graph after all its tree-like parts are removed.
 #pragma once
 
 #include "solvers/compiled/views.hpp"
@@ -10,11 +10,11 @@ struct Peeled {
     Index edges;     // that are left
 };
 
-// Takes off vertices with at most one neighbour left, again and again.
+// Removes vertices with at most one remaining neighbour, again and again.
 //
 // Args:
 //     edges: `[e, 2]`, distinct pairs.
-//     order: `[n]`, written: the vertices that went, in this order, then the others, sorted.
+//     order: `[n]`, written: the removed vertices in this order, then the others, sorted.
 //     inner: `[e, 2]`, written: the edges between the others, by their places among those.
 Peeled peel(Matrix<const Index> edges, std::span<Index> order, Matrix<Index> inner);
 

@@ -1,13 +1,13 @@
-"""The schedule of an elimination: what each step reads, sums, maximises and hands on.
+"""Plan an elimination: what each step reads, sums, maximises and passes on.
 
-Step t eliminates one variable v. Its separator are the variables that it then shares a term or a
-message with; its table holds, for each state of the separator, the best score of v and all that was
-eliminated below it. The table goes as a message to the step that eliminates the first variable of
-the separator, its parent. The steps form a forest and are sorted so that children come right before
-their parent.
+Step t eliminates one variable v. Its separator are the variables with which v then shares a term or
+a message. For each state of the separator, its table holds the best score of v and everything that
+was eliminated below it. The table goes as a message to the parent of the step, which eliminates the
+first variable of the separator. The steps form a forest and are sorted so that children come right
+before their parent.
 
-Bit i of an entry's index is the state of the i-th variable of the separator. A message's bits are
-in the order that its reader has, with the reader's own variable on top; so a range of the reader's
+Bit i of an entry's index is the state of the i-th variable of the separator. The bits of a message
+are in the order of its reader, with the reader's own variable on top. So a range of the reader's
 lowest bits takes a range of the message.
 """
 
@@ -25,17 +25,17 @@ from .order import elimination_order
 
 @dataclass(frozen=True)
 class Plan:
-    """How to eliminate the variables of all problems that share these edges.
+    """The plan of an elimination, for all problems that share these edges.
 
     Attributes:
         n: number of variables.
         edges: number of edges.
-        width: variables of the largest separator.
+        width: number of variables of the largest separator.
         entries: entries of all tables.
-        table_arena: entries that live at the same time, in tables of at least LANES entries.
-        lane_arena: entries that live at the same time.
-        most_reads: messages that a step reads at most.
-        has_offsets: whether `schedule.offsets` are there, which max_sum_lanes needs.
+        table_arena: entries in use at the same time, in tables of at least LANES entries.
+        lane_arena: entries in use at the same time.
+        most_reads: maximum number of messages that a step reads.
+        has_offsets: whether `schedule` has the offsets that max_sum_lanes needs.
         schedule: the steps, for the kernels.
     """
 
@@ -51,17 +51,17 @@ class Plan:
 
     @property
     def table_bytes(self) -> int:
-        """Memory of an instance by itself: the messages that live at the same time, and a bit an entry."""
+        """Memory of one instance: the messages in use at the same time, and a bit per entry."""
         return 8 * self.table_arena + self.entries // 8
 
 
 def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> Plan:
-    """A plan by the best order that `elimination_order` finds, or by another.
+    """Plan the elimination by the best order of `elimination_order`, or by another.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
-        order: `[n]`, in which to eliminate.
+        order: `[n]`, the order of elimination.
     """
     edges = np.ascontiguousarray(edges, np.int64).reshape(-1, 2)
     order = elimination_order(n, edges) if order is None else np.ascontiguousarray(order, np.int64)
@@ -80,7 +80,7 @@ def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> P
 
 
 def cached_plan(n: int, edges: Edges) -> Plan:
-    """`elimination_plan(n, edges)`, remembered for the latest topologies."""
+    """Return `elimination_plan(n, edges)`, cached for the latest topologies."""
     return _plan_of_bytes(n, np.ascontiguousarray(edges, np.int64).tobytes())
 
 

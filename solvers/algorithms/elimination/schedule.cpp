@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index MOST_ENTRIES = Index{1} << 57;  // far beyond any memory, and no sum overflows
 
-// The edges between the places of their ends in the order.
+// Returns the edges in terms of the places of their ends in the order.
 std::vector<Index> placed(Matrix<const Index> edges, std::span<const Index> order) {
     std::vector<Index> place(order.size());
     for (Index p = 0; p < length(order); ++p) place[order[p]] = p;
@@ -27,6 +27,8 @@ std::vector<Index> placed(Matrix<const Index> edges, std::span<const Index> orde
 Schedule::Schedule(Matrix<const Index> edges, std::span<const Index> order)
     : edge_count(edges.rows) {
     const std::vector<Index> ends = placed(edges, order);
+    // Steps in an order with children before parents; then the messages between them, with their
+    // places; then what each step reads.
     const Separators separators = separators_of(length(order), {ends.data(), edges.rows, 2});
     const std::vector<Index> sequence = children_first(separators);
     add_steps(separators, order, sequence);
@@ -82,8 +84,8 @@ std::vector<Index> Schedule::add_messages(const Separators& separators,
     return messages;
 }
 
-// Places the messages, each of at least `least` entries, and free again when it was read; returns
-// the space needed.
+// Places the messages, each of at least `least` entries; their space is free again after they are
+// read. Returns the space needed.
 Index Schedule::allocate(std::span<const Index> messages, Index least, Index Step::* out) {
     Index space = 0;
     std::array<Index, MAX_BITS + 1> free;  // by the logarithm of the size, the latest first
@@ -134,7 +136,7 @@ void Schedule::add_reads(std::span<const Index> messages) {
             add_strides(steps[messages[r]], reader, reads[r]);
 }
 
-// Both separators are sorted alike, and that of the child has the reader's variable on top.
+// Both separators have the same order, and that of the child has the reader's variable on top.
 void Schedule::add_strides(const Step& child, const Step& reader, Read& read) {
     Index k = child.bit_start;
     Index* stride = strides.data() + read.stride_start;

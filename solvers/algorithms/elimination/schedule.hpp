@@ -1,4 +1,4 @@
-// The schedule of an elimination; plan.py says what its steps are.
+// The schedule of an elimination; plan.py explains its steps.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace solvers::elimination {
 inline constexpr int MAX_BITS = 57;                   // of a separator
 inline constexpr Index MAX_OFFSETS = Index{1} << 17;  // of all messages, that are worth storing
 
-// One variable is eliminated. Its separator are the bits bit_start .. bit_end, and the messages
-// that it reads are the reads read_start .. read_end.
+// A step that eliminates one variable. Its separator are the bits bit_start .. bit_end, and the
+// messages that it reads are the reads read_start .. read_end.
 struct Step {
     Index variable;
     Index bit_start;
@@ -41,9 +41,9 @@ struct Read {
 
 class Schedule {
 public:
-    // The schedule of the order `[n]`, a permutation; edges `[e, 2]` are distinct pairs.
+    // Builds the schedule of the order `[n]`, a permutation; edges `[e, 2]` are distinct pairs.
     //
-    // Throws std::length_error where a separator has more than MAX_BITS variables, or tables more
+    // Throws std::length_error if a separator has more than MAX_BITS variables, or tables have more
     // entries than any memory.
     Schedule(Matrix<const Index> edges, std::span<const Index> order);
 
@@ -51,7 +51,8 @@ public:
     std::vector<Index> variables;  // [bits], of each separator bit
     std::vector<Index> edges;      // [bits], the edge between that and the step's variable, or -1
     std::vector<Read> reads;       // [messages]
-    // In the message, of each separator bit of the step that reads it; 0 where it has none.
+    // In the message, of each separator bit of the step that reads it; 0 if the message lacks the
+    // bit.
     std::vector<Index> strides;
     // In the message, of each entry of the step that reads it; empty where these are too many.
     std::vector<Index> offsets;
@@ -67,7 +68,7 @@ public:
 
     Index variable_count() const { return static_cast<Index>(steps.size()); }
 
-    // The place of z among the states of a step's separator.
+    // Returns the place of z among the states of a step's separator.
     Index state(const Step& step, std::span<const std::int8_t> z) const {
         Index state = 0;
         for (Index i = 0; i < step.bits(); ++i)
@@ -75,7 +76,7 @@ public:
         return state;
     }
 
-    // The bits of a step's separator that have a pair with its variable.
+    // Returns the bits of a step's separator that have a pair with its variable.
     Index coupled(const Step& step) const {
         Index bits = 0;
         for (Index i = 0; i < step.bits(); ++i) bits |= Index{edges[step.bit_start + i] >= 0} << i;

@@ -1,4 +1,4 @@
-"""The arrays of a schedule of an elimination: schedule.hpp says what they hold."""
+"""Name the columns of an elimination's schedule; schedule.hpp describes the arrays."""
 
 from __future__ import annotations
 

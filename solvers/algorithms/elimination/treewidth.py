@@ -1,4 +1,4 @@
-"""How wide the best elimination order is that the heuristics find, and whether its tables fit into memory."""
+"""Check how wide the best elimination order is, and whether its tables fit into memory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .order import OrderStoppedError, width_of
 from .plan import Plan, cached_plan
 
 WIDEST = 30
-"""Tables of 2^30 entries: 8 GiB a message, and several messages live at the same time."""
+"""Largest width: tables have 2^30 entries, 8 GiB per message, and several are in use at once."""
 
 PROBED = 36
-"""Greedy orders up to this width are worth a search for narrower ones."""
+"""Largest width of greedy orders for which a search for narrower ones is worthwhile."""
 
 SMALL = 1 << 20
-"""Up to so many entries, a bound on which is n 2^width, nobody need ask what is free."""
+"""Largest number of entries, bounded by n 2^width, for which free memory is not checked."""
 
 SHARE = 0.6
-"""Of the free memory, at most, for the tables of an instance."""
+"""Maximum share of the free memory for the tables of an instance."""
 
 
 def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
-    """Return an upper bound on the treewidth of a graph; None where none up to the limit is found, or not in time."""
+    """Return an upper bound on the treewidth of a graph; None above the limit or out of time."""
     if topology.e > topology.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
     try:
@@ -34,11 +34,11 @@ def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
 
 
 def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str | None:
-    """Why elimination cannot take the problem: the width of its orders, or the memory; None if it can.
+    """Return why elimination cannot take the problem: width or memory; None if it can.
 
     Args:
-        problem: its edges alone count.
-        bytes_of: the memory that an instance takes with a plan.
+        problem: the problem, of which only the edges count.
+        bytes_of: returns the memory that an instance needs with a plan.
     """
     width = treewidth_bound(problem.topology, PROBED)
     if width is not None and problem.n << width <= SMALL:
@@ -46,10 +46,11 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
     plan = None if width is None else problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
-    needed, room = bytes_of(plan), SHARE * memory_in_turn()
+    needed = bytes_of(plan)
+    room = SHARE * memory_in_turn()
     if needed <= room:
         return None
     return (
-        f"the tables of a width of {plan.width} take {needed / 2**30:.1f} GiB, more than {SHARE:.0%} of the memory "
-        f"that is free, {room / 2**30:.1f} GiB"
+        f"the tables of a width of {plan.width} take {needed / 2**30:.1f} GiB, more than "
+        f"{SHARE:.0%} of the free memory, {room / 2**30:.1f} GiB"
     )

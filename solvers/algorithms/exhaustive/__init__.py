@@ -1,4 +1,4 @@
-"""Every one of the 2^n states, tried: compiled on the host, as matrix products on a device.
+"""Try every one of the 2^n states: compiled on the host, as matrix products on a device.
 
-Of the other algorithms it may use precision alone; local search and what is above it may import it.
+This package uses precision only. Local search and the floors above may import it.
 """

@@ -25,7 +25,7 @@ double fill_fields(std::span<const double> unary, Matrix<const double> pairwise,
     return score;
 }
 
-// Puts a state in its place, behind states of equal score; the last one goes.
+// Inserts a state behind states of equal score, and drops the last one.
 void insert(double score, Index code, std::span<double> best, std::span<Index> codes) {
     Index place = length(best) - 1;
     for (; place > 0 && best[place - 1] < score; --place) {
@@ -38,8 +38,8 @@ void insert(double score, Index code, std::span<double> best, std::span<Index> c
 
 }  // namespace
 
-// The states of the low bits are scored by doubling: a state of k + 1 bits is one of k bits and
-// what bit k adds to it.
+// The states of the low bits are scored by doubling: a state of k + 1 bits is one of k bits plus
+// the contribution of bit k.
 void best_codes(Matrix<const double> unary, Cube<const double> pairwise, Matrix<Index> codes) {
     const Index n = unary.columns;
     const Index low = std::min(n, LOW);

@@ -1,4 +1,4 @@
-"""The states of highest score among all 2^n, in order."""
+"""Rank the states of highest score among all 2^n, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...problem import Problem
 
 
 def best_states(problem: Problem, count: int, threads: int | None) -> States:
-    """`[batch, count, n]` int8, the best first, of a problem on the host of at least `count` states."""
+    """Return the best states `[batch, count, n]` int8 of a host problem, the best first."""
     n = problem.n
     unary = np.ascontiguousarray(problem.unary, np.float64)
     pairwise = np.zeros((problem.batch, n, n))

@@ -7,7 +7,7 @@
 namespace solvers::exhaustive {
 namespace {
 
-// From so many instances on lanes pay, though some be empty.
+// Number of instances from which on lanes pay, even if some stay empty.
 constexpr std::size_t LANES_WORTH = 4;
 
 template <class Score>

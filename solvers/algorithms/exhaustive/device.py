@@ -1,4 +1,4 @@
-"""Enumeration as one matrix product between two tables of half-states, for any array library."""
+"""Enumerate states by one matrix product of two tables of half-states, in any array library."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ from ...problem import Problem
 
 
 def device_argmax(problem: Problem, memory: int) -> States:
-    """`[batch, n]`: the maximisers, float64 throughout.
+    """Return the maximisers `[batch, n]`, with float64 throughout.
 
     A state is a low half a and a high half b, and with W the pairwise scores between the halves
     score(a, b) = score(a) + score(b) + a W b' = [a W | score(a) | 1] [b | 1 | score(b)]',
-    a product of a `[2^(n//2), ...]` and a `[..., 2^(n - n//2)]` matrix an instance.
+    a product of a `[2^(n//2), ...]` and a `[..., 2^(n - n//2)]` matrix per instance.
 
     Args:
         problem: coefficients of any array library, on any device.
         memory: bytes for the table `[chunk, 2^n]` of a chunk of the batch.
     """
     xp = namespace_of(problem.unary)
-    unary, pairwise = as_float64(problem.unary), dense_matrices(problem)
-    low, high = (_states(bits, unary) for bits in (problem.n // 2, problem.n - problem.n // 2))
+    unary = as_float64(problem.unary)
+    pairwise = dense_matrices(problem)
+    low = _states(problem.n // 2, unary)
+    high = _states(problem.n - problem.n // 2, unary)
     chunk = max(1, memory // (8 * 2**problem.n))
     starts = range(0, problem.batch, chunk)
-    parts = (slice(start, min(start + chunk, problem.batch)) for start in starts)
-    winners = [_winner(unary[part, :], pairwise[part, :, :], low, high) for part in parts]
+    chunks = (slice(start, min(start + chunk, problem.batch)) for start in starts)
+    winners = [_winner(unary[rows, :], pairwise[rows, :, :], low, high) for rows in chunks]
     winner = xp.concat(winners)
-    a, b = winner // high.shape[0], winner % high.shape[0]
+    a = winner // high.shape[0]
+    b = winner % high.shape[0]
     states = xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
     return xp.astype(states, xp.int8)
 
 
 def dense_matrices(problem: Problem) -> Float[Array, "batch n n"]:
-    """The pairwise scores as upper triangular matrices, by a gather from scores and one zero."""
+    """Return the pairwise scores as upper triangular matrices."""
+    # Every entry is gathered from the scores, followed by one zero.
     xp = namespace_of(problem.unary)
     source = np.full((problem.n, problem.n), problem.e)
     source[problem.edges[:, 0], problem.edges[:, 1]] = np.arange(problem.e)
@@ -48,13 +52,13 @@ def dense_matrices(problem: Problem) -> Float[Array, "batch n n"]:
 
 
 def _states(bits: int, like: Array) -> Float[Array, "states bits"]:
-    """All states of some bits, state s having bit k = (s >> k) & 1."""
+    """Return all states of some bits; bit k of state s is (s >> k) & 1."""
     table = np.arange(2**bits)[:, None] >> np.arange(bits) & 1
     return beside(like, table.astype(np.float64))
 
 
 def _winner(unary: Array, pairwise: Array, low: Array, high: Array) -> Any:
-    """`[chunk]`: the index a * 2^high + b of each maximiser."""
+    """Return the index a * 2^high + b of each maximiser, `[chunk]`."""
     xp = namespace_of(unary)
     half = low.shape[1]
     low_score = _scores(unary[:, :half], pairwise[:, :half, :half], low)
@@ -70,6 +74,6 @@ def _winner(unary: Array, pairwise: Array, low: Array, high: Array) -> Any:
 
 
 def _scores(unary: Array, pairwise: Array, states: Array) -> Scores:
-    """`[chunk, states]`: the score of every half-state within its half."""
+    """Return the score of every half-state within its half, `[chunk, states]`."""
     xp = namespace_of(unary)
     return unary @ states.T + xp.sum((states @ pairwise) * states, axis=-1)

@@ -1,5 +1,5 @@
-// Coefficients of an instance as 64-bit integers whose sums do not overflow; host.py says why their
-// rounding does not matter.
+// Coefficients of an instance as 64-bit integers whose sums do not overflow; host.py explains why
+// their rounding does not matter.
 #pragma once
 
 #include <bit>
@@ -12,17 +12,17 @@ namespace solvers::exhaustive {
 
 using Fine = std::int64_t;
 
-// The bits of |c|, which are in the order of the magnitudes themselves.
+// Returns the bits of |c|, which have the same order as the magnitudes.
 inline Fine magnitude_bits(double coefficient) {
     return std::bit_cast<Fine>(coefficient) & std::numeric_limits<Fine>::max();
 }
 
-// 2^exponent, for exponents from -1022 to 1023.
+// Returns 2^exponent, for exponents from -1022 to 1023.
 inline double power_of_two(Fine exponent) {
     return std::bit_cast<double>((exponent + 1023) << 52);
 }
 
-// c first second = c 2^k: 2^k may overflow, its two factors do not.
+// The product c first second equals c 2^k: 2^k may overflow, its two factors do not.
 struct Scale {
     double first;
     double second;

@@ -82,7 +82,7 @@ void fill_linear(Int* table, int bits, Int constant, const Int* weights) {
     }
 }
 
-// Scores of the 2^bits states whose bits have these fields and weights.
+// Writes the scores of the 2^bits states whose bits have these fields and weights.
 template <class Int>
 void fill_quadratic(Int* table, int bits, Int base, const Int* fields, const Weights<Int>& weights,
                     Int* increment) {
@@ -101,7 +101,7 @@ void add_bit(LowTable& __restrict values, const LowTable& parent, const LowTable
     for (int s = 0; s < LOW_STATES; ++s) values[s] = parent[s] + linear[s] + constant;
 }
 
-// The walk over the states h of all variables but the first BLOCK_BITS; its tables serve all
+// The walk over the states h of all variables except the first BLOCK_BITS; its tables serve all
 // instances.
 class Walk {
 public:
@@ -117,7 +117,7 @@ public:
                 lowest_[h] = static_cast<std::uint8_t>(t);
     }
 
-    // Writes the greatest coarse score of each block h.
+    // Writes the largest coarse score of each block h.
     void fill_maxima(const Weights<Coarse>& weights, int n, std::span<Coarse> maxima) {
         Coarse fields[LOW_BITS];
         for (int i = 0; i < LOW_BITS; ++i) fields[i] = weights[i][i];
@@ -137,7 +137,7 @@ private:
         Coarse entries[INNER_STATES];
     };
 
-    // linear_[j - LOW_BITS] is what bit j adds to the score of each low state.
+    // linear_[j - LOW_BITS] is the contribution of bit j to the score of each low state.
     void fill_low_linear(const Weights<Coarse>& weights, int n) {
         for (int j = LOW_BITS; j < n; ++j)
             for (int s = 0; s < LOW_STATES; ++s) {
@@ -147,7 +147,7 @@ private:
             }
     }
 
-    // inner_[q] is what the inner bits of q add to the score of each low state.
+    // inner_[q] is the contribution of the inner bits of q to the score of each low state.
     void fill_inner(const Weights<Coarse>& weights) {
         for (int b = 0; b < INNER_BITS; ++b)
             for (int q = 0; q < 1 << b; ++q) {
@@ -178,7 +178,7 @@ private:
 
     // Walk state h extends h without its lowest bit t. Counting upwards, that parent is the latest
     // state with its own lowest bit. So one table per lowest bit suffices and, unlike in a Gray
-    // code, nothing has to be taken off again.
+    // code, no contribution has to be subtracted again.
     void walk(std::span<Coarse> maxima) {
         for (Index h = 0; h < length(maxima); h += 2) {
             const int t = lowest_[h];
@@ -191,7 +191,7 @@ private:
         }
     }
 
-    // Writes the maxima of two walk states that differ in walk bit 0 only.
+    // Writes the maxima of two walk states that differ only in walk bit 0.
     void fill_pair(const LowTable& values, Index h, std::span<Coarse> maxima) const {
         const LowTable& linear = linear_[INNER_BITS].entries;
         const Coarse* shifts_0 = shifts_[h].entries;
@@ -229,7 +229,7 @@ struct BlockMaximum {
     Index state;
 };
 
-// The best fine score among the states of block h, and the first state that has it.
+// Returns the best fine score among the states of block h, and the first state that has it.
 BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* table,
                           Fine* increment) {
     const int bits = std::min(std::max(n, CORNER_BITS), BLOCK_BITS);

@@ -1,4 +1,4 @@
-// All 2^n states of small pairwise problems, scored in integers; host.py says why the answer is
+// All 2^n states of small pairwise problems, scored in integers; host.py explains why the answer is
 // exact.
 #pragma once
 
@@ -11,7 +11,7 @@ inline constexpr int MAX_VARIABLES = 25;
 // Writes a maximiser of each instance.
 //
 // Args:
-//     positions: `[n + e]`, where each coefficient stands in the flattened matrix of
+//     positions: `[n + e]`, the place of each coefficient in the flattened matrix of
 //         MAX_VARIABLES^2 weights; column <= row.
 //     n: number of variables, 1 to MAX_VARIABLES.
 //     unary: `[batch, n]`, finite.

@@ -1,4 +1,4 @@
-"""All 2^n states of small pairwise problems, scored in integers.
+"""Score all 2^n states of small pairwise problems, in integers.
 
 The N = n + e coefficients of an instance are rounded to 64-bit fixed point (`fine`) and again to
 their upper 32 bits (`coarse`). Integer sums do not round, so scores do not drift, and a vector
@@ -8,17 +8,14 @@ register adds and compares 16 of them at once. All states are scored in int32, i
 Why the answer is exact, with c the coefficients and S = sum |c|:
 
 *   fine = rint(c * 2^k) for a k such that N * max |c| * 2^k lies in (2^60, 2^62], so no sum
-  overflows.
-    The rounding of two states differs by at most N / 2 units of 2^-k, and 2^-k < N * max |c| *
-    2^-60, so no state exceeds the answer by more than N^2 * 2^-61 * S < N * 2^-52 * S, as N <= 325
-    < 2^9.
-*   A state of coarse score m has a fine score of at most m * 2^32 + slack, slack = sum |fine -
-  coarse *
-    2^32|. A block whose maximum m does not lift this above the best fine score known is skipped.
-    Coarse sums stay below 2^31.
+    overflows. The rounding of two states differs by at most N / 2 units of 2^-k, and
+    2^-k < N * max |c| * 2^-60, so no state exceeds the answer by more than
+    N^2 * 2^-61 * S < N * 2^-52 * S, as N <= 325 < 2^9.
+*   A state of coarse score m has a fine score of at most m * 2^32 + slack,
+    slack = sum |fine - coarse * 2^32|. A block is skipped if its maximum m does not lift this
+    above the best fine score so far. Coarse sums stay below 2^31.
 *   Subnormal c are multiples of 2^-1074 and 2^k is at least that large; products c * 2^k that
-  underflow
-    are far below one unit.
+    underflow are far below one unit.
 
 The low bits of a state index a table, the inner bits are maximised without leaving the registers,
 and the other bits are walked: a state of the walk is its parent and one more bit.
@@ -37,20 +34,22 @@ from ...compiled.threads import over_slices
 from ...topology import Topology
 
 MAX_VARIABLES = 25
+"""Largest number of variables."""
+
 NANOSECONDS = 0.03
-"""Work of one state."""
+"""Estimated time per state."""
 
 
 def host_argmax(
     unary: Unary, pairwise: Pairwise, topology: Topology, threads: int | None = None
 ) -> States:
-    """The maximisers `[batch, n]`, n <= 25.
+    """Return the maximisers `[batch, n]`, for n <= 25.
 
     Args:
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite.
         topology: the pairs.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)
@@ -67,7 +66,7 @@ def host_argmax(
 
 
 def _positions(n: int, edges: Edges) -> np.ndarray:
-    """`[n + e]`: where the coefficients stand in the flattened matrix of weights."""
+    """Return `[n + e]`, the places of the coefficients in the flattened matrix of weights."""
     diagonal = np.arange(n)
     rows, columns = np.concatenate((np.stack((diagonal, diagonal)), edges.T[::-1]), axis=1)
     positions: np.ndarray = (rows * MAX_VARIABLES + columns).astype(np.uint64)

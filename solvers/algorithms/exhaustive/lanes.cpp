@@ -59,8 +59,8 @@ public:
                     static_cast<Fine>(std::rint(real_[c].entries[lane] * low[lane] * high[lane]));
     }
 
-    // Invariant: after variable i, scores_ holds those of the 2^(i + 1) states of the first
-    // variables. What variable i adds to each state of those before it is built in the same way.
+    // Invariant: after variable i, scores_ holds the scores of the 2^(i + 1) states of the first
+    // variables. The contribution of variable i to each of these states is built in the same way.
     void fill_scores() {
         scores_[0] = Lanes{};
         for (int i = 0; i < n_; ++i) {
@@ -72,7 +72,7 @@ public:
         }
     }
 
-    // The first best state of each lane.
+    // Returns the first best state of each lane.
     Lanes best_states() const {
         Lanes best = scores_[0];
         Lanes states{};

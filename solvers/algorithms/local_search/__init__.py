@@ -1,5 +1,5 @@
-"""Good states fast, with no proof: tabu search, recombination, moves of subgraphs, and where other searches start.
+"""Search for good states without a certificate, and for the states that exact searches start from.
 
-May use elimination, exhaustive, max_flow and precision; the exact searches, presolve and backends
-may import it.
+This package may use elimination, exhaustive, max_flow and precision. The exact searches, presolve
+and backends may import it.
 """

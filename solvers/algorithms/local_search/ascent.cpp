@@ -5,7 +5,7 @@
 namespace solvers::local_search {
 namespace {
 
-// One round over the variables of an instance; returns how many it flipped.
+// Visits the variables of an instance once; returns how many it flipped.
 Index round_of_flips(const NeighbourLists& lists, std::span<const double> unary,
                      std::span<const double> pairwise, std::span<std::int8_t> z) {
     Index flips = 0;

@@ -1,4 +1,4 @@
-"""States in which no single flip gains."""
+"""Ascend to states in which no single flip gains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...problem import Problem
 
 
 def ascend(problem: Problem, z: States) -> States:
-    """`[batch, n]`: `z` after flips, one variable after the other, until none gains; host problems only."""
+    """Flip variable after variable of `z [batch, n]` until no flip gains; host problems only."""
     z = np.array(z, np.int8, order="C")
     unary = np.ascontiguousarray(problem.unary, np.float64)
     pairwise = np.ascontiguousarray(problem.pairwise, np.float64)

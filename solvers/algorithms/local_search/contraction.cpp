@@ -7,7 +7,7 @@
 namespace solvers::local_search {
 namespace {
 
-// Union-find: the root of i; halves the path on the way.
+// Returns the root of i (union-find) and halves the path on the way.
 Index root_of(std::vector<Index>& parent, Index i) {
     while (parent[i] != i) {
         parent[i] = parent[parent[i]];
@@ -28,7 +28,7 @@ Index fill_clusters(Matrix<const Index> edges, std::span<const Index> group,
         const Index j = root_of(parent, edges(e, 1));
         parent[std::max(i, j)] = std::min(i, j);
     }
-    // A parent comes before its children, so it has its number already.
+    // A parent comes before its children, so it already has its number.
     Index count = 0;
     for (Index i = 0; i < length(group); ++i)
         component[i] = parent[i] == i ? count++ : component[parent[i]];

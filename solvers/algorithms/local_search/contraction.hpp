@@ -5,8 +5,7 @@
 
 namespace solvers::local_search {
 
-// Writes the component of every vertex, numbered by their first vertices; returns how many there
-// are.
+// Writes the component of every vertex, numbered by their first vertices; returns their number.
 //
 // Args:
 //     edges: `[e, 2]`.

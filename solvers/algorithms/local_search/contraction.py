@@ -1,11 +1,11 @@
-"""Several assignments made one smaller problem, in which each of them is a state.
+"""Contract several assignments to one smaller problem, in which each of them is a state.
 
-Variables that are neighbours in the graph, and that each assignment sets either as the first one
-does or each the other way, form a cluster. The clusters are the variables of the smaller problem: 1
-flips a cluster of the first assignment. Its maximiser is the best that can be put together from the
-clusters, so at least as good as every assignment. Of two assignments it holds their partition
-crossover: the clusters in which they differ touch none but clusters in which they agree, and the
-better side is taken of each.
+Variables that are neighbours in the graph, and that each assignment sets either all as the first
+one does or all the other way, form a cluster. The clusters are the variables of the smaller
+problem: 1 flips a cluster of the first assignment. Its maximiser is the best combination of the
+clusters, so at least as good as every assignment. For two assignments it contains their partition
+crossover: the clusters in which they differ touch only clusters in which they agree, and each
+cluster takes the better side.
 
 References:
     Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling
@@ -29,8 +29,8 @@ class Contracted:
     """The problem over clusters: score(lift(y)) = score(base) + problem.score(y).
 
     Attributes:
-        problem: a single instance; its state zero is `base`.
-        cluster: `[n]`, of every variable.
+        problem: a single instance; its state zero stands for `base`.
+        cluster: `[n]`, the cluster of every variable.
         base: `[n]`, the first assignment.
     """
 
@@ -39,13 +39,13 @@ class Contracted:
     base: Int[np.ndarray, "n"]
 
     def lift(self, y: np.ndarray) -> np.ndarray:
-        """`[n]` int8: the first assignment with the clusters flipped where `y [clusters]` is 1."""
+        """Return the first assignment `[n]` with the clusters flipped where `y [clusters]` is 1."""
         lifted: np.ndarray = self.base.astype(np.int8) ^ y.astype(np.int8)[self.cluster]
         return lifted
 
 
 def contract(problem: Problem, states: np.ndarray) -> Contracted:
-    """The problem over the clusters of some assignments.
+    """Return the problem over the clusters of some assignments.
 
     With s_i = 1 - 2 base_i, flipping a set C gains sum_{i in C} s_i field_i + sum_{i < j in C}
     pairwise_ij s_i s_j.
@@ -54,42 +54,44 @@ def contract(problem: Problem, states: np.ndarray) -> Contracted:
         problem: a single instance on the host.
         states: `[states, n]` of zeros and ones, at most 62 of them.
     """
-    base, (i, j) = states[0], problem.edges.T
+    base = states[0]
+    i, j = problem.edges.T
     cluster, count = clusters(problem.edges, _groups(states))
-    unary, pairwise = (array[0].astype(np.float64) for array in (problem.unary, problem.pairwise))
+    unary = problem.unary[0].astype(np.float64)
+    pairwise = problem.pairwise[0].astype(np.float64)
     sign = 1.0 - 2.0 * base
     field = (
         unary
         + np.bincount(i, pairwise * base[j], problem.n)
         + np.bincount(j, pairwise * base[i], problem.n)
     )
-    weight, ends = pairwise * sign[i] * sign[j], np.sort(cluster[problem.edges], axis=1)
+    weight = pairwise * sign[i] * sign[j]
+    ends = np.sort(cluster[problem.edges], axis=1)
     inside = ends[:, 0] == ends[:, 1]
-    own = np.bincount(cluster, sign * field, count) + np.bincount(
-        ends[inside, 0], weight[inside], count
-    )
+    within = np.bincount(ends[inside, 0], weight[inside], count)
+    gain = np.bincount(cluster, sign * field, count) + within
     codes, place = np.unique(ends[~inside] @ np.array([count, 1]), return_inverse=True)
     edges = np.stack(np.divmod(codes, count), axis=1)
     between = np.bincount(place, weight[~inside], len(codes))
-    return Contracted(Problem.from_arrays(own[None], between[None], edges=edges), cluster, base)
+    smaller = Problem.from_arrays(gain[None], between[None], edges=edges)
+    return Contracted(smaller, cluster, base)
 
 
 def _groups(states: np.ndarray) -> np.ndarray:
-    """`[n]`: the same number for variables that differ from the first assignment in the same others."""
+    """Return `[n]`: one number for each pattern of agreement with the first assignment."""
     numbers: np.ndarray = (1 << np.arange(len(states))) @ (states != states[0])
     return numbers
 
 
 def clusters(edges: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the components of a graph without the edges between vertices of different groups.
+    """Return the components of a graph without the edges between different groups.
 
     Args:
         edges: `[e, 2]`.
         group: `[n]`, the number of the group of every vertex.
 
     Returns:
-        `[n]`, the component of every vertex, numbered by their first vertices; and how many there
-        are.
+        `[n]`, the component of every vertex, numbered by their first vertices; and their number.
     """
     component = np.empty(len(group), np.int64)
     count = kernels.fill_clusters(plain(edges), np.ascontiguousarray(group, np.int64), component)

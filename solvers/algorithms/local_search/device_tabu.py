@@ -1,7 +1,8 @@
-"""Tabu search with one-flip moves on a device: all starts of all instances in lockstep, any array library.
+"""Search on a device by one-flip tabu moves: all starts of all instances in lockstep.
 
-A state is a row of a `[batch * starts, n]` array. A step takes the largest gain of each row that is
-not tabu or leads to a new best of the row, and adds to the gains of row r, flipping its variable k,
+Any array library does. A state is a row of a `[batch * starts, n]` array. A step takes the largest
+gain of each row whose variable is not tabu, or whose flip leads to a new best of the row. Flipping
+variable k of row r adds to the gains of that row
 
     pairwise[instance of r, k, :] * sign_k * sign,   sign = 1 - 2 z.
 
@@ -25,7 +26,7 @@ from ...problem import Problem
 from ..exhaustive.device import dense_matrices
 
 REFRESH = 256
-"""Flips between two computations of gains and scores from nothing, which end the drift of their sums."""
+"""Flips between two computations of gains and scores from scratch, which remove rounding drift."""
 STEPS_A_LOOK = 16
 """Flips between two looks at the deadline."""
 RELINKED = 0.5
@@ -36,7 +37,7 @@ KICKED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The instances, beside the states of all starts.
+    """The instances, next to the states of all starts.
 
     Attributes:
         unary: `[batch, 1, n]`.
@@ -44,7 +45,7 @@ class _Rows:
         flat: `[batch * n, n]`, the same matrix.
         offset: `[batch * starts]`, the row of `flat` where the instance of each state begins.
         variables: `[1, n]`, 0 .. n - 1.
-        starts: how many states an instance has.
+        starts: number of states per instance.
     """
 
     unary: Array
@@ -56,7 +57,7 @@ class _Rows:
 
     @classmethod
     def of(cls, problem: Problem, starts: int) -> _Rows:
-        """The rows of `starts` states an instance."""
+        """Build the rows of `starts` states per instance."""
         xp = namespace_of(problem.unary)
         upper = xp.astype(dense_matrices(problem), problem.unary.dtype, copy=False)
         matrix = upper + xp.matrix_transpose(upper)
@@ -67,7 +68,7 @@ class _Rows:
         return cls(problem.unary[:, None, :], matrix, flat, offset, variables, starts)
 
     def gains(self, z: Array) -> tuple[Array, Array]:
-        """`[rows, n]` gains and `[rows]` scores of states `[rows, n]`, from nothing."""
+        """Return gains `[rows, n]` and scores `[rows]` of states `[rows, n]`, from scratch."""
         xp = namespace_of(z)
         state = xp.reshape(z, (self.matrix.shape[0], self.starts, -1))
         towards = state @ self.matrix
@@ -84,34 +85,37 @@ def device_tabu(
     rounds: int = 1,
     deadline: Deadline | None = None,
 ) -> States:
-    """The best assignments found, `[batch, n]`; no proof that they are maximisers.
+    """Return the best assignments of the search, `[batch, n]`, without an optimality certificate.
 
-    Needs memory for a `[batch, n, n]` array and a few `[batch, starts, n]` ones. Depends on the
-    seed alone where there is no time limit.
+    It needs memory for a `[batch, n, n]` array and a few `[batch, starts, n]` ones. Without a time
+    limit the answer depends on the seed alone.
 
     Args:
         problem: coefficients of any array library, on any device.
-        starts: states of an instance.
-        seed: of the random numbers, drawn on the host and shared by the batch.
-        flips: flips of a state in a round; None for a default that grows with n.
-        rounds: rounds of flips; each but the first restarts from between the best states.
-        deadline: until when to go on with rounds beyond `rounds`, and when to end inside one; None
+        starts: states per instance.
+        seed: seed of the random numbers, drawn on the host and shared by the batch.
+        flips: flips of a state per round; None for a default that grows with n.
+        rounds: rounds of flips; every round but the first restarts from between the best states.
+        deadline: continue with rounds beyond `rounds` until then, and end within a round then; None
             for neither.
     """
     xp = namespace_of(problem.unary)
     random = np.random.default_rng(seed)
     flips = flips or 50 + 4 * problem.n
     rows = _Rows.of(problem, starts)
-    until_then, deadline = deadline is not None, deadline or Deadline.after(None)
+    until_then = deadline is not None
+    deadline = deadline or Deadline.after(None)
     best_z = _tiled(random.random((starts, problem.n)) < 0.5, problem)
     best = rows.gains(best_z)[1]
-    z, done = best_z, 0
+    z = best_z
+    done = 0
     while not done or (not deadline.passed and (done < rounds or until_then)):
         if done:
             z = _restarted(best_z, rows, random, problem)
         z, score = _run(z, rows, flips, random, deadline)
         better = score > best
-        best_z, best = xp.where(better[:, None], z, best_z), xp.where(better, score, best)
+        best_z = xp.where(better[:, None], z, best_z)
+        best = xp.where(better, score, best)
         done += 1
         deadline.tell(partial(_known, best_z, problem, starts))
     return _winners(best_z, problem, starts)
@@ -120,7 +124,7 @@ def device_tabu(
 def _run(
     z: Array, rows: _Rows, flips: int, random: np.random.Generator, deadline: Deadline
 ) -> tuple[Array, Array]:
-    """The best states and scores that `flips` tabu flips of each row pass by, fewer where the time is up."""
+    """Return the best states and scores along `flips` tabu flips of each row, or fewer in time."""
     xp = namespace_of(z)
     n = z.shape[1]
     tenure = min(n // 100 + 8, n // 4)
@@ -128,33 +132,37 @@ def _run(
     tenures = xp.broadcast_to(beside(z, drawn), (flips, rows.matrix.shape[0], rows.starts))
     until = xp.zeros_like(z, dtype=xp.int64)
     gains, score = rows.gains(z)
-    best_z, best = z, score
+    best_z = z
+    best = score
     for step in range(flips):
         if step and step % STEPS_A_LOOK == 0:
-            # in the thread of the caller, who hears something at last
+            # Callbacks run here, in the caller's thread.
             deadline.tell(partial(Known, None))
             if deadline.passed:
                 break
         if step and step % REFRESH == 0:
             gains, score = rows.gains(z)
+        # Choose the best flip of each row that is not tabu, or that leads to a new best state.
         allowed = (until <= step) | (gains > (best - score)[:, None])
         k = xp.argmax(xp.where(allowed, gains, -xp.inf), axis=-1)
         chosen = rows.variables == k[:, None]
         sign = 1 - 2 * z
         gained = xp.sum(xp.where(chosen, gains, 0.0), axis=-1)
         sign_k = xp.sum(xp.where(chosen, sign, 0.0), axis=-1)
+        # Flipping k negates gain_k and adds pairwise_kj sign_k sign_j to gain_j.
         row = xp.take(rows.flat, rows.offset + k, axis=0)
         gains = xp.where(chosen, -gains, gains + row * sign * sign_k[:, None])
         z = xp.where(chosen, 1 - z, z)
         score = score + gained
         until = xp.where(chosen, step + 1 + xp.reshape(tenures[step, :, :], (-1, 1)), until)
         better = score > best
-        best, best_z = xp.where(better, score, best), xp.where(better[:, None], z, best_z)
+        best = xp.where(better, score, best)
+        best_z = xp.where(better[:, None], z, best_z)
     return best_z, best
 
 
 def _restarted(best_z: Array, rows: _Rows, random: np.random.Generator, problem: Problem) -> Array:
-    """Between each best state and that of another start, and some random flips away."""
+    """Return states between each best state and that of another start, with some random flips."""
     xp = namespace_of(best_z)
     shape = (rows.starts, problem.n)
     states = xp.reshape(best_z, (-1, *shape))
@@ -166,7 +174,7 @@ def _restarted(best_z: Array, rows: _Rows, random: np.random.Generator, problem:
 
 
 def _tiled(states: np.ndarray, problem: Problem) -> Any:
-    """`[starts, n]` on the host as `[batch * starts, n]` beside the coefficients."""
+    """Return states `[starts, n]` of the host as `[batch * starts, n]` on the problem's device."""
     xp = namespace_of(problem.unary)
     one = xp.astype(beside(problem.unary, states.astype(np.float64)), problem.unary.dtype)
     return xp.reshape(xp.broadcast_to(one, (problem.batch, *states.shape)), (-1, states.shape[1]))
@@ -177,7 +185,7 @@ def _known(best_z: Array, problem: Problem, starts: int) -> Known:
 
 
 def _winners(best_z: Array, problem: Problem, starts: int) -> States:
-    """`[batch, n]`: of each instance's states the best one, scored in float64."""
+    """Return the best state of each instance, `[batch, n]`, scored in float64."""
     xp = namespace_of(best_z)
     states = xp.reshape(best_z, (problem.batch, starts, problem.n))
     scores = xp.stack([problem.score_flat(states[:, start, :]) for start in range(starts)], axis=-1)

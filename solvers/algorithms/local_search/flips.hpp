@@ -63,7 +63,7 @@ public:
           until_(field.size()),
           allowed_(field.size()) {}
 
-    // Flips variable k; returns the gain of that.
+    // Flips variable k; returns its gain.
     double flip(Index k) {
         const Gain gained = gains_[k];
         const Gain sign = signs_[k];
@@ -83,7 +83,7 @@ public:
         return static_cast<double>(gained);
     }
 
-    // Moves to the state z `[n]`, from nothing; returns its score.
+    // Moves to the state z `[n]`, computing all gains again; returns its score.
     double load(std::span<const std::int8_t> z) {
         std::ranges::copy(field_, gains_.begin());
         std::ranges::fill(signs_, Gain{1});
@@ -93,8 +93,8 @@ public:
         return score;
     }
 
-    // Flips every variable that gains, one after the other, until none does; returns the gain of
-    // that.
+    // Flips every variable that gains, one after the other, until none does; returns the total
+    // gain.
     double descend() {
         double gained = 0.0;
         double before = -1.0;
@@ -121,18 +121,18 @@ public:
     }
 
     // Flips the best variable that is not tabu, again and again, until `patience` flips brought no
-    // new best, or `stop`.
+    // new best state, or until `stop`.
     //
     // Args:
-    //     score: of the state.
+    //     score: the score of the state.
     //     best: `[n]`, written: the best state.
     //
     // Returns the score of `best`.
     double tabu_run(double score, Index patience, std::span<std::int8_t> best, Random& random,
                     Stop stop) {
         const Index tenure = std::min(n_ / 100 + 8, n_ / 4);
-        // Found by trial: long tenures for maximum cuts of sparse graphs, short ones for dense
-        // problems.
+        // Chosen by experiment: long tenures for maximum cuts of sparse graphs, short ones for
+        // dense problems.
         const Index spread = std::min(couplings_.dense() ? Index{10} : 10 + n_ / 12, n_ - tenure);
         std::ranges::fill(until_, 0);
         double best_score = score;
@@ -140,7 +140,7 @@ public:
         bool recorded = false;  // whether `best` is the state of best_score
         for (Index step = 1; step - 1 - last < patience && !stop.requested(); ++step) {
             const Index bits = random.bits();
-            // A tabu variable is flipped all the same where that gives a new best.
+            // A tabu variable is flipped too if that gives a new best state.
             const double missing = std::min(best_score - score, -static_cast<double>(LOWEST<Gain>));
             const Index k =
                 best_move(static_cast<std::int32_t>(step), static_cast<Gain>(missing), bits);
@@ -163,8 +163,8 @@ public:
 private:
     static constexpr std::int32_t NEVER = std::numeric_limits<std::int32_t>::max();
 
-    // value * sign * other for signs +1 and -1; integers without a multiplication, which vectors
-    // are slow at.
+    // Returns value * sign * other for signs +1 and -1; for integers without a multiplication, in
+    // which vectors are slow.
     static Gain with_sign(Gain value, Gain sign, Gain other) {
         if constexpr (std::is_integral_v<Gain>) {
             const Gain negative = (sign ^ other) >> 31;  // all bits where the signs differ
@@ -174,11 +174,11 @@ private:
         }
     }
 
-    // The variable of largest gain among those that are not tabu or gain more than `need`; ties by
-    // `bits`.
+    // Returns the variable of largest gain among those that are not tabu or gain more than `need`;
+    // `bits` break ties.
     //
-    // A variable is tabu as long as step <= until. The blocks are looked through from a random one
-    // on, and the entries of a block from a random one on.
+    // A variable is tabu as long as step <= until. The blocks are visited from a random one on, and
+    // the entries of a block from a random one on.
     Index best_move(std::int32_t step, Gain need, Index bits) {
         const Gain best = fill_allowed(step, need);
         const Index blocks = width_ / BLOCK;

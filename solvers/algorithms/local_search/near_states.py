@@ -1,4 +1,4 @@
-"""States around one, from which a search for several begins."""
+"""List states around one, from which a search for several states begins."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ...problem import Problem
 
 
 def states_around(problem: Problem, z: np.ndarray, count: int) -> States:
-    """`near_states` of a state `[n]` of a single instance on the host."""
+    """Return `near_states` of a state `[n]` of a single instance on the host."""
     if count == 1:
         return np.asarray(z[None], np.int8)
     return near_states(z, flip_gains(problem, z), count)
 
 
 def flip_gains(problem: Problem, z: np.ndarray) -> np.ndarray:
-    """`[n]`: what flipping each variable of a state `[n]` adds to its score, of a single instance on the host."""
+    """Return `[n]`, the gain of flipping each variable of a state `[n]` of a single instance."""
     field = problem.unary[0].astype(np.float64)
     for here, there in (problem.topology.pairs.T, problem.topology.pairs.T[::-1]):
         field += np.bincount(here, problem.pairwise[0] * z[there], problem.n)
@@ -24,10 +24,10 @@ def flip_gains(problem: Problem, z: np.ndarray) -> np.ndarray:
 
 
 def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
-    """`[found, n]`, none of them twice: a state, and at least `count` in all that differ where it costs least.
+    """Return a state and at least `count` states in all around it, `[states, n]`, all distinct.
 
-    The state itself comes first. The others follow by what their flips would add one by one, which
-    is not the order of their scores.
+    The state itself comes first. The other states differ where flips cost least. They are ordered
+    by the sum of their flips' gains, which is not the order of their scores.
 
     Args:
         z: `[n]` of zeros and ones.
@@ -44,7 +44,7 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     cheap = np.argsort(-gains, kind="stable")
     single = cheap[:count]
     pairs = cheap[np.stack(np.triu_indices(min(n, 2 + int(2 * count**0.5)), 1))]
-    bits = (count - 1).bit_length()  # at most n: so many flips have as many states
+    bits = (count - 1).bit_length()  # at most n, which gives at least `count` states
     codes = np.arange(1 << bits)[:, None] >> np.arange(bits) & 1
     flips = np.zeros((len(single) + len(pairs[0]) + len(codes), n), np.int8)
     flips[np.arange(len(single)), single] = 1

@@ -1,4 +1,4 @@
-"""Search by recombination: independent local optima are put together cluster by cluster, on several levels.
+"""Search by recombination: combine independent local optima cluster by cluster, on several levels.
 
 References:
     Houdayer, Martin (1999), Renormalization for discrete optimization.
@@ -20,10 +20,10 @@ from .subgraph_moves import SubgraphMoves
 from .tabu_runs import TabuRuns
 
 OPTIMA = 8
-"""Local optima recombined at once."""
+"""Local optima that are recombined at once."""
 
 SHRUNK = 0.5
-"""Local optima that have more clusters than this share of the variables are too different to be recombined."""
+"""Largest number of clusters, as a share of the variables, at which local optima are recombined."""
 
 
 def recombination(
@@ -33,7 +33,7 @@ def recombination(
     generator: np.random.Generator,
     deadline: Deadline,
 ) -> np.ndarray:
-    """The best assignment `[n]` found until a deadline, at least as good as `z`.
+    """Search for the best assignment `[n]` until a deadline; it is at least as good as `z`.
 
     With `TabuRuns` it ends early where their local optima have too little in common to be
     recombined.
@@ -41,11 +41,12 @@ def recombination(
     Args:
         problem: a single instance on the host.
         z: `[n]` of zeros and ones.
-        moves: what finds local optima.
-        generator: of the random numbers.
+        moves: the class that searches for local optima.
+        generator: generator of the random numbers.
         deadline: when to end; a move that has begun is completed.
     """
-    start, search = z.astype(np.int8), moves(problem, generator)
+    start = z.astype(np.int8)
+    search = moves(problem, generator)
     elite = [search.improved(start, deadline)]
     while not deadline.passed:
         deadline.tell(partial(_known, problem, [start, *elite]))
@@ -61,10 +62,10 @@ def recombination(
 def _descent(
     z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
 ) -> tuple[np.ndarray, bool]:
-    """`z` after recombinations, until one gains nothing; and whether the clusters of the last were few.
+    """Recombine `z` until nothing is gained; also return whether the last clusters were few.
 
-    What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So
-    several such states put together are better than more recombinations of one.
+    The result is usually a cluster or two away from the maximum, each time other ones. So combining
+    several such states is better than recombining one of them more often.
     """
     problem = search.problem
     while True:
@@ -78,7 +79,7 @@ def _descent(
 def _recombined(
     z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
 ) -> tuple[np.ndarray, bool]:
-    """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
+    """Return `z` or better, made of its clusters with some local optima; whether they were few."""
     states = [z]
     while len(states) <= OPTIMA and not deadline.passed:
         states.append(search.optimum(deadline))
@@ -88,7 +89,7 @@ def _recombined(
 def _crossed(
     states: list[np.ndarray], search: SubgraphMoves | TabuRuns, deadline: Deadline
 ) -> tuple[np.ndarray, bool]:
-    """The first state or better, made of the clusters of all; and whether these were few."""
+    """Return the first state or better, made of the clusters of all; whether they were few."""
     problem = search.problem
     contracted = contract(problem, np.stack(states))
     smaller = contracted.problem
@@ -106,6 +107,6 @@ def _known(problem: Problem, states: list[np.ndarray]) -> Known:
 
 
 def _best(problem: Problem, states: list[np.ndarray]) -> list[np.ndarray]:
-    """The states, best first."""
+    """Return the states, the best first."""
     scores = [float(problem.score_flat(state[None])[0]) for state in states]
     return [states[k] for k in np.argsort(np.negative(scores), kind="stable")]

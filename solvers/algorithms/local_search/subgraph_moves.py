@@ -1,8 +1,8 @@
-"""Moves of most variables at once: a large part of small width is set to its best states, given all others.
+"""Move most variables at once: set a large subgraph of small width to its best states.
 
-A seventh of the variables of a large grid, taken out, leaves a graph of width 14. Max-sum then sets
-all others at once to their best states; after a few such parts a state is the best of a huge
-neighbourhood.
+Taking out a seventh of the variables of a large grid leaves a graph of width 14. Max-sum then sets
+all remaining variables at once to their best states, given the others. After a few such moves a
+state is the best of a huge neighbourhood.
 
 References:
     Hamze, de Freitas (2004), From fields to trees.
@@ -25,34 +25,38 @@ from .subgraph_order import subgraph_order
 from .tabu_runs import TabuRuns
 
 WIDTH = 14
-"""Of a part: its tables have up to 16,384 entries."""
+"""Width of a subgraph: its tables have up to 16,384 entries."""
 
 PARTS = 8
-"""Their plans take ten times as long as a move, so they are used again."""
+"""Subgraphs in use. Their plans take ten times as long as a move, so they are used again."""
 
 RENEWED = 1 / 32
-"""Chance of a move that the oldest part makes way for a new one: a state that all parts leave is not yet the best."""
+"""Chance, per move, that a new subgraph replaces the oldest one.
+
+A state that no subgraph of a fixed set improves is not yet the best."""
 
 PATIENCE = 3
-"""Parts in a row without gain that end a descent."""
+"""Moves in a row without gain that end a descent."""
 
 TABU_UP_TO = 2048
 """Greatest n at which a descent starts from the end of a tabu run, which takes a time of n^2."""
 
 LARGEST_PART = 8192
-"""Variables of a part; larger problems are covered by several."""
+"""Largest number of variables of a subgraph; larger problems are covered by several."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of the variables, with all that does not depend on the state of the others.
+    """A subgraph, with everything that does not depend on the state of the other variables.
 
     Attributes:
         inside: `[m]`, its variables.
-        plan: of the edges between them.
-        inner: those edges.
-        near, far, edge: place in `inside` and variable outside of every edge that leaves the part,
-        and the edge.
+        plan: the elimination plan of the edges between them.
+        inner: `[k]`, these edges.
+        near: `[l]`, for every edge that leaves the subgraph, the place in `inside` of its inner
+            end.
+        far: `[l]`, the variable at its outer end.
+        edge: `[l]`, its number.
     """
 
     inside: Int[np.ndarray, "m"]
@@ -64,7 +68,7 @@ class Part:
 
     @classmethod
     def of(cls, problem: Problem, order: np.ndarray) -> Part:
-        """The part of the variables in `order`, which are eliminated in that order."""
+        """Build the subgraph of the variables in `order`, to be eliminated in that order."""
         inside = np.sort(order)
         place = np.full(problem.n, -1)
         place[inside] = np.arange(len(inside))
@@ -75,7 +79,7 @@ class Part:
         return cls(inside, plan, inner, ends[edge, side], problem.edges[edge, 1 - side], edge)
 
     def best(self, problem: Problem, z: np.ndarray) -> np.ndarray:
-        """`z` with the part set to its best states, up to rounding."""
+        """Return `z` with the subgraph set to its best states, up to rounding."""
         weights = problem.pairwise[0].astype(np.float64)
         fields = problem.unary[0, self.inside].astype(np.float64)
         np.add.at(fields, self.near, weights[self.edge] * z[self.far])
@@ -85,44 +89,49 @@ class Part:
 
 
 class SubgraphMoves:
-    """Descents by random parts of one sparse problem, planned when they are first wanted.
+    """Moves by random subgraphs of one sparse problem, planned when they are first needed.
 
     Attributes:
         problem: a single instance on the host.
-        generator: of parts and random states.
+        generator: generator of subgraphs and random states.
     """
 
     def __init__(self, problem: Problem, generator: np.random.Generator):
-        """Plans nothing yet."""
-        self.problem, self.generator = problem, generator
+        """Start without any plan."""
+        self.problem = problem
+        self.generator = generator
         self._parts: list[Part] = []
 
     def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """`[n]`: `z` after moves, until some in a row gain nothing or the deadline."""
-        score, stalled = self._score(z), 0
+        """Return `z [n]` after moves, until some in a row gain nothing or the deadline passes."""
+        score = self._score(z)
+        stalled = 0
         while stalled < PATIENCE * self._cover and not deadline.passed:
-            part = self._part()
-            moved = part.best(self.problem, z)
+            subgraph = self._subgraph()
+            moved = subgraph.best(self.problem, z)
             gain = self._score(moved) - score
             stalled = 0 if gain > self.problem.rounding[0] else stalled + 1
             if gain >= 0:
-                z, score = moved, score + gain
-            if len(part.inside) == self.problem.n:
+                z = moved
+                score += gain
+            if len(subgraph.inside) == self.problem.n:
                 break
         return z
 
     def optimum(self, deadline: Deadline) -> np.ndarray:
-        """`[n]`: what the moves make of the state after a tabu run, or of a random one."""
+        """Return a local optimum `[n]` of the moves, after a tabu run or from a random state."""
         if self.problem.n <= TABU_UP_TO:
-            return self.improved(TabuRuns(self.problem, self.generator).optimum(deadline), deadline)
-        return self.improved(self.generator.integers(0, 2, self.problem.n, dtype=np.int8), deadline)
+            start = TabuRuns(self.problem, self.generator).optimum(deadline)
+        else:
+            start = self.generator.integers(0, 2, self.problem.n, dtype=np.int8)
+        return self.improved(start, deadline)
 
     @property
     def _cover(self) -> int:
-        """Parts that could together have all variables."""
+        """Number of subgraphs that could together contain all variables."""
         return -(-self.problem.n // LARGEST_PART)
 
-    def _part(self) -> Part:
+    def _subgraph(self) -> Part:
         if len(self._parts) == PARTS * self._cover and self.generator.random() < RENEWED:
             self._parts.pop(0)
         if len(self._parts) < PARTS * self._cover:
@@ -131,8 +140,11 @@ class SubgraphMoves:
         return self._parts[self.generator.integers(len(self._parts))]
 
     def _random_order(self) -> np.ndarray:
-        n, edges = self.problem.n, self.problem.edges
-        near = _ball(n, edges, LARGEST_PART, self.generator) if n > LARGEST_PART else np.arange(n)
+        n = self.problem.n
+        edges = self.problem.edges
+        near = np.arange(n)
+        if n > LARGEST_PART:
+            near = _ball(n, edges, LARGEST_PART, self.generator)
         place = np.full(n, -1)
         place[near] = np.arange(len(near))
         ends = place[edges]
@@ -144,8 +156,9 @@ class SubgraphMoves:
 
 
 def _ball(n: int, edges: Edges, size: int, generator: np.random.Generator) -> np.ndarray:
-    """`[size]`: variables about a random one, and about more where its component has too few."""
-    inside, count = np.zeros(n, bool), 0
+    """Return `size` variables around a random one, or around more where components are small."""
+    inside = np.zeros(n, bool)
+    count = 0
     while count < size:
         reached = edges[inside[edges].any(axis=1)]
         inside[reached] = True

@@ -8,7 +8,7 @@
 namespace solvers::local_search {
 namespace {
 
-// Neighbours that a vertex may get by eliminations before its list moves.
+// Neighbours that a vertex may gain by eliminations before its list moves.
 constexpr Index SPARE = 4;
 
 // Lists of neighbours that grow and shrink.
@@ -83,7 +83,7 @@ public:
     Index vertex(Index degree, Index k) const { return by_degree_[first_[degree] + k]; }
     Index degree(Index v) const { return degree_[v]; }
 
-    // One neighbour less: v changes places with the first of its bucket, which then starts behind
+    // Removes a neighbour: v changes places with the first of its bucket, which then starts behind
     // it.
     void sink(Index v) {
         swap_to(v, first_[degree_[v]]);
@@ -91,7 +91,7 @@ public:
         --degree_[v];
     }
 
-    // One neighbour more: v changes places with the last of its bucket, and the next bucket starts
+    // Adds a neighbour: v changes places with the last of its bucket, and the next bucket starts
     // with it.
     void rise(Index v) {
         ++degree_[v];
@@ -99,7 +99,7 @@ public:
         swap_to(v, first_[degree_[v]]);
     }
 
-    // Puts v below all buckets that count.
+    // Puts v below all buckets in use.
     void remove(Index v) {
         while (degree_[v] >= 0) sink(v);
     }

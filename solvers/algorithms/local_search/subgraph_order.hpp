@@ -1,5 +1,4 @@
-// Random large parts of a graph that have a small width: the rest, once some vertices are taken
-// out.
+// Random large subgraphs of small width, which remain once some vertices are removed.
 #pragma once
 
 #include <vector>
@@ -9,10 +8,10 @@
 
 namespace solvers::local_search {
 
-// An order in which some of the vertices can be eliminated with separators of at most `width`.
+// Returns an order in which some vertices can be eliminated with separators of at most `width`.
 //
-// Vertices of least degree go first, ties at random; when all degrees exceed `width`, one of
-// greatest degree is taken out of the graph.
+// Vertices of least degree go first, with random ties; when all degrees exceed `width`, a vertex of
+// greatest degree is removed from the graph.
 //
 // Args:
 //     n: number of vertices.

@@ -1,4 +1,4 @@
-"""Random large parts of a graph that have a small width: what is left once some vertices are taken out."""
+"""Draw random large subgraphs of small width, by removing some vertices of a graph."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ...compiled.random import random_states
 
 
 def subgraph_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
-    """An order `[m]` in which m <= n of the vertices can be eliminated with separators of at most `width`.
+    """Return an order `[m]` that eliminates m <= n vertices with separators of at most `width`.
 
-    Vertices of least degree go first, ties at random; when all degrees exceed `width`, one of
-    greatest degree is taken out of the graph.
+    Vertices of least degree go first, with ties broken at random. When all degrees exceed `width`,
+    a vertex of greatest degree is removed from the graph.
 
     Args:
         n: number of vertices.
         edges: `[e, 2]`, distinct pairs.
         width: at least 0.
-        generator: of the ties.
+        generator: generator that breaks ties.
     """
     state = int(random_states(1, generator)[0])
     order: np.ndarray = kernels.subgraph_order(

@@ -11,7 +11,7 @@
 
 namespace solvers::local_search {
 
-// What all instances share.
+// Data that all instances share.
 struct Graph {
     Matrix<const Index> edges;     // [e, 2]
     bool dense;                    // whether couplings become a matrix; else the adjacency below
@@ -38,13 +38,13 @@ struct Instances {
     std::span<std::uint64_t> random;  // [batch]: streams of random numbers
 };
 
-// More runs for the instances that are used, in gains of the type Gain.
+// Makes more runs for the instances in use, with gains of the type Gain.
 template <class Gain>
 void search_instances(const Graph& graph, Effort effort, Stop stop, const Instances& instances);
 
 // Writes, for each instance, a power of two that brings all gains near 2^30, or 1 where rounding
-// then loses too much; whether it keeps what matters; and whether flipping all variables keeps
-// every score, as in maximum cuts.
+// then loses too much; whether integers suffice; and whether flipping all variables keeps every
+// score, as in maximum cuts.
 void find_scales(Matrix<const Index> edges, Matrix<const double> unary,
                  Matrix<const double> pairwise, std::span<double> scale, std::span<bool> coarse,
                  std::span<bool> symmetric);

@@ -1,4 +1,4 @@
-"""Local optima of single flips, for problems too dense to move many variables at once."""
+"""Search for local optima of single flips, where problems are too dense for larger moves."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from .tabu import tabu_search
 
 @dataclass(frozen=True, eq=False)
 class TabuRuns:
-    """Short tabu runs of one problem.
+    """Short tabu searches of one problem.
 
     Attributes:
         problem: a single instance on the host.
-        generator: of their seeds.
+        generator: generator of their seeds.
     """
 
     problem: Problem
     generator: np.random.Generator
 
     def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """`[n]`: the better of `z` and of what a run finds."""
+        """Return the better of `z [n]` and of the result of a run."""
         states = np.stack([z, self.optimum(deadline)])
         scores = [float(self.problem.score_flat(state[None])[0]) for state in states]
         return np.asarray(states[np.argmax(scores)])
 
     def optimum(self, deadline: Deadline) -> np.ndarray:
-        """`[n]`: what a run finds from a random state until the deadline."""
+        """Return the result `[n]` of a run from a random state until the deadline."""
         arrays = (self.problem.unary, self.problem.pairwise, self.problem.topology.pairs)
         seed = int(self.generator.integers(2**62))
-        return np.asarray(
-            tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)[0]
-        )
+        states = tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)
+        return np.asarray(states[0])

@@ -1,4 +1,4 @@
-"""Minimum cuts of supermodular problems: in one machine word, on matrices, on lists of arcs.
+"""Find minimum cuts of supermodular problems: in one machine word, on matrices, on lists of arcs.
 
-Of the other algorithms it may use precision alone; local search and what is above it may import it.
+This package uses precision only. Local search and the floors above may import it.
 """

@@ -1,4 +1,4 @@
-"""A batch of minimum cuts over integers, for any kernel that cuts instance by instance."""
+"""Find a batch of minimum cuts over integers, with any kernel that cuts instance by instance."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ def cut_batch(
     nanoseconds: float,
     threads: int | None,
 ) -> tuple[States, Int[np.ndarray, "batch"]]:
-    """The maximisers `[batch, n]` and twice the maxima `[batch]`, as the flow proves them.
+    """Return the maximisers `[batch, n]` and twice the maxima `[batch]`, certified by the flow.
 
     Args:
-        kernel: takes slices of unary and pairwise scores and fills those of both results.
+        kernel: takes slices of unary and pairwise scores and fills slices of both results.
         unary: `[batch, n]`, int64.
         pairwise: `[batch, e]`, int64, >= 0; four times the absolute scores of an instance fit
             int64.
         nanoseconds: estimated work of an instance.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     batch, n = unary.shape
-    z, doubled = np.empty((batch, n), np.int8), np.empty(batch, np.int64)
+    z = np.empty((batch, n), np.int8)
+    doubled = np.empty(batch, np.int64)
     over_slices(
         kernel, plain(unary), plain(pairwise), z, doubled, nanoseconds=nanoseconds, threads=threads
     )

@@ -71,7 +71,7 @@ public:
 
     bool on_source_side(Index node) const { return distance_[node] == UNREACHED; }
 
-    // sum_i max(balance_i, 0): twice the maximum, exactly.
+    // Returns sum_i max(balance_i, 0): twice the maximum, exactly.
     Index excess() const {
         Index total = 0;
         for (Index balance : balance_) total += std::max(balance, Index{0});
@@ -85,8 +85,8 @@ private:
         return common != 0;
     }
 
-    // Fills the distances, in arcs to the nearest deficit, and the words of each layer; returns how
-    // many there are.
+    // Computes the distances, in arcs to the nearest deficit, and the words of each layer; returns
+    // their number.
     //
     // Nodes that were cut off stay so, as distances do not fall.
     Index find_layers() {
@@ -113,8 +113,8 @@ private:
         return depth;
     }
 
-    // Puts the deficits into layer 0, gives other nodes the distance n, and returns how many of
-    // these there are.
+    // Puts the deficits into layer 0, gives other nodes the distance n, and returns the number of
+    // these.
     Index start_layers() {
         Index waiting = 0;
         std::fill_n(layers_.begin(), words_, Word{0});
@@ -130,16 +130,19 @@ private:
         return waiting;
     }
 
-    // Moves excess from `tail` to `heads [words]`, and takes the deficits that it filled out of
-    // heads.
+    // Moves excess from `tail` to `heads [words]`, and removes the deficits that it filled from
+    // `heads`.
     //
-    // A head with a deficit takes no more than that. The inner body has no branch, because which of
-    // the three limits binds is unpredictable.
+    // Loops: over the words of `heads`, then over their bits. Invariant: with `excess` in place of
+    // balance_[tail], the identity of one_word.cpp holds after every bit. A head takes no more than
+    // its deficit. The inner body has no branch, because it is unpredictable which of the three
+    // limits binds.
     void push(Index tail, Word* heads) {
         Index excess = balance_[tail];
         const Index tail_word = tail >> 6;
         const Word tail_bit = bit_of(tail);
         for (Index w = 0; w < words_ && excess != 0; ++w) {
+            // Residual arcs to the heads of this word.
             Word admissible = heads[w] & successors_[tail * words_ + w];
             Word saturated = 0;
             Word filled = 0;
@@ -151,6 +154,8 @@ private:
                 Index level = balance_[head];
                 const Index room = level < 0 ? -level : UNLIMITED;
                 const Index amount = std::min(std::min(capacity, room), excess);
+                // Moves `amount` from balance_tail to balance_head, and from residual_(tail, head)
+                // to residual_(head, tail).
                 excess -= amount;
                 capacity -= amount;
                 level += amount;

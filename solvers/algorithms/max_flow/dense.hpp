@@ -8,7 +8,7 @@ namespace solvers::max_flow {
 // The distance of a node from which no deficit can be reached.
 inline constexpr Index UNREACHED = -1;
 
-// Writes a maximiser of each supermodular instance, and twice its maximum, as the flow proves it.
+// Writes a maximiser of each supermodular instance, and twice its maximum, certified by the flow.
 //
 // Args:
 //     ends: `[e, 2]`, distinct pairs.

@@ -1,7 +1,7 @@
-"""Maximum flow on dense graphs of any size, in integers, on a matrix of residual capacities.
+"""Find maximum flows on dense graphs, in integers, on a matrix of residual capacities.
 
-The algorithm, and the identity behind it, are those of `one_word`; here a node's residual arcs are
-the bits of several words, and the coefficients are integers, so that flow and certificate are
+The algorithm, and the identity behind it, are those of `one_word`. Here the residual arcs of a node
+are the bits of several words, and the coefficients are integers, so that flow and certificate are
 exact.
 
 References:
@@ -27,7 +27,7 @@ def dense_argmax(
     edges: Edges,
     threads: int | None = None,
 ) -> tuple[States, Int[np.ndarray, "batch"]]:
-    """As `cut_batch`, for graphs with distinct `edges [e, 2]`, i < j, of which the matrix is worth its room."""
+    """Return the result of `cut_batch` for dense graphs with distinct `edges [e, 2]`, i < j."""
     kernel = partial(kernels.dense, edges.astype(np.uint32))
     # Two or three times what dense graphs of 63 to 300 nodes took, about that of sparser ones.
     return cut_batch(kernel, unary, pairwise, 1000 + 4 * unary.shape[1] ** 2, threads)

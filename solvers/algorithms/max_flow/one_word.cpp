@@ -43,8 +43,7 @@ public:
             residual_[i * stride_ + j] = weight;
             residual_[j * stride_ + i] = weight;
         }
-        // Whole rows fill vectors; sums and words that are updated edge by edge would wait for each
-        // store.
+        // Whole rows fill vectors; sums and words updated edge by edge would wait for each store.
         for (Index i = 0; i < n_; ++i) {
             const double* row = &residual_[i * stride_];
             Word word = 0;
@@ -59,11 +58,11 @@ public:
 
     // Pushes excess until none can reach a deficit, and returns the sink side of the cut.
     //
-    // Each round finds layers[d], the nodes d arcs from a deficit, and moves excess from the
-    // farthest layer down, along all shortest paths at once. A node with excess left has no arc to
-    // the next layer any more, and pushes create arcs to a farther layer only. So no distance
-    // falls, that of such a node grows, and there are O(n^2) rounds (2 to 7 are typical). This
-    // needs only that limits vanish exactly: no tolerance is involved.
+    // Each round computes layers[d], the nodes d arcs from a deficit, and moves excess from the
+    // farthest layer down, along all shortest paths at once. A node with remaining excess then has
+    // no arc to the next layer, and pushes create arcs only to a farther layer. So no distance
+    // falls, that of such a node grows, and there are O(n^2) rounds (2 to 7 are typical). This only
+    // requires that limits vanish exactly: no tolerance is involved.
     Word maximise() {
         Word sink_side = (Word{1} << n_) -
                          1;  // nodes cut off from every deficit stay so, as distances do not fall
@@ -80,7 +79,7 @@ public:
         }
     }
 
-    // sum_i max(balance_i, 0), which no 2 score(z) exceeds.
+    // Returns sum_i max(balance_i, 0), an upper bound on 2 score(z).
     //
     // Weak duality: as residuals are >= 0, the invariant gives 2 score(z) <= sum_i max(balance_i,
     // 0) for all z, with equality for the cut. Balances are rounded to nearest, not upwards: the
@@ -102,8 +101,8 @@ private:
         return signs;
     }
 
-    // Fills the layers from the deficits on, takes nodes that none reaches out of `sink_side`,
-    // returns how many there are.
+    // Fills the layers from the deficits on, removes unreached nodes from `sink_side`, and returns
+    // the number of layers.
     Index find_layers(Word layer, Word& sink_side) {
         Word reached = layer;
         Index depth = 0;
@@ -116,7 +115,7 @@ private:
         return depth;
     }
 
-    // The nodes with a residual arc to any node of `heads`.
+    // Returns the nodes with a residual arc to any node of `heads`.
     Word predecessors(Word heads) const {
         Word word = 0;
 #if defined(__AVX512F__)
@@ -132,8 +131,8 @@ private:
 
     // Moves excess from `tail` to `heads`, and returns the deficits that it filled.
     //
-    // A head with a deficit takes no more than that. The body has no branch, because which of the
-    // three limits binds is unpredictable; the one that does becomes exactly zero.
+    // A head takes no more than its deficit. The body has no branch, because it is unpredictable
+    // which of the three limits binds; the binding limit becomes exactly zero.
     Word push(int tail, Word heads) {
         double excess = balance_[tail];
         const Word tail_bit = Word{1} << tail;

@@ -1,4 +1,4 @@
-// Maximum flow on small dense graphs, a node's residual arcs being the bits of one word;
+// Maximum flow on small dense graphs, with a node's residual arcs as the bits of one word;
 // one_word.py has the identity.
 #pragma once
 

@@ -1,15 +1,15 @@
-"""Maximum flow on small dense graphs, a node's residual arcs being the bits of one word.
+"""Find maximum flows on small dense graphs, with a node's residual arcs as the bits of one word.
 
-Twice the score of a supermodular problem is, as 2 z_i z_j = z_i - z_i (1 - z_j) + z_j - z_j (1 -
-z_i),
+As 2 z_i z_j = z_i - z_i (1 - z_j) + z_j - z_j (1 - z_i), twice the score of a supermodular problem
+is
 
     2 score(z) = sum_i balance_i z_i - sum_(i != j) residual_ij z_i (1 - z_j)
 
 with balance_i = 2 unary_i + sum_j pairwise_ij and residual_ij = residual_ji = pairwise_ij. A
-positive balance is capacity left from the source to i, a negative one from i to the sink. Moving an
-amount from balance_i to balance_j and from residual_ij to residual_ji keeps the identity, so flow
-may stop at any node and go on from there later. Only sums, differences and comparisons are taken of
-the coefficients (hence twice the score, not halves): scaling them by a power of two changes
+positive balance is remaining capacity from the source to i, a negative one from i to the sink.
+Moving an amount from balance_i to balance_j and from residual_ij to residual_ji keeps the identity,
+so flow may stop at any node and continue from there later. The coefficients are only added,
+subtracted and compared (hence twice the score, not halves): scaling them by a power of two changes
 nothing.
 
 References:
@@ -30,19 +30,21 @@ from ...compiled.threads import over_slices
 from ...topology import Topology
 
 MAX_NODES = 62
-"""A set of nodes is one word."""
+"""Largest number of nodes, so that a set of nodes fits into one word."""
 
 
 def one_word_argmax(
     unary: Unary, pairwise: Pairwise, topology: Topology, threads: int | None = None
 ) -> tuple[States, Scores]:
-    """The maximisers `[batch, n]` and an upper bound on each maximum, attained up to rounding `[batch]`.
+    """Return the maximisers `[batch, n]` and upper bounds on the maxima `[batch]`.
+
+    The maximisers attain their bounds up to rounding.
 
     Args:
         unary: `[batch, n]`, n <= 62, float32 or float64.
         pairwise: `[batch, e]` of the same type, >= 0.
         topology: the pairs.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)

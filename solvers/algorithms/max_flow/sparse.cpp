@@ -9,13 +9,13 @@
 namespace solvers::max_flow {
 namespace {
 
-// Nodes whose arcs the processor's cache holds: larger graphs took 5 to 25% less in blocks first.
+// Largest number of nodes whose arcs fit the cache; in blocks first, larger graphs took 5 to 25%
+// less.
 constexpr Index BLOCK = 16384;
 
-// The trees give up after so many steps for each node and arc, which is a third of the time of the
-// rounds.
+// The trees give up after so many steps per node and arc, a third of the time of the rounds.
 //
-// Grids and random graphs of noise need 1 to 8; grids where flow has far to go, or a star, 32 to
+// Grids and random graphs of noise need 1 to 8; grids with long flow paths, or a star, need 32 to
 // 1024.
 constexpr Index STEPS = 4;
 
@@ -52,7 +52,7 @@ private:
         return level > 0 || (complete == Complete::sink && level == FREE);
     }
 
-    // Sets the arcs of the graph, where those of each node start, and which edge each arc is of.
+    // Sets the arcs of the graph, where those of each node start, and the edge of each arc.
     void connect(Matrix<const Index> edges) {
         const Index n = graph_.size();
         std::vector<std::uint32_t> free(n + 1);
@@ -91,7 +91,7 @@ private:
         }
     }
 
-    // Sends excess along single arcs to deficits, as much as fits.
+    // Sends as much excess as fits along single arcs to deficits.
     void push_to_neighbours() {
         NodeRecord* nodes = graph_.nodes.data();
         ArcRecord* arcs = graph_.arcs.data();
@@ -127,7 +127,7 @@ private:
     }
 
     // Sets the distances, in arcs to the nearest deficit, and the nodes by distance; returns how
-    // many have one.
+    // many nodes have one.
     //
     // Nodes that were cut off stay so, as distances do not fall.
     Index find_distances() {
@@ -161,8 +161,8 @@ private:
     // Pushes excess until none can reach a deficit; the nodes without distance are then the source
     // side.
     //
-    // Round by round as in one_word.cpp: from the farthest nodes on, along all shortest paths at
-    // once.
+    // Works round by round as in one_word.cpp: from the farthest nodes on, along all shortest paths
+    // at once.
     void push_in_rounds() {
         for (Index i = 0; i < graph_.size(); ++i) graph_.nodes[i].level = 0;
         bool active = true;

@@ -12,7 +12,7 @@ class Colouring {
 public:
     explicit Colouring(Index n) : parent_(n), colour_(n) {}
 
-    // Joins the ends of every edge that is not zero; false at the first edge whose sign does not
+    // Joins the ends of every nonzero edge; returns false at the first edge whose sign does not
     // fit.
     template <class Score>
     bool join(Matrix<const Index> edges, std::span<const Score> pairwise) {
@@ -34,13 +34,12 @@ public:
         return true;
     }
 
-    // The root of i and the colour of i relative to it; halves the path on the way.
+    // Returns the root of i and the colour of i relative to it; halves the path on the way.
     std::pair<Index, int> find(Index i) {
         int shade = 0;
         while (parent_[i] != i) {
             const Index above = parent_[i];
-            // The parent of a root is itself, and its colour 0: this changes nothing just below a
-            // root.
+            // A root is its own parent, with colour 0, so this changes nothing just below a root.
             colour_[i] = static_cast<std::int8_t>(colour_[i] ^ colour_[above]);
             parent_[i] = parent_[above];
             shade ^= colour_[i];

@@ -1,9 +1,10 @@
-"""Bit flips that turn a problem supermodular, where there are any.
+"""Find bit flips that make a problem supermodular, where there are any.
 
-With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign where one end is
-flipped. All become >= 0 where the flipped variables are one class of a 2-colouring: ends of a
-negative edge in different classes, of a positive one in the same. One exists if no cycle has an odd
-number of negative edges: the literature calls the signs balanced then.
+With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign if exactly one of its
+ends is flipped. All become >= 0 if the flipped variables are one class of a 2-colouring that puts
+the ends of a negative edge into different classes and those of a positive one into the same class.
+Such a colouring exists if no cycle has an odd number of negative edges: then the signs are called
+balanced.
 
 References:
     Harary (1953), On the notion of balance of a signed graph.
@@ -28,23 +29,24 @@ from ...solution import Maximiser
 
 
 def why_no_flips(problem: Problem) -> tuple[str, ...]:
-    """Why bit flips do not make every pairwise score >= 0; empty where they do."""
-    _, found = supermodular_flips(to_numpy(problem.pairwise), problem.topology.pairs, problem.n)
-    if found.all():
+    """Return why bit flips do not make every pairwise score >= 0; empty if they do."""
+    _, balanced = supermodular_flips(to_numpy(problem.pairwise), problem.topology.pairs, problem.n)
+    if balanced.all():
         return ()
-    instance = int(np.argmin(found))
+    instance = int(np.argmin(balanced))
     return (f"no bit flips change that: the signs of instance {instance} are frustrated",)
 
 
 def after_flips(
     problem: Problem, minimum_cut: Callable[[Problem], tuple[States, Scores]], **stats: int
 ) -> Maximiser:
-    """What `minimum_cut` finds of a problem whose pairwise scores are >= 0, if need be after bit flips.
+    """Return the minimum cuts of a problem, after bit flips where pairwise scores are negative.
 
     Args:
-        problem: with host arrays, `why_no_flips` empty or every pairwise score >= 0.
-        minimum_cut: maximisers `[batch, n]` and bounds `[batch]` of a supermodular problem.
-        stats: what else is worth counting.
+        problem: host arrays, with `why_no_flips` empty or every pairwise score >= 0.
+        minimum_cut: returns the maximisers `[batch, n]` and bounds `[batch]` of a supermodular
+            problem.
+        stats: further counts for the result.
     """
     if problem.negative_pair() is None:
         return Maximiser(*minimum_cut(problem), stats)
@@ -57,44 +59,45 @@ def after_flips(
 def supermodular_flips(
     pairwise: Pairwise, edges: Edges, n: int, threads: int | None = None
 ) -> tuple[States, Flags]:
-    """The flips `[batch, n]` after which no pairwise score is negative, and whether there are any `[batch]`.
+    """Return flips `[batch, n]` that make all pairwise scores >= 0, and whether any do, `[batch]`.
 
-    Where there are none the flips are all 0. Edges of score zero do not count.
+    Where no flips do, the flips are all 0. Edges of score zero do not count.
 
     Args:
         pairwise: `[batch, e]`.
         edges: `[e, 2]`.
         n: number of variables.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
 
     Example:
         >>> edges = np.array([[0, 1], [1, 2], [0, 2]])
-        >>> flips, found = supermodular_flips(np.array([[-1.0, -2.0, 3.0], [1.0, 1.0, -1.0]]), edges, 3)
-        >>> flips.tolist(), found.tolist()
+        >>> pairwise = np.array([[-1.0, -2.0, 3.0], [1.0, 1.0, -1.0]])
+        >>> flips, balanced = supermodular_flips(pairwise, edges, 3)
+        >>> flips.tolist(), balanced.tolist()
         ([[0, 1, 0], [0, 0, 0]], [True, False])
     """
     batch = len(pairwise)
     flips = np.zeros((batch, n), np.int8)
-    found = np.empty(batch, np.bool_)
+    balanced = np.empty(batch, np.bool_)
     kernel = partial(kernels.flips, np.ascontiguousarray(edges, np.int64))
     over_slices(
         kernel,
         plain(pairwise),
         flips,
-        found,
+        balanced,
         nanoseconds=100 + 3 * n + 4 * len(edges),
         threads=threads,
     )
-    return flips, found
+    return flips, balanced
 
 
 def flipped(
     unary: Unary, pairwise: Pairwise, edges: Edges, flips: States
 ) -> tuple[Float[np.ndarray, "batch n"], Float[np.ndarray, "batch e"], Float[np.ndarray, "batch"]]:
-    """The problem in t = z xor flips: unary, pairwise and constant, float64.
+    """Return the problem in t = z xor flips: unary, pairwise and constant, float64.
 
     score(z) = constant + sum_i unary_i t_i + sum_edges pairwise_e t_i t_j. The pairwise scores are
-    exact; unary scores and constant are sums of the given ones, rounded.
+    exact; unary scores and constant are rounded sums.
 
     Args:
         unary: `[batch, n]`.
@@ -108,10 +111,12 @@ def flipped(
         >>> u.tolist(), w.tolist(), constant.tolist()
         ([[-2.0, -2.0]], [[3.0]], [2.0])
     """
-    unary, pairwise = unary.astype(np.float64), pairwise.astype(np.float64)
+    unary = unary.astype(np.float64)
+    pairwise = pairwise.astype(np.float64)
     one = flips.astype(np.float64)
     sign = 1 - 2 * one
-    first, second = edges[:, 0], edges[:, 1]
+    first = edges[:, 0]
+    second = edges[:, 1]
     constant = (unary * one).sum(axis=1) + (pairwise * one[:, first] * one[:, second]).sum(axis=1)
     field = unary.copy()
     np.add.at(field.T, first, (pairwise * one[:, second]).T)

@@ -19,7 +19,7 @@ Trees::Trees(Graph& graph, Stop stop)
     }
 }
 
-// Puts a node at a height of a tree, and into the front if it has still to look for children there.
+// Puts a node at a height of a tree, and into the front if it still has to look for children there.
 void Trees::rise(Node node, int side, Index height) {
     const auto level = static_cast<std::int32_t>(side == SOURCE ? height : -height);
     nodes_[node].level = level;
@@ -39,7 +39,7 @@ void Trees::orphan(Node node) {
     lowest_[Side] = std::min(lowest_[Side], height);
 }
 
-// The least of `amount` and what fits between a node and its root.
+// Returns the least of `amount` and what fits between a node and its root.
 template <int Side>
 Index Trees::room(Index amount, Node node) const {
     while (nodes_[node].parent != ROOT) {
@@ -51,7 +51,7 @@ Index Trees::room(Index amount, Node node) const {
     return std::min(amount, Index{std::abs(nodes_[node].balance)});
 }
 
-// Moves `amount` between a node and its root; arcs and roots that it uses up leave orphans.
+// Moves `amount` between a node and its root; saturated arcs and empty roots leave orphans.
 template <int Side>
 void Trees::send(Index amount, Node node) {
     while (nodes_[node].parent != ROOT) {
@@ -67,7 +67,7 @@ void Trees::send(Index amount, Node node) {
     if (nodes_[node].balance == 0) orphan<Side>(node);
 }
 
-// Sends what fits along the path through an arc from the source tree to the sink tree.
+// Sends as much as fits along the path through an arc from the source tree to the sink tree.
 void Trees::augment(std::uint32_t meeting) {
     const std::uint32_t mate = arcs_[meeting].mate;
     const Node tail = arcs_[mate].head;
@@ -81,8 +81,11 @@ void Trees::augment(std::uint32_t meeting) {
     send<SINK>(amount, head);
 }
 
-// Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots
-// upwards.
+// Gives every orphan of a tree a parent no higher than highest - 1, or frees it.
+//
+// Loops: over the heights from the roots upwards, then over the orphans of a height. Invariant:
+// nodes below `height` are not orphans. An orphan takes the lowest possible parent; if that makes
+// it rise, its children become orphans too.
 //
 // Returns how many arcs the orphans have.
 template <int Side>
@@ -102,6 +105,7 @@ Index Trees::adopt(Index highest) {
         const std::uint32_t start = nodes_[node].start;
         const std::uint32_t end = nodes_[node + 1].start;
         steps += end - start;
+        // Looks for the lowest parent among the heads of arcs with a residual.
         Index best = highest;
         Node parent = NOBODY;
         for (std::uint32_t a = start; a < end; ++a) {
@@ -115,6 +119,7 @@ Index Trees::adopt(Index highest) {
         }
         nodes_[node].parent = parent;
         if (best < height) continue;
+        // The node rises or leaves the tree, so its children are orphans.
         for (std::uint32_t a = start; a < end; ++a)
             if (nodes_[arcs_[a].head].parent == arcs_[a].mate) orphan<Side>(arcs_[a].head);
         if (parent == NOBODY)
@@ -125,8 +130,8 @@ Index Trees::adopt(Index highest) {
     return steps;
 }
 
-// Takes children for a node of the front, and augments where it meets the other tree; false after
-// `most_steps`.
+// Takes children for a node of the front, and augments where it meets the other tree; returns false
+// after `most_steps`.
 bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps, Index& steps) {
     const Index level = side == SOURCE ? growing_[side] : -growing_[side];
     if (nodes_[node].level != level) return true;  // it has risen since it was put there
@@ -177,7 +182,7 @@ Complete Trees::grow(Index first, Index last, Index most_steps) {
             front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
         if (front_size(side) == 0) return side == SOURCE ? Complete::source : Complete::sink;
         const Index parity = growing_[side] & 1;
-        // The front may grow while it is looked at: orphans rise to this height.
+        // The front may grow during the loop, since orphans rise to this height.
         for (Index scanned = 0; scanned < front_size_[side][parity]; ++scanned) {
             const Node node = front_[side][parity][scanned];
             const bool patient = scan(node, side, first, last, most_steps, steps);

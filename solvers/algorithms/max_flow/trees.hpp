@@ -1,10 +1,10 @@
 // Augmenting paths by two breadth-first trees that grow towards each other.
 //
 // The source tree holds nodes that a positive balance reaches along residual arcs, the sink tree
-// nodes that reach a negative one. Where the trees meet, flow goes along the path. A node whose arc
-// to its parent is used up is an orphan: it takes another parent one level nearer to the roots, or
-// else rises to the lowest level at which it has one and orphans its children, or else leaves the
-// tree. Levels do not fall, so that the trees stay breadth-first: there are O(n^2 e) steps.
+// nodes that reach a negative one. Where the trees meet, flow moves along the path. A node whose
+// arc to its parent is saturated is an orphan: it takes another parent one level nearer to the
+// roots, or else rises to the lowest level at which it has one and orphans its children, or else
+// leaves the tree. Levels do not fall, so the trees stay breadth-first: there are O(n^2 e) steps.
 //
 // References:
 //     Goldberg, Hed, Kaplan, Tarjan, Werneck (2011), Maximum flows by incremental breadth-first
@@ -41,8 +41,7 @@ struct ArcRecord {
     std::uint32_t mate;  // the opposite arc
 };
 
-// The arcs of node i are nodes[i].start to nodes[i + 1].start; what belongs together lies together
-// in memory.
+// The arcs of node i are nodes[i].start to nodes[i + 1].start, next to each other in memory.
 struct Graph {
     std::vector<NodeRecord> nodes;  // [n + 1]
     std::vector<ArcRecord> arcs;    // [2 e]
@@ -57,11 +56,11 @@ class Trees {
 public:
     Trees(Graph& graph, Stop stop);
 
-    // Augments until a tree cannot grow, which is then one side of a minimum cut.
+    // Augments until one tree cannot grow, which is then one side of a minimum cut.
     //
     // Returns which tree is complete, or `unfinished` after `most_steps` along paths and over arcs
     // of orphans, or once `stop` is set; balances and residuals are consistent then, too. Only the
-    // nodes first .. last - 1 take part: the others are FREE and have NOBODY for a parent.
+    // nodes first .. last - 1 take part: the others are FREE and have NOBODY as their parent.
     Complete grow(Index first, Index last, Index most_steps);
 
 private:

@@ -1,5 +1,5 @@
-"""Depth-first search bounded by an elimination whose tables are split where they grow too wide.
+"""Depth-first search bounded by an elimination whose wide tables are split.
 
-Stands on precision; its backend hands it an elimination order. Backends may import it, the searches
-beside it may not.
+This package uses precision; its backend passes it an elimination order. Backends may import it;
+searches on its floor may not.
 """

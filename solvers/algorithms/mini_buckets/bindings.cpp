@@ -13,7 +13,7 @@ std::vector<Index> copied(const Indices& array) {
     return {array.data(), array.data() + array.size()};
 }
 
-// Lists that start and end where they should, with entries in 0 .. limit - 1.
+// Checks that lists start and end where they should, with entries in 0 .. limit - 1.
 Lists lists_of(const Indices& entries, const Indices& starts, Index count, Index limit) {
     require(static_cast<Index>(starts.shape(0)) == count + 1,
             "every list has a start, and the last one an end");
@@ -33,8 +33,8 @@ struct Arrays {
         places, place_starts, shared, shared_starts;
 };
 
-// The table of a mini-bucket, and the bits that its terms, messages and shared variables name, fit
-// its variables.
+// Checks that the table of a mini-bucket, and the bits of its terms, messages and shared variables,
+// fit its variables.
 void require_mini(const Layout& layout, Index mini) {
     const auto bits =
         static_cast<Index>(layout.scopes[mini].size()) + 1;  // with the bucket's own variable

@@ -1,9 +1,9 @@
-"""Which terms and messages are added up together when an elimination may not use wide tables.
+"""Plan which terms and messages are summed together when tables must stay narrow.
 
-Variables are eliminated in a greedy order. The bucket of a variable are the terms and messages that
-have it and no variable eliminated before. Where they have too many variables together, the bucket
-is split into mini-buckets, each of which is maximised by itself: the sum of maxima bounds the
-maximum of the sum.
+Variables are eliminated in a greedy order. The bucket of a variable contains the terms and messages
+that depend on it and on no variable eliminated before. Where they depend on too many variables
+together, the bucket is split into mini-buckets, each of which is maximised by itself: the sum of
+maxima bounds the maximum of the sum.
 
 References:
     Dechter and Rish, 2003. Mini-buckets: a general scheme for bounded inference. Journal of the ACM
@@ -23,26 +23,26 @@ from ...limits.deadline import Deadline
 
 
 class Layout(NamedTuple):
-    """What the kernels read; mini-buckets are numbered in the order in which they are filled.
+    """The arrays that the kernels read; mini-buckets are numbered in the order of their filling.
 
     Attributes:
-        order: `[n]`, variables as they are eliminated.
+        order: `[n]`, variables in the order of elimination.
         minis: `[n + 1]`, by step of the order, the first mini-bucket of its variable.
-        scopes: `[minis + 1]`, the first of the variables of each, its bucket's own left out.
-        variables: `[bits]`, of all scopes; the state of the k-th is bit k of an entry's index, that
-            of the bucket's own variable the highest.
+        scopes: `[minis + 1]`, the first of the variables of each, without its bucket's own.
+        variables: `[bits]`, the variables of all scopes. The state of the k-th is bit k of an
+            entry's index; that of the bucket's own variable is the highest.
         tables: `[minis + 1]`, the first entry of each table.
         terms: `[minis + 1]`, the first of the pairwise terms of each.
-        term_edges: `[terms]`, its edge.
+        term_edges: `[terms]`, the edge of each term.
         term_bits: `[terms]`, the bit of its other variable.
-        reads: `[minis + 1]`, the first of the messages that each gets.
+        reads: `[minis + 1]`, the first of the messages that each receives.
         sources: `[reads]`, the mini-bucket that a message comes from.
-        places: `[places]`, for the messages one after the other: the bit in the reader of each of
-            its variables.
-        place_starts: `[reads + 1]`.
+        places: `[places]`, for one message after the other: the bit, in the reader, of each of its
+            variables.
+        place_starts: `[reads + 1]`, the first place of each message.
         shared: `[bits]`, for the mini-buckets of split buckets: the bits of the variables that all
-            mini-buckets of the bucket have, its own first, in the same order.
-        shared_starts: `[minis + 1]`.
+            mini-buckets of the bucket share, its own first, in the same order.
+        shared_starts: `[minis + 1]`, the first shared bit of each.
     """
 
     order: np.ndarray
@@ -63,6 +63,8 @@ class Layout(NamedTuple):
 
 @dataclass
 class _Mini:
+    """A mini-bucket: its variables, its pairwise terms and the sources of its messages."""
+
     scope: set[int]
     edges: list[tuple[int, int]] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
@@ -71,14 +73,14 @@ class _Mini:
 def mini_bucket_layout(
     n: int, edges: Edges, order: np.ndarray, limit: int, deadline: Deadline
 ) -> Layout | None:
-    """The mini-buckets of at most `limit` variables beside their own; None where the deadline was too near.
+    """Return the mini-buckets of at most `limit` variables beside their own; None out of time.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
-        order: `[n]`, in which to eliminate.
-        limit: at least 1.
-        deadline: of which the arrays that are made in the end may take as long as what comes
+        order: `[n]`, the order of elimination.
+        limit: maximum number of variables, at least 1.
+        deadline: the deadline; building the arrays in the end may take as long as the steps
             before.
     """
     place = np.empty(n, np.int64)
@@ -89,33 +91,36 @@ def mini_bucket_layout(
         first, other = (i, j) if rank[i] < rank[j] else (j, i)
         pairs[first].append((e, other))
     messages: list[list[int]] = [[] for _ in range(n)]
-    found: list[_Mini] = []
+    minis: list[_Mini] = []
     starts = [0]
     halfway = deadline.within(0.5 * deadline.left)
     for v in order.tolist():
         if halfway.passed:
             return None
-        found += _split(pairs[v], messages[v], found, v, limit)
-        for number in range(starts[-1], len(found)):
-            if found[number].scope:
-                messages[min(found[number].scope, key=rank.__getitem__)].append(number)
-        starts.append(len(found))
-    return _layout(order, np.array(starts), found, rank)
+        minis += _split(pairs[v], messages[v], minis, v, limit)
+        for number in range(starts[-1], len(minis)):
+            if minis[number].scope:
+                # A message goes to the first of its variables that is eliminated.
+                reader = min(minis[number].scope, key=rank.__getitem__)
+                messages[reader].append(number)
+        starts.append(len(minis))
+    return _layout(order, np.array(starts), minis, rank)
 
 
 def _split(
-    pairs: list[tuple[int, int]], messages: list[int], found: list[_Mini], v: int, limit: int
+    pairs: list[tuple[int, int]], messages: list[int], filled: list[_Mini], v: int, limit: int
 ) -> list[_Mini]:
-    """The mini-buckets of v: widest message first, each into the fullest that can take it."""
+    """Return the mini-buckets of v: the widest message first, each into the fullest that fits."""
     minis: list[_Mini] = []
-    for source in sorted(messages, key=lambda number: -len(found[number].scope)):
-        _home(minis, found[source].scope - {v}, limit).sources.append(source)
+    for source in sorted(messages, key=lambda number: -len(filled[number].scope)):
+        _home(minis, filled[source].scope - {v}, limit).sources.append(source)
     for edge, other in pairs:
         _home(minis, {other}, limit).edges.append((edge, other))
     return minis or [_Mini(set())]
 
 
 def _home(minis: list[_Mini], scope: set[int], limit: int) -> _Mini:
+    """Return the fullest mini-bucket that `scope` fits into, or a new one, and widen it."""
     fitting = [mini for mini in minis if len(mini.scope | scope) <= limit]
     if not fitting:
         minis.append(_Mini(set()))
@@ -125,37 +130,41 @@ def _home(minis: list[_Mini], scope: set[int], limit: int) -> _Mini:
     return home
 
 
-def _layout(order: np.ndarray, minis: np.ndarray, found: list[_Mini], rank: list[int]) -> Layout:
-    scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in found]
-    owners = np.repeat(order, np.diff(minis)).tolist()
+def _layout(order: np.ndarray, starts: np.ndarray, minis: list[_Mini], rank: list[int]) -> Layout:
+    """Return the arrays of all mini-buckets; `starts [n + 1]` says which belong to a step."""
+    scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in minis]
+    owners = np.repeat(order, np.diff(starts)).tolist()
+    # By mini-bucket, the bit of each of its variables; the bucket's own variable has the highest.
     bits = [
         {u: bit for bit, u in enumerate([*scope, owner])}
         for scope, owner in zip(scopes, owners, strict=True)
     ]
+    # By message, in the order of the readers: the reader's bits of its variables.
     places = [
         [bits[reader][u] for u in scopes[source]]
-        for reader, mini in enumerate(found)
+        for reader, mini in enumerate(minis)
         for source in mini.sources
     ]
+    # By mini-bucket: the bits of the variables that all mini-buckets of its bucket share.
     shared = [
         [
             bits[m][u]
             for u in (owners[first], *sorted(set.intersection(*map(set, scopes[first:last]))))
         ]
-        for first, last in pairwise(minis.tolist())
+        for first, last in pairwise(starts.tolist())
         for m in range(first, last)
     ]
     return Layout(
         order=order.astype(np.int64),
-        minis=minis.astype(np.int64),
+        minis=starts.astype(np.int64),
         scopes=_starts([len(scope) for scope in scopes]),
         variables=_flat(scopes),
         tables=_starts([2 << len(scope) for scope in scopes]),
-        terms=_starts([len(mini.edges) for mini in found]),
-        term_edges=_flat([[edge for edge, _ in mini.edges] for mini in found]),
-        term_bits=_flat([[bits[m][u] for _, u in mini.edges] for m, mini in enumerate(found)]),
-        reads=_starts([len(mini.sources) for mini in found]),
-        sources=_flat([mini.sources for mini in found]),
+        terms=_starts([len(mini.edges) for mini in minis]),
+        term_edges=_flat([[edge for edge, _ in mini.edges] for mini in minis]),
+        term_bits=_flat([[bits[m][u] for _, u in mini.edges] for m, mini in enumerate(minis)]),
+        reads=_starts([len(mini.sources) for mini in minis]),
+        sources=_flat([mini.sources for mini in minis]),
         places=_flat(places),
         place_starts=_starts([len(row) for row in places]),
         shared=_flat(shared),

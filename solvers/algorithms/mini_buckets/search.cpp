@@ -6,7 +6,7 @@
 namespace solvers::mini_buckets {
 namespace {
 
-// The bits of `index` at `places`, moved together.
+// Returns the bits of `index` at `places`, moved together.
 Index projected(Index index, std::span<const Index> places) {
     Index result = 0;
     for (Index k = 0; k < length(places); ++k) result |= ((index >> places[k]) & 1) << k;
@@ -79,7 +79,7 @@ std::optional<Index> Search::fill(std::span<const Index> unary, std::span<const 
     return bound;
 }
 
-// Adds up the pairwise terms and the messages of a mini-bucket.
+// Sums the pairwise terms and the messages of a mini-bucket.
 void Search::fill_mini(Index mini, std::span<const Index> pairwise) {
     const std::span<Index> entries = table(mini);
     const Index half = length(entries) / 2;
@@ -101,10 +101,11 @@ void Search::fill_mini(Index mini, std::span<const Index> pairwise) {
     }
 }
 
-// Shifts scores of the variables that all mini-buckets of a bucket have, until their maxima agree.
+// Shifts scores between the mini-buckets of a bucket, by states of the variables that all of them
+// have, until their maxima agree.
 //
-// The shifts of a state of these variables add up to zero, so the sum of the mini-buckets stays;
-// the sum of their maxima falls.
+// The shifts of a state add up to zero, so the sum of the mini-buckets stays; the sum of their
+// maxima falls.
 void Search::match(Index first, Index last) {
     const Index count = last - first;
     const Index size = Index{1} << layout_.shared[first].size();
@@ -133,13 +134,16 @@ void Search::match(Index first, Index last) {
     }
 }
 
+// One step of the loop tries the next state of the variable at depth_, and then goes down or up.
+//
 // Invariant: bound_[depth] holds for all assignments that agree with the first `depth` variables;
-// the states of a variable are tried best first.
+// the states of a variable are tried best first. With loss(z_v) = sum over the mini-buckets of v of
+// (their maximum - their entry at z_v), the bound of a child is bound(parent) - loss(z_v).
 void Search::run(Index nodes) {
     const Index n = static_cast<Index>(state_.size());
     while (depth_ >= 0 && nodes > 0) {
         const Index depth = depth_;
-        if (depth == n) {
+        if (depth == n) {  // a whole assignment, whose bound is its score
             if (bound_[n] > best_) {
                 best_ = bound_[n];
                 best_state_ = state_;
@@ -149,6 +153,7 @@ void Search::run(Index nodes) {
         }
         const Index v = layout_.order[n - 1 - depth];
         if (tried_[depth] == 0) {
+            // The better state first: bound(child) = bound(parent) - loss(z_v).
             --nodes;
             const Losses loss = losses(n - 1 - depth);
             state_[v] = loss.one < loss.zero;
@@ -159,6 +164,7 @@ void Search::run(Index nodes) {
             bound_[depth + 1] = later_[depth];
         }
         ++tried_[depth];
+        // Go down if a state is left and its bound beats the incumbent, else go up.
         if (tried_[depth] <= 2 && bound_[depth + 1] > best_) {
             ++depth_;
             if (depth_ < n) tried_[depth_] = 0;
@@ -168,8 +174,8 @@ void Search::run(Index nodes) {
     }
 }
 
-// By how much either state of the variable of a step falls short of what was counted for its
-// bucket.
+// Returns by how much each state of a step's variable falls short of the maxima of its
+// mini-buckets.
 Search::Losses Search::losses(Index step) const {
     Losses result{0, 0};
     for (Index mini = layout_.minis[step]; mini < layout_.minis[step + 1]; ++mini) {

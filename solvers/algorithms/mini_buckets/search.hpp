@@ -1,10 +1,10 @@
 // Depth-first search whose bounds are looked up in the tables of mini-buckets; all scores are
 // int64.
 //
-// Assigning the variables in the reverse of the elimination order, the bound of a partial
-// assignment is that of its parent less what the mini-buckets of the new variable lose by its
-// state: their maxima over the variable were the messages that counted so far. Where no bucket is
-// split nothing is ever lost, and the first descent is optimal.
+// The variables are assigned in the reverse of the elimination order. The bound of a partial
+// assignment is that of its parent, minus the loss of the new variable's mini-buckets by its state:
+// until then, their maxima over the variable counted as messages. Where no bucket is split nothing
+// is ever lost, and the first descent is optimal.
 //
 // References:
 //     Dechter, Rish (2003), Mini-buckets: a general scheme for bounded inference.
@@ -19,7 +19,7 @@
 
 namespace solvers::mini_buckets {
 
-// Lists of different lengths, one behind the other.
+// Lists of different lengths, stored one after the other.
 struct Lists {
     std::vector<Index> entries;
     std::vector<Index> starts;  // [lists + 1]
@@ -30,8 +30,8 @@ struct Lists {
     }
 };
 
-// Which terms and messages are added up together; mini-buckets are numbered in the order in which
-// they are filled.
+// The terms and messages that are summed together; mini-buckets are numbered in the order of their
+// filling.
 struct Layout {
     std::vector<Index> order;  // [n]: variables as they are eliminated
     std::vector<Index>

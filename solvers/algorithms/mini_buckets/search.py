@@ -1,9 +1,9 @@
-"""Depth-first search whose bounds are looked up in the tables of mini-buckets; all scores are int64.
+"""Search depth first, with bounds looked up in the tables of mini-buckets; all scores are int64.
 
-Assigning the variables in the reverse of the elimination order, the bound of a partial assignment
-is that of its parent less what the mini-buckets of the new variable lose by its state: their maxima
-over the variable were the messages that counted so far. Where no bucket is split nothing is ever
-lost and the first descent is optimal.
+The variables are assigned in the reverse of the elimination order. The bound of a partial
+assignment is that of its parent, minus the loss of the new variable's mini-buckets by its state:
+until then, their maxima over the variable counted as messages. Where no bucket is split nothing is
+ever lost, and the first descent is optimal.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..precision.fixed_point import FixedPoint
 from .plan import Layout
 
 NANOSECONDS = 10
-"""Of an entry of the tables, about."""
+"""Approximate time per entry of the tables."""
 
 UNFILLED = int(np.iinfo(np.int64).max)
-"""The bound where the tables could not be filled."""
+"""The bound where the tables were not filled in time."""
 
 
 class Search:
-    """A search that can be stopped and resumed.
+    """A depth-first search that can be stopped and resumed.
 
     Attributes:
-        bound: on every integer score; that of z where `finished`.
+        bound: an upper bound on every integer score; the score of z where `finished`.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class Search:
         deadline: Deadline,
         bound: int | None = None,
     ):
-        """Fills the tables; where the deadline cuts that short, there is no more to search.
+        """Fill the tables; if the deadline ends that early, the search ends too.
 
         Args:
             layout: mini-buckets of the problem.
             scores: the problem, a single instance.
             z: `[n]`, an assignment to start from.
             deadline: when to end.
-            bound: known already.
+            bound: an upper bound from an earlier search.
         """
         self._scores = scores
         start = np.ascontiguousarray(z, np.int8)
@@ -55,8 +55,8 @@ class Search:
         with deadline.flag(1e-9 * NANOSECONDS * int(layout.tables[-1])) as stop:
             filled = self._search.fill(scores.unary[0], scores.pairwise[0], stop)
         self._cut_short = filled is None
-        known = UNFILLED if bound is None else bound
-        self.bound = known if filled is None else min(known, filled)
+        first_bound = UNFILLED if bound is None else bound
+        self.bound = first_bound if filled is None else min(first_bound, filled)
 
     @property
     def z(self) -> np.ndarray:
@@ -66,12 +66,12 @@ class Search:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the tables are not filled, so that nothing can be searched."""
+        """Whether the deadline ended the filling of the tables, so that no search is possible."""
         return self._cut_short
 
     @property
     def finished(self) -> bool:
-        """Whether everything was searched."""
+        """Whether the search has ended with an optimality certificate."""
         return bool(self._search.finished)
 
     def _known(self) -> Known:
@@ -79,7 +79,7 @@ class Search:
         return Known(self.z[None], self._scores.bound(np.array([bound])))
 
     def run(self, nodes: int | None, deadline: Deadline, nodes_a_call: int) -> None:
-        """Continue for so many nodes, or until the deadline."""
+        """Continue for `nodes` nodes, or until the deadline."""
         if self.cut_short:
             return
         handled = 0

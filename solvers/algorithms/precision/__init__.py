@@ -1,4 +1,4 @@
-"""Scores as whole numbers, and as floats of a scale that a tolerance fits, each with the error that this brings.
+"""Convert scores to whole numbers, or to floats that suit a tolerance, with an error bound.
 
-The lowest floor of the algorithms: all of them may import it, and it imports none of them.
+This is the lowest floor of the algorithms: all of them may import it, and it imports none of them.
 """

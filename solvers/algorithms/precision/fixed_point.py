@@ -1,4 +1,4 @@
-"""Scores as integers, for backends that prove optimality over integers."""
+"""Represent scores as integers, for backends that certify optimality over integers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ...problem import Problem
 from .integers import LEAST_EXPONENT, to_integers
 
 TOTAL_BITS = 54
+"""Bits of the sum of the magnitudes of an instance's integers."""
 
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Integer scores, each instance in a unit of its own.
+    """Integer scores, with a separate unit for each instance.
 
-    With unit = 2^(ceil(log2(magnitude)) - 54) the integers of an instance add up to at most 2^54
-    and a few, and rounding moves a score by at most (n + e)/2 units < `Problem.rounding` / 8: a
-    proof over these integers is a proof at float64.
+    With unit = 2^(ceil(log2(magnitude)) - 54) the integers of an instance add up to slightly more
+    than 2^54 at most. Rounding moves a score by at most (n + e)/2 units < `Problem.rounding` / 8,
+    so a proof over these integers is a proof at float64.
 
     Attributes:
         unary: `[batch, n]`.
@@ -38,7 +39,7 @@ class FixedPoint:
 
     @classmethod
     def of(cls, problem: Problem) -> FixedPoint:
-        """The integer problem of a host `problem`."""
+        """Return the integer problem of a host `problem`."""
         exponent = np.maximum(np.frexp(problem.magnitude)[1] - TOTAL_BITS, LEAST_EXPONENT)
         unary, unary_moved = to_integers(problem.unary, exponent)
         pairwise, pairwise_moved = to_integers(problem.pairwise, exponent)
@@ -46,13 +47,13 @@ class FixedPoint:
         return cls(unary, pairwise, problem.edges, unit, unit * (unary_moved + pairwise_moved))
 
     def score(self, z: States) -> Int[np.ndarray, "batch"]:
-        """`[batch]`: the exact integer score of `[batch, n]` assignments."""
+        """Return the exact integer scores `[batch]` of assignments `[batch, n]`."""
         state = z.astype(np.int64)
         both = state[:, self.edges[:, 0]] * state[:, self.edges[:, 1]]
         total: np.ndarray = (self.unary * state).sum(axis=1) + (self.pairwise * both).sum(axis=1)
         return total
 
     def bound(self, integer_bound: np.ndarray) -> Float[np.ndarray, "batch"]:
-        """`[batch]`: the bound on true scores that a bound on integer scores gives."""
+        """Return the bounds `[batch]` on true scores, from bounds on integer scores."""
         bound: np.ndarray = integer_bound * self.unit + self.error
         return bound

@@ -1,4 +1,4 @@
-"""Scores for backends that prove within absolute tolerances, and what their bounds are then worth."""
+"""Scale scores for backends that prove within absolute tolerances, and correct their bounds."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from ...problem import Problem
 from .units import Units, to_units
 
 TOLERANCE = 1e-9
-"""What backends are told to keep to, in the scaled scores: reduced costs, constraints, integrality."""
+"""Tolerance on reduced costs, constraints and integrality, in the scaled scores."""
 
 WHOLE_BITS = 24
-"""Up to a sum of 2^24 whole scores, a tolerance of each leaves a sum within 2% of a unit."""
+"""Bits of a sum of whole scores; up to 2^24, tolerances change it by at most 2% of a unit."""
 
 REAL_BITS = 23
-"""Other scores add up to 2^22 or more: there a tolerance a coefficient is within half of `Problem.rounding`."""
+"""Bits of the sum of other scores, which is 2^22 or more.
+
+A tolerance per coefficient is then within half of `Problem.rounding`."""
 
 MARGIN = 0.25
-"""Of a unit: by how much a backend's bound on whole scores may be wrong."""
+"""Share of a unit by which a backend's bound on whole scores may be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class FloatingPoint:
-    """One instance, scaled so that tolerances of 1e-9 hide nothing that counts.
+    """One instance, scaled so that tolerances of 1e-9 do not hide relevant differences.
 
-    Scores that are multiples of a common unit, 2^24 of them in all at most, become whole numbers: a
-    better score is better by 1, far above any tolerance. Other scores are divided by a power of
-    two, which is exact; there a tolerance for each coefficient is below the rounding of a float64
-    sum.
+    Scores become whole numbers where they are multiples of a common unit that add up to at most
+    2^24: then a better score is better by 1, far above any tolerance. Other scores are divided by a
+    power of two, which is exact; there a tolerance for each coefficient is below the rounding of a
+    float64 sum.
 
     Attributes:
         unary: `[n]`.
         pairwise: `[e]`.
-        whole: whether all are whole numbers.
-        units: what one of them is.
+        whole: whether all scores are whole numbers.
+        units: the unit of the scores.
     """
 
     unary: Float[np.ndarray, "n"]
@@ -47,7 +49,7 @@ class FloatingPoint:
 
     @classmethod
     def of(cls, problem: Problem) -> FloatingPoint:
-        """The scaled scores of a host `problem` of a single instance.
+        """Return the scaled scores of a host `problem` of a single instance.
 
         Example:
             >>> scores = FloatingPoint.of(Problem.from_arrays([0.5, -1.5], [2.0], edges=[[0, 1]]))
@@ -69,11 +71,11 @@ class FloatingPoint:
         return 0.5 if self.whole else 0.0
 
     def bound(self, reported: float) -> float:
-        """The bound on true scores that the bound which a backend reports on scaled ones is taken for.
+        """Return the bound on true scores, from the bound that a backend reports on scaled scores.
 
-        A tolerance of 1e-9 on reduced costs proves the bound for scores that are off by 1e-9 each,
-        so it holds for these within 1e-9 for each variable and pair; one more is for pruning near
-        the incumbent.
+        A tolerance of 1e-9 on reduced costs proves the bound for scores that differ by 1e-9 each.
+        So it holds for the exact scores within 1e-9 per variable and pair, plus 1e-9 for pruning
+        near the incumbent.
         """
         if not math.isfinite(reported):
             return math.inf

@@ -1,4 +1,4 @@
-"""Real scores as integer multiples of a power of two, a batch in one pass over it."""
+"""Round real scores to integer multiples of a power of two, a batch in one pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 
 LEAST_EXPONENT = -1074
-"""Of a unit: every float is a multiple of it."""
+"""Least exponent of a unit: every float is a multiple of 2^-1074."""
 
 
 def to_integers(
@@ -18,19 +18,20 @@ def to_integers(
     exponent: Int[np.ndarray, "batch"],
     threads: int | None = None,
 ) -> tuple[Int[np.ndarray, "batch m"], Float[np.ndarray, "batch"]]:
-    """The nearest integers to scores / 2^exponent, and by how much that moved those of an instance in all.
+    """Return the nearest integers to scores / 2^exponent, and the total change per instance.
 
     Args:
         scores: `[batch, m]`, float32 or float64; below 2^(exponent + 62).
         exponent: `[batch]`, -1200 to 1200.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
 
     Example:
         >>> to_integers(np.array([[1.0, 0.75]]), np.array([-1]))
         (array([[2, 2]]), array([0.5]))
     """
-    nearest, moved = np.empty(scores.shape, np.int64), np.empty(len(scores))
-    # 2^-exponent may be beyond float64; in two steps it is not.
+    nearest = np.empty(scores.shape, np.int64)
+    moved = np.empty(len(scores))
+    # 2^-exponent may be beyond float64, but the product of two factors is not.
     half = -exponent // 2
     factors = np.stack([np.ldexp(1.0, half), np.ldexp(1.0, -exponent - half)], axis=1)
     over_slices(

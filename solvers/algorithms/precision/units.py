@@ -1,4 +1,4 @@
-"""Real coefficients as whole numbers of a unit, so that sums of them are exact."""
+"""Express real coefficients as whole numbers of a unit, so that their sums are exact."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import numpy as np
 from ...problem import EPSILON
 
 NEARLY_WHOLE = 1e-6
-LARGEST_MULTIPLE = 2.0**24  # of a common unit that is not a power of two
+"""Distance from a whole number below which a multiple counts as whole."""
+
+LARGEST_MULTIPLE = 2.0**24
+"""Largest multiple of a common unit that is not a power of two."""
+
 ATTEMPTS = 20
+"""Maximum number of refinements of a common unit."""
 
 
 class Units(NamedTuple):
@@ -21,10 +26,10 @@ class Units(NamedTuple):
     unit: float
     exponent: int
     error: float  # at least the sum of the roundings, in units
-    common: bool  # whether the unit is a common measure, not the finest that fits
+    common: bool  # whether the unit is a common measure rather than the finest that fits
 
     def upper_bound(self, value: float) -> float:
-        """`value` units in the given problem's scale, rounded up."""
+        """Return `value` units in the scale of the problem, rounded up."""
         product = value * self.unit
         if self.unit != math.floor(self.unit) or abs(product) >= 2.0**53:
             product = math.nextafter(product, math.inf)
@@ -35,12 +40,12 @@ class Units(NamedTuple):
 
 
 def _finest(scaled: np.ndarray) -> Units:
-    """A power of two for the unit, or its multiple where nothing is rounded.
+    """Use a power of two as the unit, or a multiple of it where nothing is rounded.
 
-    Half a unit a coefficient is rounded at most. Unless `common`, the sum S of the magnitudes is
-    about 2^52 units or more; so that is 2^-53 (n + e) S.
+    Rounding changes a coefficient by at most half a unit. Unless `common`, the sum S of the
+    magnitudes is about 2^52 units or more, so the sum of the changes is 2^-53 (n + e) S at most.
     """
-    # Rounding may add half a unit to each: the total makes room for that.
+    # Rounding may add half a unit to each coefficient; the total makes room for that.
     total = math.fsum(np.abs(scaled)) * (1.0 + len(scaled) * EPSILON)
     exponent = math.frexp(total)[1] - 53
     exact = np.ldexp(scaled, -exponent)
@@ -53,7 +58,7 @@ def _finest(scaled: np.ndarray) -> Units:
 
 
 def _measure(magnitudes: np.ndarray) -> float | None:
-    """Euclid's common measure of positive numbers, up to rounding; None if there is no large one."""
+    """Return Euclid's common measure of positive numbers, up to rounding; None if it is small."""
     least = magnitudes.max() / LARGEST_MULTIPLE
     measure = float(magnitudes.min())
     for _ in range(ATTEMPTS):
@@ -74,7 +79,7 @@ def _measure(magnitudes: np.ndarray) -> float | None:
 
 
 def _common(scaled: np.ndarray) -> Units | None:
-    """Decimal data such as 0.1, 0.3: whole multiples of a unit but for their own rounding."""
+    """Express decimal data such as 0.1 and 0.3 as whole multiples of a unit; None if impossible."""
     unit = _measure(np.abs(scaled[scaled != 0.0]))
     if unit is None:
         return None
@@ -88,7 +93,7 @@ def _common(scaled: np.ndarray) -> Units | None:
 
 
 def to_units(coefficients: np.ndarray) -> Units:
-    """The coefficients in units of a common measure, or else in the finest units that fit.
+    """Return the coefficients in units of a common measure, or in the finest units that fit.
 
     Args:
         coefficients: `[n + e]`, finite.
@@ -102,5 +107,5 @@ def to_units(coefficients: np.ndarray) -> Units:
     if not units.common:
         units = _common(scaled) or units
     elif np.ldexp(scaled, -shift).tobytes() != coefficients.tobytes():
-        units = units._replace(error=1e-200)  # what underflowed is far below a unit
+        units = units._replace(error=1e-200)  # the part that underflowed is far below a unit
     return units._replace(exponent=units.exponent - shift)

@@ -1,5 +1,5 @@
-"""What comes before an exact search: variables that are fixed or taken out, and the parts that the rest falls into.
+"""Simplify an instance before an exact search: fix variables, take nodes out, split the rest.
 
-Stands on max_flow and precision; it may use all algorithms but the searches beside it. Backends may
-import it.
+This package uses max_flow and precision. It may use every algorithm but the searches on its own
+floor. Backends may import it.
 """

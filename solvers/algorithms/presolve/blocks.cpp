@@ -7,12 +7,11 @@
 namespace solvers::presolve {
 namespace {
 
-// A depth-first search on a path of its own, as deep graphs would overflow the stack.
+// A depth-first search with an explicit path, since deep graphs would overflow the stack.
 //
-// Invariant: `place` numbers the nodes in the order in which they are found; `reached[v]` is the
-// least place that v and the nodes below it have an edge to. Where reached[v] >= place[u] for the
-// node u above v, nothing below v leads above u: the edges that were passed since u was left for v
-// are a block.
+// Invariant: `place` numbers the nodes in the order of discovery; `reached[v]` is the least place
+// to which v or a node below it has an edge. Where reached[v] >= place[u] for the node u above v,
+// nothing below v leads above u: the edges passed since u was left for v form a block.
 class Search {
 public:
     Search(Index nodes, Matrix<const Index> edges)
@@ -44,7 +43,7 @@ private:
         path_.push_back(v);
     }
 
-    // Looks along one entry of the list of v.
+    // Follows one entry of the list of v.
     void follow(Index v, Index entry) {
         const Index w = lists_.near[entry];
         const Index edge = lists_.which[entry];

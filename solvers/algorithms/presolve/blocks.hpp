@@ -1,4 +1,4 @@
-// Biconnected components: parts of a graph that share single nodes, at which they come apart.
+// Biconnected components: subgraphs that share single nodes, at which they come apart.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@ struct Blocks {
     Index count;
 };
 
-// Read from the last block to the first, each shares at most one node with all before it.
+// Read from the last block to the first, each shares at most one node with all blocks before it.
 //
 // Args:
-//     nodes: how many there are.
+//     nodes: number of nodes.
 //     edges: `[e, 2]`, distinct.
 //
 // References:

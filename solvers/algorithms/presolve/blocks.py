@@ -1,4 +1,4 @@
-"""Biconnected components: parts of a graph that share single nodes, at which they come apart."""
+"""Find biconnected components: subgraphs that share single nodes, at which they come apart."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ...compiled._kernels import presolve as kernels
 
 
 def blocks_of(nodes: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the block of every edge, `[e]`, and how many there are.
+    """Return the number of the block of every edge, `[e]`, and the number of blocks.
 
-    Read from the last block to the first, each shares at most one node with all before it.
+    Read from the last block to the first, each shares at most one node with all blocks before it.
 
     Args:
-        nodes: how many there are.
+        nodes: number of nodes.
         edges: `[e, 2]`, distinct.
 
     References:
@@ -24,6 +24,6 @@ def blocks_of(nodes: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def numbered(nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes that have edges, in their order, and the edges `[e, 2]` between their places in it."""
+    """Return the nodes that have edges, in order, and the edges `[e, 2]` in their numbers."""
     names, ends = kernels.numbered(nodes, np.ascontiguousarray(edges, np.int64))
     return names, ends

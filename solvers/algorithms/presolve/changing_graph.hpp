@@ -11,11 +11,11 @@ namespace solvers::presolve {
 
 inline constexpr Index NONE = -1;
 
-// Edge k has two arcs: 2 k lies in the list of its first end, 2 k + 1 in that of its second. Each
-// knows the other end.
+// Edge k has two arcs: 2 k is in the list of its first end, 2 k + 1 in that of its second. Each
+// stores the other end.
 class ChangingGraph {
 public:
-    // The graph of distinct `edges [e, 2]` with the weights `[e]`.
+    // Builds the graph of distinct `edges [e, 2]` with the weights `[e]`.
     ChangingGraph(Index nodes, Matrix<const Index> edges, std::span<const Index> weight)
         : first_(nodes, NONE),
           degree_(nodes),
@@ -30,17 +30,17 @@ public:
     Index nodes() const { return static_cast<Index>(first_.size()); }
     Index edges() const { return static_cast<Index>(weight_.size()); }
 
-    // The first arc of a node, and the next arc of the same node; NONE where there is none.
+    // Return the first arc of a node, and the next arc of the same node; NONE at the end.
     Index first(Index node) const { return first_[node]; }
     Index after(Index arc) const { return after_[arc]; }
-    // Where an arc leads, and what its edge weighs.
+    // Return the node that an arc leads to, and the weight of its edge.
     Index head(Index arc) const { return head_[arc]; }
     Index weight(Index arc) const { return weight_[arc / 2]; }
-    // How many edges a node has, and their sum of |weight|.
+    // Return the number of edges of a node, and their sum of |weight|.
     Index degree(Index node) const { return degree_[node]; }
     Index strength(Index node) const { return strength_[node]; }
 
-    // Takes edge k out; it is unused then.
+    // Removes edge k, which is unused then.
     void detach(Index k) {
         for (int side = 0; side < 2; ++side) {
             const Index arc = 2 * k + side;
@@ -57,7 +57,7 @@ public:
         }
     }
 
-    // The edge that joins i with j, or NONE.
+    // Returns the edge that joins i with j, or NONE.
     Index edge_between(Index i, Index j) const {
         if (degree_[i] > degree_[j]) std::swap(i, j);
         Index arc = first_[i];
@@ -65,14 +65,14 @@ public:
         return arc == NONE ? NONE : arc / 2;
     }
 
-    // The weight of the edge that joins i with j; 0 if there is none.
+    // Returns the weight of the edge that joins i with j; 0 without one.
     Index weight_between(Index i, Index j) const {
         const Index k = edge_between(i, j);
         return k == NONE ? 0 : weight_[k];
     }
 
-    // Adds to the weight between i and j, with the unused edge where there was none; what adds up
-    // to 0 vanishes.
+    // Adds to the weight between i and j, using the unused edge if there was none; an edge of
+    // weight 0 vanishes.
     void add(Index unused, Index i, Index j, Index weight) {
         Index k = edge_between(i, j);
         if (k == NONE) {
@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    // Makes the unused edge k one from i to j.
+    // Makes the unused edge k an edge from i to j.
     void attach(Index k, Index i, Index j, Index weight) {
         weight_[k] = weight;
         insert_arc(2 * k, i, j);

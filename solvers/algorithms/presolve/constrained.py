@@ -1,4 +1,4 @@
-"""A batch of constrained problems for backends that build a model of each instance: a local search comes first."""
+"""Solve a batch of constrained problems with a backend that builds a model of each instance."""
 
 from __future__ import annotations
 
@@ -22,29 +22,48 @@ from ..constrained_search.search import ConstrainedSearch
 from .decomposition import single_instance
 
 MOST_WHOLE = 10**6
-"""Largest sum of the magnitudes of a constraint's coefficients for solvers in floating point: their tolerances, of 1e-9
-and less, are then no part of a unit."""
+"""Largest sum of the magnitudes of a constraint's coefficients for solvers in floating point.
 
-FIRST_SHARE, FIRST_SECONDS, FIRST_FLIPS = 0.1, 0.3, 20
-"""Share of the time, seconds and flips per variable at most for the local search before the backend."""
+Their tolerances, of 1e-9 and less, are then far below one unit."""
 
-LAST_SHARE, MOST_LAST, LEAST_LAST = 0.1, 30.0, 0.005
-"""Share of the time and seconds at most for the local search after the backend, and the least that is worth it."""
+FIRST_SHARE = 0.1
+"""Maximum share of the remaining time for the local search before the backend."""
+
+FIRST_SECONDS = 0.3
+"""Maximum time, in seconds, of the local search before the backend."""
+
+FIRST_FLIPS = 20
+"""Maximum number of flips per variable in the local search before the backend."""
+
+LAST_SHARE = 0.1
+"""Maximum share of the remaining time for the local search after the backend."""
+
+MOST_LAST = 30.0
+"""Maximum time, in seconds, of the local search after the backend."""
+
+LEAST_LAST = 0.005
+"""Least remaining time, in seconds, for which a local search after the backend is worthwhile."""
 
 MOST_FLIPS = 1 << 40
-"""More than any time limit allows."""
+"""A number of flips that no time limit reaches."""
 
 MOST_CLIMBED = 300_000
-"""Variables and pairs of an instance that is climbed even after the time limit: hundredths of a second."""
+"""Largest number of variables and pairs of an instance that is searched after the time limit.
 
-REPAIR_FLIPS, LEAST_REPAIR = 2, 300
-"""Flips per variable, and in all, that look for a first state or climb from it even after the time limit."""
+A search of that size takes hundredths of a second."""
+
+REPAIR_FLIPS = 2
+"""Flips per variable that look for a first state even after the time limit."""
+
+LEAST_REPAIR = 300
+"""Minimum number of flips that look for a first state even after the time limit."""
 
 SolveWithin: TypeAlias = Callable[
     [Problem, Deadline, np.ndarray | None], tuple[np.ndarray | None, float]
 ]
-"""(a single instance, when to end, a state `[n]` that satisfies the constraints or None) -> its state
-`[n]`, None where none was found, and an upper bound on its score."""
+"""Solve one instance: (single instance, deadline, feasible state `[n]` or None) -> answer.
+
+The answer is a state `[n]`, or None without a solution, and an upper bound on the score."""
 
 
 def each_instance(
@@ -54,59 +73,62 @@ def each_instance(
     solve_one: SolveWithin,
     start: States | None = None,
 ) -> Maximiser:
-    """Solve one instance after the other within one time limit; -1 marks a state that was not found.
+    """Solve one instance after the other within one time limit; -1 marks a missing state.
 
-    A local search gives the backend a first state, and continues where the backend ends without a
-    proof.
+    A local search gives the backend a first state. It continues where the backend ends without an
+    optimality certificate.
 
     Args:
-        problem: coefficients on the host.
-        constraints: of its variables.
+        problem: the batch, with coefficients on the host.
+        constraints: linear constraints on the variables.
         time_limit: seconds for the batch.
-        solve_one: the backend.
+        solve_one: the backend, called for one instance.
         start: `[batch, n]`, states to begin with; those that violate constraints are repaired.
 
     Raises:
         InfeasibleError: no state satisfies the constraints.
     """
-    deadline, rows = Deadline.after(time_limit), LinearRows.of(constraints)
+    deadline = Deadline.after(time_limit)
+    rows = LinearRows.of(constraints)
     values = rows.implied()
     if values is None:
         raise InfeasibleError(rows.names)
     batch = _Batch(problem, rows, values, solve_one, [])
-    z, bounds = np.full((problem.batch, problem.n), -1, np.int8), np.array(problem.positive_part)
+    z = np.full((problem.batch, problem.n), -1, np.int8)
+    bounds = np.array(problem.positive_part)
     for b in range(problem.batch):
         share = deadline.within(deadline.left / (problem.batch - b))
-        state, bound = batch.solved(b, share, None if start is None else start[b])
+        first = None if start is None else start[b]
+        state, bound = batch.solved(b, share, first)
         bounds[b] = min(bounds[b], bound)
         if state is not None:
             z[b] = state
-            batch.known.append(state)
+            batch.solutions.append(state)
     return Maximiser(z, bounds)
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Instances under the same constraints.
+    """A batch of instances under the same constraints.
 
     Attributes:
-        problem: all of them.
+        problem: the whole batch.
         rows: the constraints.
-        values: `[n]`, the values that these force, -1 for free variables.
-        solve_one: the backend.
-        known: states `[n]` of other instances, which satisfy the constraints.
+        values: `[n]`, the values that the constraints force, -1 for free variables.
+        solve_one: the backend, called for one instance.
+        solutions: feasible states `[n]` of the instances so far.
     """
 
     problem: Problem
     rows: LinearRows
     values: np.ndarray
     solve_one: SolveWithin
-    known: list[np.ndarray]
+    solutions: list[np.ndarray]
 
     def solved(
         self, b: int, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray | None, float]:
-        """Return the best state of an instance, None where none was found, and an upper bound."""
+        """Return the best state of an instance, or None, and an upper bound on its score."""
         whole = self.problem
         single = single_instance(whole.unary[b], whole.pairwise[b], whole.topology.pairs)
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
@@ -130,27 +152,30 @@ class _Batch:
     def _begin(
         self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None
     ) -> None:
-        """Look for a first state: one that is known or trivial, then a better one by local search."""
+        """Look for a first state: try the states at hand, then improve by local search."""
         zeros = np.where(self.values < 0, 0, self.values).astype(np.int8)
         ones = np.where(self.values < 0, 1, self.values).astype(np.int8)
-        given = [] if start is None else [start]
-        for state in (*given, zeros, ones, *self.known):
+        given_states = [] if start is None else [start]
+        for state in (*given_states, zeros, ones, *self.solutions):
             search.take(state)
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
         least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
+        first = zeros if start is None else start
         if search.state is None and not small:
-            self._repair(search, zeros if start is None else start, least)
-        if self.known or not small:
+            self._repair(search, first, least)
+        if self.solutions or not small:
             least = 0
         if search.state is not None and deadline.passed and not least:
             return
         begin = search.state if start is None else start
+        if begin is None:
+            begin = zeros
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
         flips = least + FIRST_FLIPS * self.problem.n
-        search.run(zeros if begin is None else begin, flips, soon, least)
+        search.run(begin, flips, soon, least)
 
     def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
-        """Look for a first state of a large instance by its constraints alone."""
+        """Look for a first state of a large instance, by its constraints alone."""
         nothing = np.zeros((0, 2), np.int64)
         alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
         repair = ConstrainedSearch(alone, self.rows, self.values)
@@ -161,25 +186,27 @@ class _Batch:
     def _by_backend(
         self, search: ConstrainedSearch, single: Problem, deadline: Deadline, last: float
     ) -> float:
-        """Ask the backend, and return its bound."""
+        """Ask the backend for a state, offer it to the search and return the backend's bound."""
         if deadline.passed:
             return math.inf
-        share = deadline.within(deadline.left - last) if math.isfinite(deadline.left) else deadline
+        share = deadline
+        if math.isfinite(deadline.left):
+            share = deadline.within(deadline.left - last)
         try:
             state, bound = self.solve_one(single, share, search.state)
         except InfeasibleError as error:
             if search.state is None:
                 raise
             raise SolveFailedError(
-                "a backend says that no state satisfies the constraints, and local search has one: a fault of the "
-                "backend. Take another one"
+                "a backend reports that no state satisfies the constraints, but local search has "
+                "one that does. This is a fault of the backend; choose another with solver=..."
             ) from error
         if state is not None:
             search.take(state)
         return bound
 
     def _improve(self, search: ConstrainedSearch, deadline: Deadline) -> None:
-        """Use the time that the backend left."""
+        """Search locally in the time that the backend left."""
         begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
         search.run(begin, MOST_FLIPS, deadline)
 

@@ -1,7 +1,8 @@
-"""One instance as the parts of it that are left to a search: shrunk, cut at articulation points, and that again.
+"""Decompose an instance into the parts that remain for a search.
 
-Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings
-go into the bound.
+The rules shrink the graph, articulation points split it, and both repeat on every block. Scores
+become whole numbers first (`precision.units`), so that all steps are exact. The bound accounts for
+the rounding.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from .rules import RULES, Log, restore, shrink
 from .spin_graph import SpinGraph
 
 SECONDS_A_NODE = 1e-5
-"""What the rules take at most, on a slow machine."""
+"""Maximum time per node of the rules, in seconds, on a slow machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a search gets: nodes that hold together, and that no rule takes out.
+    """A subproblem for the search: connected nodes that no rule takes out.
 
     Attributes:
-        graph: of these nodes.
+        graph: the spin graph of these nodes.
         names: `[nodes]`, their numbers in the whole instance.
-        reference: the one that is 1 in `problem`.
-        problem: a single instance; its scores are whole numbers.
+        reference: the node whose spin is fixed, so that `problem` has one variable fewer.
+        problem: a single instance whose scores are whole numbers.
         constant: the sum over the edges is 4 score - constant.
-        moved: by how much float64 moves the scores of `problem`.
+        moved: by how much the rounding to float64 can change a score of `problem`.
     """
 
     graph: SpinGraph
@@ -50,7 +51,7 @@ class Part:
 
     @classmethod
     def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
-        """The problem of a graph."""
+        """Return the part that a graph makes, with its problem."""
         reference = graph.busiest()
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)
@@ -61,16 +62,16 @@ class Part:
         return cls(graph, names, reference, problem, constant, moved)
 
     def state(self, spins: np.ndarray) -> np.ndarray:
-        """What spins `[n + 1]` of the whole instance say of the variables here."""
+        """Return the state `[n]` of this part's variables, from the spins of the whole instance."""
         here = spins[self.names]
         return np.delete(here == here[self.reference], self.reference).astype(np.int8)
 
     def spins(self, state: np.ndarray) -> np.ndarray:
-        """`[nodes]`, of an assignment of the variables here."""
+        """Return the spins `[nodes]` of this part, from a state of its variables."""
         return np.insert(2 * state.astype(np.int64) - 1, self.reference, 1)
 
     def bound(self, proved: float) -> int:
-        """A bound on the sum over the edges, by one on the score of `problem`."""
+        """Return a bound on the sum over the edges, from a bound on the score of `problem`."""
         highest = int(np.abs(self.graph.weight).sum())
         if not proved < math.inf:
             return highest
@@ -79,14 +80,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A graph that was shrunk, and what came of the rest.
+    """A graph that the rules shrunk, and the blocks or the part that remain of it.
 
     Attributes:
         place: `[nodes]`, the numbers of its nodes in the piece that it is a block of.
-        log: of the nodes that were taken out.
-        blocks: the pieces that the rest fell into, by number; read from the last one on, each
-            shares one node at most with those before.
-        left: where the rest holds together, its nodes.
+        log: the nodes that were taken out.
+        blocks: the numbers of the pieces that the remaining graph was split into. Read from the
+            last one on, every block shares at most one node with the blocks before.
+        left: the remaining nodes, where the remaining graph was not split.
     """
 
     place: Int[np.ndarray, "nodes"]
@@ -97,10 +98,10 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """The parts of an instance, and the way back.
+    """The parts of an instance, and the way back from their states to a state of the instance.
 
     Attributes:
-        parts: the smallest first.
+        parts: the subproblems, the smallest first.
         removed: how many nodes each of `RULES` took out.
     """
 
@@ -114,24 +115,26 @@ class Decomposition:
     _units: Units
 
     def states(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What an assignment `[n]` of the instance says of the parts' variables."""
+        """Return the state of every part, from a state `[n]` of the instance."""
         spins = np.append(2 * z[self._free.fixed < 0].astype(np.int64) - 1, 1)
         return tuple(part.state(spins) for part in self.parts)
 
     def state(self, states: Sequence[np.ndarray]) -> Int[np.ndarray, "n"]:
-        """The assignment that those of the parts give; a maximiser if they are."""
-        found: list[np.ndarray] = [np.ones(len(piece.place), np.int64) for piece in self._pieces]
+        """Return the state of the instance, from the states of its parts."""
+        solutions = [np.ones(len(piece.place), np.int64) for piece in self._pieces]
         for owner, part, state in zip(self._owners, self.parts, states, strict=True):
-            found[owner][self._pieces[owner].left] = part.spins(state)
-        for piece, spins in zip(reversed(self._pieces), reversed(found), strict=True):
+            solutions[owner][self._pieces[owner].left] = part.spins(state)
+        # Blocks come after the piece that they split: this loop completes them before that piece.
+        for piece, spins in zip(reversed(self._pieces), reversed(solutions), strict=True):
             if piece.blocks:
-                _join([(self._pieces[k].place, found[k]) for k in reversed(piece.blocks)], spins)
+                blocks = [(self._pieces[k].place, solutions[k]) for k in reversed(piece.blocks)]
+                _join(blocks, spins)
             restore(piece.log, spins)
-        whole = found[0]
+        whole = solutions[0]
         return self._free.lift(np.asarray(whole[:-1] == whole[-1], np.int8))
 
     def bound(self, proved: Sequence[float]) -> float:
-        """The bound on the score of the instance, by those on the scores of the parts' problems."""
+        """Return the bound on the score of the instance, from the bounds on the parts' problems."""
         total = self._constant + sum(
             part.bound(bound) for part, bound in zip(self.parts, proved, strict=True)
         )
@@ -151,15 +154,15 @@ def decompose(
     rules: Sequence[str] = RULES,
     deadline: Deadline | None = None,
 ) -> Decomposition:
-    """An instance as its parts.
+    """Decompose an instance into parts.
 
     Args:
         unary: `[n]`.
         pairwise: `[e]`.
         edges: `[e, 2]`.
         fixed: `[n]`: 0 or 1, or -1 for a variable that is free.
-        rules: those to use.
-        deadline: when to leave the rest as one part.
+        rules: the names of the rules to apply.
+        deadline: when to stop the rules and leave the rest as one part.
 
     Example:
         >>> square = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
@@ -182,6 +185,7 @@ def decompose(
     pieces: list[Piece] = []
     owned: list[tuple[int, Part]] = []
     waiting = [(graph, np.arange(graph.nodes), np.arange(graph.nodes))]
+    # Invariant: `waiting[k]` becomes `pieces[k]`, and the blocks of a piece come after it.
     while len(pieces) < len(waiting):
         graph, names, place = waiting[len(pieces)]
         with deadline.flag(graph.nodes * SECONDS_A_NODE) as stop:
@@ -192,44 +196,53 @@ def decompose(
         following = range(len(waiting), len(waiting) + apart * len(blocks))
         if apart:
             waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
-        for block, nodes in [] if apart else blocks:
-            owned.append((len(pieces), Part.of(block, names[nodes])))
-        pieces.append(Piece(place, log, following, blocks[0][1] if blocks and not apart else None))
+        rest = None
+        if blocks and not apart:
+            block, rest = blocks[0]
+            owned.append((len(pieces), Part.of(block, names[rest])))
+        pieces.append(Piece(place, log, following, rest))
     owned.sort(key=lambda entry: entry[1].graph.nodes)
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
-    owners, parts = (tuple(entry[k] for entry in owned) for k in (0, 1))
-    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)  # type: ignore[arg-type]
+    owners = tuple(owner for owner, _ in owned)
+    parts = tuple(part for _, part in owned)
+    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)
 
 
 def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:
-    """The problem of scores `[n]` and `[e]`, which are no user's, so that they need no check.
+    """Return the problem of scores `[n]` and `[e]` that our own code made, without checking them.
 
     Example:
         >>> single_instance(np.ones(1, np.float32), np.empty(0), np.empty((0, 2), np.int64)).unary
         array([[1.]])
     """
-    unary, pairwise = unary.astype(np.float64)[None], pairwise.astype(np.float64)[None]
+    unary = unary.astype(np.float64)[None]
+    pairwise = pairwise.astype(np.float64)[None]
     return Problem(unary, pairwise, Topology(len(unary[0]), edges), (1,), home_of(unary))
 
 
 def _blocks(
     nodes: int, edges: np.ndarray, weight: np.ndarray, cut: bool
 ) -> Iterator[tuple[SpinGraph, np.ndarray]]:
-    """The blocks of a graph, or all that has edges as one of them, each with the numbers of its nodes."""
+    """Yield the blocks of a graph, or the whole graph without `cut`, with their node numbers."""
     if not len(edges):
         return
-    number, count = blocks_of(nodes, edges) if cut else (np.zeros(len(edges), np.int64), 1)
-    order, starts = np.argsort(number, kind="stable"), np.bincount(number).cumsum()[:-1]
+    if cut:
+        number, count = blocks_of(nodes, edges)
+    else:
+        number = np.zeros(len(edges), np.int64)
+        count = 1
+    order = np.argsort(number, kind="stable")
+    starts = np.bincount(number).cumsum()[:-1]
     for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
         names, ends = numbered(nodes, edges[chosen])
         yield SpinGraph(len(names), ends, weight[chosen]), names
 
 
 def _join(blocks: list[tuple[np.ndarray, np.ndarray]], spins: np.ndarray) -> None:
-    """Writes the spins of blocks, turned so that they agree where they meet; elsewhere `spins` stay."""
-    known = np.zeros(len(spins), bool)
-    for place, found in blocks:
-        meet = known[place]
-        turned = meet.any() and (found != spins[place])[meet].any()
-        spins[place] = -found if turned else found
-        known[place] = True
+    """Write the spins of blocks, flipped so that they agree at shared nodes; others stay."""
+    written = np.zeros(len(spins), bool)
+    for place, solution in blocks:
+        meet = written[place]
+        turned = meet.any() and (solution != spins[place])[meet].any()
+        spins[place] = -solution if turned else solution
+        written[place] = True

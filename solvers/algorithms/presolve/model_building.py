@@ -1,4 +1,4 @@
-"""Models of other people's solvers, which are built whole or not at all: pair by pair, as long as time allows."""
+"""Build models for third-party solvers pair by pair, and give up where the time is too short."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from ...errors import SolverError
 from ...limits.deadline import Deadline, now
 
 BUILDING_SHARE = 0.5
-"""Of the time that is left, at most, for building a model: less than half for the search is not worth it."""
+"""Maximum share of the remaining time for building a model.
+
+With less than half of it left, the search is not worthwhile."""
 
 LEAST_NANOSECONDS = 1500
-"""Of a pair, at least, on any machine: where that is too long already, no model is begun."""
+"""Minimum time per pair, in nanoseconds, on any machine.
+
+Where that is too long already, no model is begun."""
 
 PAIRS_A_LOOK = 1024
-"""Between two looks at the clock; the first ones tell how long the others will take."""
+"""Pairs between two looks at the clock; the first ones tell how long the others will take."""
 
 
 class NoTimeToBuildError(SolverError):
-    """A model would not be ready in time; the backend answers with what it has."""
+    """The time does not suffice to build a model; the backend answers with the state at hand."""
 
 
 def time_to_build(weights: np.ndarray, deadline: Deadline) -> bool:
-    """Whether a fast machine could build a model of pairs with these weights in time: not worth beginning if not."""
+    """Return whether a fast machine could build a model of pairs with these weights in time."""
     seconds = 1e-9 * LEAST_NANOSECONDS * int(np.count_nonzero(weights))
     return seconds <= BUILDING_SHARE * deadline.left
 
@@ -33,24 +37,25 @@ def time_to_build(weights: np.ndarray, deadline: Deadline) -> bool:
 def pairs_in_time(
     edges: Edges, weights: np.ndarray, deadline: Deadline
 ) -> Iterator[tuple[int, int, float]]:
-    """The pairs (i, j, weight) whose weight is not zero, for a loop that builds a model of them.
+    """Yield the pairs (i, j, weight) with a nonzero weight, for a loop that builds a model.
 
     Args:
         edges: `[e, 2]`.
         weights: `[e]`.
-        deadline: of the search.
+        deadline: the deadline of the search.
 
     Raises:
-        NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time
-            that is left; or an interrupt or a callback has ended the search.
+        NoTimeToBuildError: at the pace so far, all pairs would take more than half of the remaining
+            time; or an interrupt or a callback has ended the search.
     """
     if not time_to_build(weights, deadline):
         raise NoTimeToBuildError
-    begin, share = now(), BUILDING_SHARE * deadline.left
+    begin = now()
+    share = BUILDING_SHARE * deadline.left
     used = np.flatnonzero(weights)
     for start in range(0, len(used), PAIRS_A_LOOK):
         slow = (now() - begin) * len(used) > share * start
         if deadline.interrupted or (start and slow):
             raise NoTimeToBuildError
-        part = used[start : start + PAIRS_A_LOOK]
-        yield from zip(*edges[part].T.tolist(), weights[part].tolist(), strict=True)
+        chunk = used[start : start + PAIRS_A_LOOK]
+        yield from zip(*edges[chunk].T.tolist(), weights[chunk].tolist(), strict=True)

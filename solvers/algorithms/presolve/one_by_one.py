@@ -1,4 +1,4 @@
-"""A batch for backends that take one instance at a time: reduced first, then under one time limit."""
+"""Solve a batch with a backend that takes one instance at a time: reduce it first, then search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import States
 from ...compiled.scores import scores_of
 from ...limits.deadline import Deadline, now
-from ...limits.interrupts import in_threads
+from ...limits.interrupts import run_calls
 from ...limits.progress import Known
 from ...problem import Problem
 from ...solution import Maximiser
@@ -24,31 +24,39 @@ from .roof_duality import RoofDuality, halved, roof_duality
 from .rules import RULES
 
 SolveOne: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray, float]]
-"""(a single instance, when to end, a state `[n]` to start from or None) -> its assignment `[n]` and an
-upper bound on its score."""
+"""Solve one instance: (single instance, deadline, state `[n]` to start from or None) -> answer.
+
+The answer is a state `[n]` and an upper bound on the score."""
 
 SPARSE_DEGREE = 20
-"""Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
+"""Largest mean degree at which roof duality and the rules are tried; above, they rarely help."""
 
 MOST_CLIMBED = 2_000_000
-"""Variables and pairs of unreached instances for which flips climb from random states: hundredths of a second."""
+"""Largest number of variables and pairs of unreached instances that start with random climbs.
 
-IMPROVED_SHARE, LEAST_IMPROVED, MOST_IMPROVED = 0.1, 0.02, 30.0
-"""Of the time that a part of an instance gets, for a better state where its search ends without a proof; in seconds,
-what is worth beginning, and the most."""
+The climbs of that many take hundredths of a second."""
+
+IMPROVED_SHARE = 0.1
+"""Share of a part's time for a local search where the exact search ends without a certificate."""
+
+LEAST_IMPROVED = 0.02
+"""Least time, in seconds, for which such a local search is worthwhile."""
+
+MOST_IMPROVED = 30.0
+"""Maximum time, in seconds, of such a local search."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What is known of one instance in the end.
+    """The result of one instance.
 
     Attributes:
-        z: `[n]`, -1 where nothing is known of an instance that was not reached.
-        bound: no score is larger.
-        reached: whether it was begun before the time was up.
-        parts: that were left to the backend.
-        searched: how many variables they have.
-        removed: how many nodes each of `RULES` took out.
+        z: `[n]`, -1 where an instance was not reached and roof duality did not fix the variable.
+        bound: an upper bound on the score.
+        reached: whether the search of the instance began before the deadline.
+        parts: number of parts that were left to the backend.
+        searched: number of variables in these parts.
+        removed: `[rules]`, number of nodes that each of `RULES` took out.
     """
 
     z: np.ndarray
@@ -66,25 +74,27 @@ def one_by_one(
     threads: int = 1,
     start: States | None = None,
 ) -> Maximiser:
-    """Fixes what roof duality fixes, takes out what the rules take out, then solves the parts that are left.
+    """Reduce every instance by roof duality and the rules, then solve the remaining parts.
 
-    Both are done in sparse problems alone.
+    Only sparse problems are reduced.
 
-    What is not proved within most of a time limit gets the better state that local search may find
-    in the rest. Instances that the time limit cuts off get the fixed values, elsewhere the best of
-    `start`, zeros, what `halved` says and a local maximum, and the roof-dual bound.
+    Where the backend ends without an optimality certificate, a local search looks for a better
+    state in the last tenth of the time. Instances that the time limit cuts off get the fixed values
+    and the roof-dual bound. Their other variables come from the best of `start`, zeros, the state
+    of `halved` and a local maximum.
 
     Args:
-        problem: coefficients on the host.
+        problem: the batch, with coefficients on the host.
         time_limit: seconds for the batch.
-        solve_one: the backend.
+        solve_one: the backend, called for one part.
         threads: instances at once, for a backend that releases the interpreter's lock.
         start: `[batch, n]`, states to start from.
     """
     deadline = Deadline.after(time_limit)
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
     roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
-    searched, solve_one = _by_parts if sparse else _at_once, partial(_then_improved, solve_one)
+    searched = _by_parts if sparse else _at_once
+    solve_part = partial(_then_improved, solve_one)
 
     def solve(instance: int) -> Answer:
         first = None if start is None else start[instance]
@@ -94,68 +104,64 @@ def one_by_one(
         if deadline.passed:
             return Answer(fixed, roof.bound[instance], reached=False)
         single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
-        mine = deadline.within_whole(single, lambda known: _of_instance(known, instance, roof))
-        answer = searched(single, fixed, mine, solve_one, first)
+        mine = deadline.within_whole(single, lambda news: _of_instance(news, instance, roof))
+        answer = searched(single, fixed, mine, solve_part, first)
         return replace(answer, bound=_with_roof(roof, instance, answer.bound))
 
     pairs = problem.topology.pairs
     calls = [partial(solve, instance) for instance in range(problem.batch)]
-    answers = (
-        in_threads(calls, threads)
-        if min(threads, problem.batch) > 1
-        else [call() for call in calls]
-    )
+    answers = run_calls(calls, threads)
     z = np.array([answer.z for answer in answers], np.int8)
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
         late = slice(int(np.argmin(reached)), None)
-        guessed = _unsearched(
-            problem.instances(late), roof.fixed[late], None if start is None else start[late]
-        )
+        first = None if start is None else start[late]
+        guessed = _unsearched(problem.instances(late), roof.fixed[late], first)
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
 
 
 def _with_roof(roof: RoofDuality, instance: int, bound: float) -> float:
-    """The least bound of an instance, by that of a search for what roof duality left."""
+    """Return the least bound of an instance, given that of a search in its reduced problem."""
     if roof.loss[instance] and (roof.fixed[instance] >= 0).any():
         bound = math.nextafter(bound + roof.loss[instance], math.inf)
     return min(float(roof.bound[instance]), bound)
 
 
-def _of_instance(known: Known, instance: int, roof: RoofDuality) -> Known:
-    """What is known of a batch, by what a search of one of its instances tells."""
-    bound = (
-        None
-        if known.bound is None
-        else np.array([_with_roof(roof, instance, float(known.bound[0]))])
-    )
-    return Known(known.z, bound, slice(instance, instance + 1))
+def _of_instance(news: Known, instance: int, roof: RoofDuality) -> Known:
+    """Return news of a batch, from news of a search in one of its instances."""
+    bound = None
+    if news.bound is not None:
+        bound = np.array([_with_roof(roof, instance, float(news.bound[0]))])
+    return Known(news.z, bound, slice(instance, instance + 1))
 
 
 def _then_improved(
     solve_one: SolveOne, problem: Problem, deadline: Deadline, start: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """A part by the backend, and where the time does not suffice for a proof, the better state of a local search.
+    """Solve a part by the backend, and improve its state where there is no optimality certificate.
 
-    What comes after a search takes no longer than its share of it, so that a short turn of a long
-    limit stays one.
+    The local search takes a fixed share of the time that the backend took, so that a short run
+    within a long limit stays short.
     """
     if deadline.left == math.inf:
         return solve_one(problem, deadline, start)
-    begin, most = now(), min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
+    begin = now()
+    most = min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
     z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
     if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
         return z, bound
     seconds = min(IMPROVED_SHARE / (1 - IMPROVED_SHARE) * (now() - begin), most, deadline.left)
-    return (
-        improved(problem, z, deadline.within(seconds)) if seconds >= LEAST_IMPROVED else z
-    ), bound
+    if seconds >= LEAST_IMPROVED:
+        z = improved(problem, z, deadline.within(seconds))
+    return z, bound
 
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
-    """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
-    others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
+    """Return the best states `[batch, n]` that need no search, with the values of `fixed`."""
+    others = [halved(problem)[0], np.zeros_like(fixed)]
+    if start is not None:
+        others.append(start)
     arrays = problem.unary, problem.pairwise, problem.topology.pairs
     if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
         others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
@@ -171,7 +177,7 @@ def _at_once(
     solve_one: SolveOne,
     first: np.ndarray | None,
 ) -> Answer:
-    """One instance by the backend alone."""
+    """Solve one instance by the backend, without reducing it."""
     state, proved = solve_one(problem, deadline, first)
     return Answer(state, proved, parts=1, searched=problem.n)
 
@@ -183,28 +189,29 @@ def _by_parts(
     solve_one: SolveOne,
     first: np.ndarray | None,
 ) -> Answer:
-    """One instance: what the rules leave of it by the backend, each part within its share of the time."""
+    """Reduce one instance by the rules, then solve every part within its share of the time."""
     whole = decompose(
         problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline
     )
-    given = None if first is None else whole.states(first)
+    starts = None if first is None else whole.states(first)
     sizes = [part.problem.n for part in whole.parts]
-    states = [np.zeros(size, np.int8) for size in sizes] if given is None else list(given)
+    states = [np.zeros(size, np.int8) for size in sizes] if starts is None else list(starts)
     bounds = [math.inf] * len(sizes)
 
-    def known_of_all(k: int, known: Known) -> Known:
-        here = states if known.z is None else [*states[:k], known.z[0], *states[k + 1 :]]
-        proved = (
-            bounds
-            if known.bound is None
-            else [*bounds[:k], float(known.bound[0]), *bounds[k + 1 :]]
-        )
+    def news_of_all(k: int, news: Known) -> Known:
+        here = list(states)
+        proved = list(bounds)
+        if news.z is not None:
+            here[k] = news.z[0]
+        if news.bound is not None:
+            proved[k] = float(news.bound[0])
         return Known.of(whole.state(here), whole.bound(proved))
 
     for k, part in enumerate(whole.parts):
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
-        share = share.within_whole(part.problem, partial(known_of_all, k))
-        states[k], bounds[k] = solve_one(part.problem, share, None if given is None else given[k])
+        share = share.within_whole(part.problem, partial(news_of_all, k))
+        start = None if starts is None else starts[k]
+        states[k], bounds[k] = solve_one(part.problem, share, start)
     z = whole.state(states)
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
         z = first
@@ -214,7 +221,7 @@ def _by_parts(
 
 
 def _stats(roof: RoofDuality, answers: list[Answer]) -> dict[str, int | float]:
-    """What was fixed, taken out and left, of all instances."""
+    """Return counts of what was fixed, taken out and left, over all instances."""
     fixed = int((roof.fixed >= 0).sum())
     removed = np.sum([answer.removed for answer in answers], axis=0)
     return {

@@ -7,7 +7,7 @@
 namespace solvers::presolve {
 namespace {
 
-// Of a node that all twins of u are neighbours of, the most neighbours that are looked at.
+// Maximum number of neighbours that are searched for twins of u, of a node that all twins share.
 constexpr Index CROWD = 32;
 
 // A few numbers, one for each neighbour.
@@ -47,14 +47,15 @@ struct Relations {
     Index opposite;  // bit k: u is the opposite of other k
 };
 
-// What holds for all values t of the others, which weigh `mine` at u and `there` at v.
+// Properties that hold for all values t of the others, which weigh `mine` at u and `there` at v.
 Relations what_holds(Index joint, Index rest, const Few& mine, const Few& there) {
     const Index d = mine.count;
     const Index full = (Index{1} << d) - 1;
     Index positive = 0;
     for (Index k = 0; k < d; ++k) positive |= Index{mine[k] > 0} << k;
     Relations holds{true, full, full};
-    // First the values that are likely to refute: the extremes of x, and one value away from them.
+    // First come the values that will probably refute: the extremes of x, and one value away from
+    // them.
     const Index likely = 2 * (d + 1);
     for (Index trial = 0; trial < likely + full + 1; ++trial) {
         Index t = trial - likely;

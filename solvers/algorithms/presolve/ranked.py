@@ -1,7 +1,7 @@
-"""The best states of every instance of a batch, for backends that take one instance at a time.
+"""Rank the best states of every instance, with a backend that takes one instance at a time.
 
-Nothing is fixed or taken out before: presolve keeps one state of highest score, and of the others
-it knows nothing.
+Nothing is fixed or taken out first: presolve preserves only one state of highest score, not the
+runners-up.
 """
 
 from __future__ import annotations
@@ -14,50 +14,48 @@ import numpy as np
 
 from ...arrays import States
 from ...limits.deadline import Deadline
-from ...limits.interrupts import in_threads
+from ...limits.interrupts import run_calls
 from ...problem import Problem
 from ...solution import Ranking
 from ..local_search.near_states import states_around
 from .decomposition import single_instance
 
 RankOne: TypeAlias = Callable[[Problem, Deadline, int], tuple[States, float]]
-"""(a single instance, when to end, how many) -> `[count, n]`, the best first, and a bound on all other states."""
+"""Rank one instance: (single instance, deadline, count) -> states and bound.
+
+The states `[count, n]` are ordered, the best first; the bound holds for all other states."""
 
 
 def ranked(
     problem: Problem, count: int, time_limit: float | None, rank_one: RankOne, threads: int
 ) -> Ranking:
-    """The best states of a batch.
+    """Return the best states of every instance of a batch.
 
-    Instances that the time limit cuts off get states around that of all zeros, with a bound on all.
+    Instances that the time limit cuts off get the states around all zeros, with a bound on all.
 
     Args:
-        problem: coefficients on the host.
-        count: at most 2^n.
+        problem: the batch, with coefficients on the host.
+        count: number of states per instance, at most 2^n.
         time_limit: seconds for the batch.
-        rank_one: the backend.
+        rank_one: the backend, called for one instance.
         threads: instances at once, for a backend that releases the interpreter's lock.
 
     Returns:
-        The states of each instance in the order of the backend: `solvers.ranking` puts them in
-        order.
+        The states of each instance in the backend's order; `solvers.ranking` sorts them.
     """
-    deadline, pairs = Deadline.after(time_limit), problem.topology.pairs
+    deadline = Deadline.after(time_limit)
+    pairs = problem.topology.pairs
 
     def rank(instance: int) -> tuple[States, float]:
         single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
         if deadline.passed:
             around = states_around(single, np.zeros(problem.n, np.int8), count)
             return around[:count], float(single.positive_part[0])
-        part = slice(instance, instance + 1)
-        mine = deadline.within_whole(single, lambda known: known._replace(part=part))
+        alone = slice(instance, instance + 1)
+        mine = deadline.within_whole(single, lambda news: news._replace(part=alone))
         return rank_one(single, mine, count)
 
     calls = [partial(rank, instance) for instance in range(problem.batch)]
-    answers = (
-        in_threads(calls, threads)
-        if min(threads, problem.batch) > 1
-        else [call() for call in calls]
-    )
+    answers = run_calls(calls, threads)
     states, bounds = zip(*answers, strict=True)
     return Ranking(np.stack(states), np.array(bounds))

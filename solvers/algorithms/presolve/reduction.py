@@ -1,4 +1,4 @@
-"""The problem that is left of an instance once some of its variables are fixed."""
+"""Reduce an instance to its free variables once the others are fixed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jaxtyping import Float, Int
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """One instance in its free variables: score(lift(z)) = constant + score of z here.
+    """An instance in its free variables: score(lift(z)) = constant + score of z here.
 
     Attributes:
         unary: `[m]`, float64; m may be 0.
         pairwise: `[k]`, float64.
         edges: `[k, 2]`, between free variables, numbered 0 .. m - 1 in their order.
-        constant: what the fixed variables score.
+        constant: the score of the fixed variables.
         fixed: `[n]`, 0 or 1, or -1 where free.
     """
 
@@ -27,7 +27,7 @@ class Reduced:
     fixed: Int[np.ndarray, "n"]
 
     def lift(self, z: np.ndarray) -> np.ndarray:
-        """`[..., n]` int8: the fixed values, with `z [..., m]` in the free places."""
+        """Return states `[..., n]` int8: the fixed values, and `z [..., m]` for free variables."""
         lifted = np.broadcast_to(self.fixed, (*z.shape[:-1], len(self.fixed))).astype(np.int8)
         lifted[..., self.fixed < 0] = z
         return lifted
@@ -36,7 +36,7 @@ class Reduced:
 def reduced(
     unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: np.ndarray
 ) -> Reduced:
-    """One instance with some variables fixed.
+    """Return one instance in its free variables, with the others fixed.
 
     Args:
         unary: `[n]`.
@@ -45,16 +45,19 @@ def reduced(
         fixed: `[n]`: 0 or 1, or -1 for a variable that stays free.
 
     Example:
-        >>> left = reduced(np.array([1.0, 2.0]), np.array([3.0]), np.array([[0, 1]]), np.array([1, -1]))
+        >>> unary, pairwise, edges = np.array([1.0, 2.0]), np.array([3.0]), np.array([[0, 1]])
+        >>> left = reduced(unary, pairwise, edges, fixed=np.array([1, -1]))
         >>> left.unary.tolist(), left.constant, left.lift(np.array([1])).tolist()
         ([5.0], 1.0, [1, 1])
     """
-    unary, pairwise = unary.astype(np.float64), pairwise.astype(np.float64)
+    unary = unary.astype(np.float64)
+    pairwise = pairwise.astype(np.float64)
     free = fixed < 0
     if free.all():
         return Reduced(unary, pairwise, edges, 0.0, np.asarray(fixed))
     one = (fixed == 1).astype(np.float64)
-    first, second = edges[:, 0], edges[:, 1]
+    first = edges[:, 0]
+    second = edges[:, 1]
     offset = unary.copy()
     np.add.at(offset, first, pairwise * one[second])
     np.add.at(offset, second, pairwise * one[first])

@@ -1,5 +1,4 @@
-// Pairwise scores shared equally by their two variables; roof_duality.py has the bound that this
-// gives.
+// Pairwise scores shared equally by their two variables; roof_duality.py has the resulting bound.
 #pragma once
 
 #include "solvers/compiled/views.hpp"

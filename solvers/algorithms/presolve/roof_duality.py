@@ -1,4 +1,4 @@
-"""Roof duality: variables fixed, and an upper bound, by one minimum cut with two nodes a variable.
+"""Fix variables and bound the score by roof duality: one minimum cut, two nodes per variable.
 
 With x_i = z_i and y_i = 1 - z_i, twice the score of z is
 
@@ -33,30 +33,28 @@ from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint
 
 CAPACITIES_A_CALL = 2**24
-"""Doubled graphs are built for some instances at a time: 128 MiB."""
+"""Capacities of the doubled graphs that are built at a time: 128 MiB."""
 
 SHARE = 1 / 3
-"""Of the time that is left, at most."""
+"""Maximum share of the remaining time."""
 
 QUICK = 0.02
-"""Seconds of work that are done whatever the time."""
+"""Seconds of work that are done even after the deadline."""
 
 NANOSECONDS = 500
-"""Of a variable or edge, about, to build the doubled graph and to find its flow."""
+"""Approximate time per variable or edge to build the doubled graph and find its flow."""
 
 
 @dataclass(frozen=True, eq=False)
 class RoofDuality:
-    """What roof duality proves of each instance.
+    """Variables that roof duality fixes, and its bounds.
 
     Attributes:
-        fixed: `[batch, n]`: 0 or 1 where every maximiser has this value, else -1. Maximisers are
-            meant of the scores in fixed point, whose rounding moves a score by less than
-            `Problem.rounding`; they are the given ones where 54 bits hold the scores of an
-            instance.
-        bound: `[batch]`: no score is larger.
-        loss: `[batch]`: no score is larger by more than that than the best one with the fixed
-            values.
+        fixed: `[batch, n]`: 0 or 1 where every maximiser has this value, else -1. This holds for
+            the maximisers of the scores in fixed point. Their rounding moves a score by less than
+            `Problem.rounding`, and by nothing where 54 bits hold the scores of an instance.
+        bound: `[batch]`, upper bounds on the scores.
+        loss: `[batch]`, by how much the maximum may exceed the best score with the fixed values.
     """
 
     fixed: Int[np.ndarray, "batch n"]
@@ -65,18 +63,18 @@ class RoofDuality:
 
     @classmethod
     def free(cls, problem: Problem) -> RoofDuality:
-        """Nothing fixed, and the bound of `halved`: what can be had in one pass over the scores."""
+        """Return the result that fixes no variable, with the bound of `halved`."""
         fixed = np.full((problem.batch, problem.n), -1, np.int8)
         return cls(fixed, halved(problem)[1], np.zeros(problem.batch))
 
 
 def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDuality:
-    """The variables that roof duality fixes, and its bound, by maximum flow in integers.
+    """Fix variables by roof duality, and return its bound, by maximum flow in integers.
 
     Args:
-        problem: of any signs, coefficients on the host.
-        deadline: of which it may take a third; None for none. A flow that is cut short fixes
-            nothing, and its bound is higher.
+        problem: a problem with scores of any sign, coefficients on the host.
+        deadline: the deadline, of which roof duality may take a third; None for no limit. A flow
+            that is cut short fixes nothing, and its bound is higher.
 
     Example:
         >>> problem = Problem.from_arrays([4.0, -1.0, 1.0], [-2.0, 1.0], edges=[[0, 1], [1, 2]])
@@ -94,26 +92,29 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
     scores = FixedPoint.of(problem)
     step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
     with deadline.flag(work) as stop:
-        parts = [
+        batches = [
             _cut(scores, slice(start, start + step), stop)
             for start in range(0, problem.batch, step)
         ]
-    fixed, bound = (np.concatenate(column) for column in zip(*parts, strict=True))
+    fixed, bound = (np.concatenate(column) for column in zip(*batches, strict=True))
     return RoofDuality(fixed, _rounded_up(scores, bound), 2 * scores.error)
 
 
 def halved(problem: Problem) -> tuple[States, Scores]:
-    """States `[batch, n]`, each variable as half of its pairwise scores would have it, and bounds `[batch]`.
+    """Return states `[batch, n]` and bounds `[batch]` by halving every pairwise score.
+
+    A variable is 1 where its unary score and half of its pairwise scores add up to more than 0.
 
     w x y <= w (x + y) / 2 where w > 0, and w x y <= -w (1 - x - y) / 2 where w < 0. So no score
     exceeds
 
         sum_(w < 0) |w| / 2 + sum_i max(0, unary_i + sum_j w_ij / 2),
 
-    nor the sum of the positive coefficients. In dense problems of both signs that is near the bound
-    of roof duality.
+    nor the sum of the positive coefficients. In dense problems of both signs this bound is close to
+    that of roof duality.
     """
-    field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
+    field = np.empty((problem.batch, problem.n))
+    constant = np.empty(problem.batch)
     pairs = plain(problem.topology.pairs)
     kernels.halve(pairs, plain(problem.unary), plain(problem.pairwise), field, constant)
     bound = constant + np.maximum(field, 0.0).sum(axis=1) + problem.rounding
@@ -121,7 +122,7 @@ def halved(problem: Problem) -> tuple[States, Scores]:
 
 
 def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values `[part, n]` and the integer bounds `[part]` of some instances.
+    """Return the values `[part, n]` and the integer bounds `[part]` of some instances.
 
     As c x y = (c/2)(x + y) - (c/2)|x - y|, with terminal_i = 2 unary_i + sum_j w_ij,
 
@@ -131,13 +132,12 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with
     x_j.
     """
-    unary, pairwise, (first, second) = (
-        scores.unary[instances],
-        scores.pairwise[instances],
-        scores.edges.T,
-    )
+    unary = scores.unary[instances]
+    pairwise = scores.pairwise[instances]
+    first, second = scores.edges.T
     n = unary.shape[1]
-    alike, unlike = np.maximum(pairwise, 0), np.maximum(-pairwise, 0)
+    alike = np.maximum(pairwise, 0)
+    unlike = np.maximum(-pairwise, 0)
     # The kernel adds the capacities at a node to twice its unary score: that gives the terminals.
     field = np.concatenate([unary, -unary], axis=1)
     for here, there in ((first, second), (second, first)):
@@ -148,7 +148,8 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     capacity = np.concatenate([alike, alike, unlike, unlike], axis=1)
     used = capacity.any(axis=0)
     states, doubled = sparse_argmax(field, capacity[:, used], edges[used], stop=stop)
-    x, y = states[:, :n], states[:, n:]
+    x = states[:, :n]
+    y = states[:, n:]
     constant = 2 * (unary.sum(axis=1) + alike.sum(axis=1))
     # Four times the integer score is at most 2 F, so the score is at most the quotient rounded
     # down.
@@ -157,7 +158,7 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
 
 
 def _rounded_up(scores: FixedPoint, bound: np.ndarray) -> np.ndarray:
-    """The true bound; moved up past the roundings of `FixedPoint.bound` where there were any."""
+    """Return the true bound, moved up past the roundings of `FixedPoint.bound` if there are any."""
     nearest: np.ndarray = scores.bound(bound)
     above = nearest
     for _ in range(4):

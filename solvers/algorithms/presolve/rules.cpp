@@ -9,8 +9,8 @@
 namespace solvers::presolve {
 namespace {
 
-// Nodes of more neighbours are looked at again when they have lost half of them; paths to hubs
-// would take long otherwise.
+// Nodes of more neighbours are looked at again when they have lost half of them; otherwise paths to
+// hubs would take long.
 constexpr Index HUB = 64;
 
 // A rule that takes a node out; the node follows `follows.node`, or its three neighbours where that
@@ -33,8 +33,8 @@ public:
         log_.counts.resize(RULES);
     }
 
-    // Cheap rules run first; a node that they leave waits for the rules that try all values of its
-    // neighbours.
+    // Cheap rules run first; nodes to which none applies wait for the rules that try all values of
+    // their neighbours.
     void run(Stop stop) {
         while (!stop.requested() && !(simple_.empty() && costly_.empty())) {
             if (!simple_.empty())
@@ -75,7 +75,7 @@ private:
         if (decision.rule != NONE) take_out(u, decision);
     }
 
-    // The rules that one look at the edges of a node decides.
+    // Applies the rules that one look at the edges of a node decides.
     Decision by_degree(Index u) const {
         const Index degree = graph_.degree(u);
         if (degree == 0) return {allowed_[ISOLATED] ? Index{ISOLATED} : NONE, {}};
@@ -90,7 +90,7 @@ private:
         return {};
     }
 
-    // The rules that try all values of the neighbours.
+    // Applies the rules that try all values of the neighbours.
     Decision by_trial(Index u) const {
         const Index degree = graph_.degree(u);
         if (degree > MOST_NEIGHBOURS || degree == 0) return {};
@@ -137,7 +137,7 @@ private:
         log_.weight.insert(log_.weight.end(), weight, weight + 3);
     }
 
-    // Rules may find something new at the neighbours of u and, if these have few, at theirs.
+    // Rules may newly apply at the neighbours of u and, if these have few, at their neighbours.
     void wake_around(Index u) {
         for (Index arc = graph_.first(u); arc != NONE; arc = graph_.after(arc)) {
             const Index v = graph_.head(arc);
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    // Makes u a part of v: s_u = sign s_v.
+    // Merges u into v: s_u = sign s_v.
     void contract(Index u, const Follows& follows) {
         Index arc = graph_.first(u);
         while (arc != NONE) {

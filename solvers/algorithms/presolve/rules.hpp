@@ -1,5 +1,5 @@
-// Nodes of a spin graph that are taken out, one after the other, until no rule finds another one;
-// rules.py lists them.
+// Rules that take nodes out of a spin graph, one after the other, until none applies; rules.py
+// lists them.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace solvers::presolve {
 
-// The rules by number; the first four by how many neighbours a node has.
+// The rules by number; the first four are numbered by the degree of the node.
 enum Rule { ISOLATED, DEGREE_1, DEGREE_2, DEGREE_3, DOMINATED, PAIR, TWIN, RULES };
 
-// What was taken out, in order: s_node = sign of sum_k weight_k s_near_k.
+// Nodes that were taken out, in order: s_node = sign of sum_k weight_k s_near_k.
 struct Log {
     std::vector<Index> node;    // [rows]
     std::vector<Index> near;    // [rows, 3]
@@ -27,13 +27,12 @@ struct Shrunk {
     std::vector<Index> weight;  // [k]
 };
 
-// Takes out nodes by the rules that are `allowed [RULES]`, until none is left that a rule takes, or
-// at `stop`.
+// Takes out nodes by the rules that are `allowed [RULES]`, until no rule applies or `stop` is set.
 Shrunk shrink(Index nodes, Matrix<const Index> edges, std::span<const Index> weight,
               std::span<const bool> allowed, Stop stop);
 
-// Gives the nodes of a log their spins, the last one first; `spins [nodes]` has the spins of those
-// that were left.
+// Sets the spins of the nodes in a log, the last one first; `spins [nodes]` has the spins of the
+// remaining nodes.
 void restore(std::span<const Index> node, Matrix<const Index> near, Matrix<const Index> weight,
              std::span<Index> spins);
 

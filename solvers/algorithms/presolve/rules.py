@@ -1,4 +1,4 @@
-"""Nodes of a spin graph that are taken out, one after the other, until no rule finds another one.
+"""Take nodes out of a spin graph by rules that keep the maximum, until no rule applies.
 
 Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one,
 by giving the node that went the sign of the sum of weight times spin over what the log notes of it.
@@ -28,17 +28,17 @@ import numpy as np
 from ...compiled._kernels import presolve as kernels
 
 RULES = ("isolated", "degree_1", "degree_2", "degree_3", "dominated", "pair", "twin")
-"""By number: the first four by how many neighbours a node has."""
+"""Names of the rules by number; the first four are numbered by the degree of the node."""
 
 
 class Log(NamedTuple):
-    """What was taken out, in order: s_node = sign of sum_k weight_k s_near_k.
+    """Nodes that were taken out, in order: s_node = sign of sum_k weight_k s_near_k.
 
     Attributes:
-        node: `[nodes]`.
-        near: `[nodes, 3]`, where the weight is not 0.
+        node: `[nodes]`, the nodes that were taken out.
+        near: `[nodes, 3]`, the nodes that decide about them, where the weight is not 0.
         weight: `[nodes, 3]`.
-        counts: `[rules]`, how many nodes each rule took out.
+        counts: `[rules]`, number of nodes that each rule took out.
         constant: by how much the sums over the edges are smaller now.
     """
 
@@ -52,25 +52,26 @@ class Log(NamedTuple):
 def shrink(
     nodes: int, edges: np.ndarray, weight: np.ndarray, allowed: np.ndarray, stop: np.ndarray
 ) -> tuple[Log, np.ndarray, np.ndarray]:
-    """Take out nodes by the rules that are allowed, until none is left that a rule takes, or at `stop`.
+    """Take out nodes by the allowed rules, until no rule applies or `stop` is set.
 
     Args:
-        nodes: how many there are.
+        nodes: number of nodes.
         edges: `[e, 2]`, distinct.
         weight: `[e]`, whole numbers.
         allowed: `[rules]`, bool.
         stop: `[1]` uint8, which another thread sets.
 
     Returns:
-        The log; the edges that are left `[k, 2]` and their weights `[k]`.
+        The log; the remaining edges `[k, 2]` and their weights `[k]`.
     """
-    whole = np.ascontiguousarray(edges, np.int64), np.ascontiguousarray(weight, np.int64)
+    edges = np.ascontiguousarray(edges, np.int64)
+    weight = np.ascontiguousarray(weight, np.int64)
     node, near, of_near, counts, constant, joined, left = kernels.shrink(
-        nodes, *whole, allowed, stop
+        nodes, edges, weight, allowed, stop
     )
     return Log(node, near, of_near, counts, constant), joined, left
 
 
 def restore(log: Log, spins: np.ndarray) -> None:
-    """Give the nodes of the log their spins, the last one first; `spins [nodes]` has those that were left."""
+    """Set the spins of the nodes in the log, the last one first, in `spins [nodes]`."""
     kernels.restore(log.node, log.near, log.weight, spins)

@@ -1,4 +1,4 @@
-"""Instances without fields: spins that edges want alike or unlike, in exact integers.
+"""Represent instances without fields: spins whose edges prefer like or unlike, in exact integers.
 
 With s_i = 1 where z_i = z_0, else -1, for one more node 0 that is always 1,
 
@@ -23,12 +23,14 @@ from jaxtyping import Int
 
 @dataclass(frozen=True, eq=False)
 class SpinGraph:
-    """sum_k weight_k s_i s_j over spins +1 and -1; the weights at each node add up to an even number.
+    """The sum over edges of weight_ij s_i s_j for spins +1 and -1, as a graph.
+
+    The weights at every node add up to an even number.
 
     Attributes:
-        nodes: how many there are.
+        nodes: number of nodes.
         edges: `[e, 2]`, distinct.
-        weight: `[e]`, none of them 0.
+        weight: `[e]`, never 0.
     """
 
     nodes: int
@@ -39,7 +41,7 @@ class SpinGraph:
     def of_scores(
         cls, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray
     ) -> tuple[SpinGraph, int]:
-        """The graph of an instance, whose last node is the one beside its variables, and the constant.
+        """Return the graph of an instance, whose last node stands for the field, and the constant.
 
         Args:
             unary: `[n]` int64.
@@ -47,25 +49,26 @@ class SpinGraph:
             edges: `[e, 2]`.
 
         Example:
-            >>> graph, constant = SpinGraph.of_scores(np.array([1, -2]), np.array([3]), np.array([[0, 1]]))
+            >>> unary, pairwise, edges = np.array([1, -2]), np.array([3]), np.array([[0, 1]])
+            >>> graph, constant = SpinGraph.of_scores(unary, pairwise, edges)
             >>> graph.edges.tolist(), graph.weight.tolist(), constant
             ([[0, 1], [0, 2], [1, 2]], [3, 5, -1], 1)
         """
         field = 2 * unary
         for side in (0, 1):
             np.add.at(field, edges[:, side], pairwise)
-        inside, outside = np.flatnonzero(pairwise), np.flatnonzero(field)
+        inside = np.flatnonzero(pairwise)
+        outside = np.flatnonzero(field)
         spokes = np.stack((outside, np.full(len(outside), len(unary))), axis=1)
         weight = np.concatenate((pairwise[inside], field[outside]))
         constant = 2 * int(unary.sum()) + int(pairwise.sum())
         return cls(len(unary) + 1, np.concatenate((edges[inside], spokes)), weight), constant
 
     def without_noise(self, unit: int) -> tuple[SpinGraph, int]:
-        """Without the fields that only the rounding of scores to multiples of `unit` makes, and their sum.
+        """Return the graph without the fields that rounding to `unit` makes, and their sum.
 
-        A field that is none, as that of a cut, comes out as the rounding of all weights at a node
-        and of its unary score. It would join all nodes with the last one. All weights have to be
-        even.
+        A field of zero, as that of a cut, becomes the rounding of all weights at a node and of its
+        unary score. It would join all nodes with the last one. All weights have to be even.
 
         Example:
             >>> scores = np.array([-10, -8]), np.array([18]), np.array([[0, 1]])
@@ -80,27 +83,24 @@ class SpinGraph:
         return SpinGraph(self.nodes, self.edges[~noise], self.weight[~noise]), dropped
 
     def scores(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Unary `[m]` and pairwise `[k]` scores and edges `[k, 2]` of z_i = (s_i == s_reference), and the constant.
+        """Return scores, edges and constant of the problem in z_i = (s_i == s_reference).
 
-        The sum over the edges is 4 score(z) - constant. The variables are the other nodes, in their
-        order.
+        The unary scores are `[m]`, the pairwise ones `[k]`, the edges `[k, 2]`. The sum over the
+        edges is 4 score(z) - constant. The variables are the other nodes, in their order.
         """
         spoke = (self.edges == reference).any(axis=1)
-        edges, pairwise = self.edges[~spoke], self.weight[~spoke]
+        edges = self.edges[~spoke]
+        pairwise = self.weight[~spoke]
         field = np.zeros(self.nodes, np.int64)
         field[self.edges[spoke].sum(axis=1) - reference] = self.weight[spoke]
         for side in (0, 1):
             np.subtract.at(field, edges[:, side], pairwise)
         unary = np.delete(field, reference) // 2
-        return (
-            unary,
-            pairwise,
-            edges - (edges > reference),
-            2 * int(unary.sum()) + int(pairwise.sum()),
-        )
+        constant = 2 * int(unary.sum()) + int(pairwise.sum())
+        return unary, pairwise, edges - (edges > reference), constant
 
     def busiest(self) -> int:
-        """Return the node to be the reference: one of most edges, and of these one of largest absolute weight.
+        """Return the reference to use: the node of most edges, and then of largest weight.
 
         Without the node of most edges the rest is the sparsest. The linear relaxation of the
         products has the triangle inequalities of the reference alone, so it is tightest where that

@@ -1,4 +1,4 @@
-// Nodes that wait to be looked at, none of them twice: first come, first served.
+// A queue of distinct nodes that wait to be looked at, first in, first out.
 #pragma once
 
 #include <numeric>
@@ -31,7 +31,7 @@ public:
         waiting_[v] = true;
     }
 
-    // Takes the first node out of a list that has one.
+    // Takes the first node out of a nonempty list.
     Index pop() {
         const Index v = ring_[begin_];
         if (++begin_ == static_cast<Index>(ring_.size())) begin_ = 0;

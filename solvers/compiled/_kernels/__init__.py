@@ -1,7 +1,7 @@
-"""The compiled kernels, of the highest level of processors that is installed and that this processor has.
+"""Load the compiled kernels, for the highest installed level that this processor supports.
 
-For tests, `STRUCTURED_VAE_KERNELS=3` asks for a lower level, and `STRUCTURED_VAE_KERNEL_FOLDER`
-names a folder with other builds of the same kernels, such as those with sanitizers.
+For tests, `STRUCTURED_VAE_KERNELS=3` asks for a lower level. `STRUCTURED_VAE_KERNEL_FOLDER` names a
+folder with other builds of the same kernels, for example with sanitizers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if "STRUCTURED_VAE_KERNEL_FOLDER" in os.environ:
 
 
 def _installed_levels() -> list[int]:
-    """The levels whose modules `_level_*` are there."""
+    """Return the levels of the installed modules `_level_*`."""
     names = {
         path.name.split(".")[0] for folder in __path__ for path in Path(folder).glob("_level_*")
     }
@@ -48,7 +48,7 @@ def _load() -> ModuleType:
 
 
 def _publish(module: ModuleType) -> None:
-    """Give the submodules their place below this package, so that they can be imported by name."""
+    """Register the submodules below this package, so that they can be imported by name."""
     for name, value in vars(module).items():
         if isinstance(value, ModuleType):
             globals()[name] = value
