@@ -10,7 +10,8 @@ An outcome is one of
 - survived: all pass, with `--wider` also the fast tests of all files of its package: where one of
   those kills it, it belongs in the table;
 - equivalent: all pass, and the table says why no test can tell;
-- stale: the text is not there once any more, or a test is not there;
+- stale: the text does not occur exactly once any more, the file is not Python with the fault, or a
+  test does not exist; `by` says which;
 - unclear: pytest ended, `by` says how, and no test has failed: perhaps a package is missing. The
   next call tries again.
 """
@@ -33,15 +34,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from fault_table import ROOT, Fault, StaleFaultError, check_tests, read_faults, with_fault
 
-ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "scripts" / "faults.yaml"
 LIBRARIES = (
     "torch",
     "lightning.pytorch",
@@ -56,39 +54,6 @@ CPP = (".cpp", ".hpp")
 """Faults in these files need the kernels compiled anew, which takes a minute or two."""
 NO_SUCH_TEST = (4, 5)
 """What pytest returns where a test that is named does not exist."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A text of a file, the wrong one that takes its place, and who should notice.
-
-    Attributes:
-        file: from the root.
-        old: stands in it once.
-        new: what is planted.
-        tests: files, or single tests of large ones, as pytest takes them.
-        equivalent: why no test can tell; empty where one should.
-    """
-
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-    equivalent: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """What a report says of it beside the outcome, in values that JSON has."""
-        return {**asdict(self), "tests": list(self.tests)}
-
-
-def read_faults(table: Path) -> list[Fault]:
-    """The rows of the table; tests stand at a file, or at a fault that has its own."""
-    content: dict[str, Any] = yaml.safe_load(table.read_text(encoding="utf-8"))
-    return [
-        Fault(file, **{**row, "tests": tuple(row.get("tests", about["tests"]))})
-        for file, about in content.items()
-        for row in about["faults"]
-    ]
 
 
 class Report:
@@ -139,14 +104,19 @@ def copied_tree() -> Iterator[Path]:
         yield Path(folder)
 
 
-def planted(fault: Fault, tree: Path) -> bool:
-    """Plants a fault in a copy; False if its place is not clear."""
+def plant(fault: Fault, tree: Path) -> None:
+    """Plant a fault in a copy.
+
+    Raises:
+        StaleFaultError: it cannot be planted, a test does not exist, or the kernels do not compile.
+    """
+    check_tests(fault, tree)
     path = tree / fault.file
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if text.count(fault.old) != 1:
-        return False
-    path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
-    return path.suffix not in CPP or _compiled(tree)
+    if not path.is_file():
+        raise StaleFaultError(f"{fault.file} does not exist")
+    path.write_text(with_fault(path.read_text(encoding="utf-8"), fault), encoding="utf-8")
+    if path.suffix in CPP and not _compiled(tree):
+        raise StaleFaultError("the kernels do not compile with the fault")
 
 
 def _compiled(tree: Path) -> bool:
@@ -203,8 +173,10 @@ def wider_tests(fault: Fault) -> list[str]:
 def try_fault(fault: Fault, limit: float, wider: bool) -> dict[str, Any]:
     """The outcome of a fault, who killed it, and the seconds that it took."""
     with copied_tree() as tree:
-        if not planted(fault, tree):
-            return {"outcome": "stale", "by": [], "seconds": 0.0}
+        try:
+            plant(fault, tree)
+        except StaleFaultError as error:
+            return {"outcome": "stale", "by": [str(error)], "seconds": 0.0}
         start = time.monotonic()
         returned = run_tests(tree, fault.tests, limit, "-x")
         if returned == 0 and wider and not fault.equivalent:
@@ -246,7 +218,7 @@ def main() -> int:
         importlib.import_module(name)
     gc.freeze()  # pytest collects garbage several times; what is loaded here is none
     report = Report(arguments.report)
-    faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
+    faults = [f for f in read_faults() if re.search(arguments.only, f"{f.file}: {f.old}")]
     for number, fault in enumerate(faults, 1):
         known = report.outcome(fault)
         if known in (None, "unclear", *arguments.again):
