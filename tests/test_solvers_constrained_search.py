@@ -221,6 +221,24 @@ def test_forced_values_states_and_bounds_against_enumeration(seed):
     assert problem.score_flat(search.state[None]) >= 0.8 * best - 1.0
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31), comparison=st.sampled_from(["<=", ">="]))
+def test_an_inequality_forces_all_values_that_its_states_agree_on(seed, comparison):
+    generator = np.random.default_rng(seed)
+    weights = generator.integers(-9, 10, 6)
+    least, largest = np.minimum(weights, 0).sum(), np.maximum(weights, 0).sum()
+    right = int(least if comparison == "<=" else largest)
+    right += int(generator.integers(0, 8)) * (1 if comparison == "<=" else -1)
+    states, rows = enumerated(6, [linear(weights.tolist(), comparison, right)])
+    same = (states == states[0]).all(axis=0)
+    assert LinearRows.of(rows).implied().tolist() == np.where(same, states[0], -1).tolist()
+
+
+def test_the_variables_of_least_weight_count_for_the_most_ones_of_a_state():
+    rows = LinearRows.of(Rows.of([linear([9.0, 1.0, 5.0, 1.0, 0.0], "<=", 7)], 5))
+    assert rows.most_ones() == 4
+
+
 def test_the_bound_of_a_count_is_the_sum_of_the_largest_scores():
     problem = Problem.from_arrays(np.arange(10.0))
     rows = LinearRows.of(Rows.of([cardinality(3)], 10))
