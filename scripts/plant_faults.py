@@ -190,7 +190,7 @@ def run_tests(tree: Path, tests: Sequence[str], limit: float | None, *options: s
 
 
 def _forked(tree: Path, arguments: list[str]) -> None:
-    os.setsid()
+    os.setpgrp()  # no session of its own: Linux shares cores between these whatever `nice` says
     os.chdir(tree)
     os.environ["PYTHONPATH"] = str(tree)
     sys.path.insert(0, str(tree))

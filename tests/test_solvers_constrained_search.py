@@ -194,6 +194,30 @@ def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stay
     assert problem.score_flat(found.z) >= problem.score_flat(given[0][None]) > 0
 
 
+def test_instances_share_the_time_of_a_batch():
+    shares = []
+
+    def nothing(problem, deadline, start):
+        shares.append(deadline.left)
+        return None, np.inf
+
+    each_instance(dense(40, batch=4), Rows.of([at_most(10)], 40), 0.8, nothing)
+    assert 0 < shares[0] <= 0.2
+
+
+def test_every_instance_of_a_batch_has_a_start_of_its_own():
+    """Hardly any state has the sum, so that local search does not leave the two that are known."""
+    generator = np.random.default_rng(0)
+    n = 24
+    starts = np.tile([[0, 1], [1, 0]], n // 2).astype(np.int8)
+    weights = generator.integers(1, 10**6, n)
+    weights[0] += (weights @ starts[0]) - (weights @ starts[1])
+    rows = Rows.of([linear(weights.tolist(), "==", int(weights @ starts[0]))], n)
+    problem = Problem.from_arrays(2.0 * starts - 1.0)
+    found = each_instance(problem, rows, None, lambda *_: (None, np.inf), starts)
+    assert found.z.tolist() == starts.tolist()
+
+
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**31))
 def test_forced_values_states_and_bounds_against_enumeration(seed):
