@@ -10,7 +10,8 @@ An outcome is one of
 - survived: all pass, with `--wider` also the fast tests of all files of its package: where one of
   those kills it, it belongs in the table;
 - equivalent: all pass, and the table says why no test can tell;
-- stale: the text is not there once any more, or a test is not there;
+- stale: the text does not occur exactly once any more, the file is not Python with the fault, or a
+  test does not exist; `by` says which;
 - unclear: pytest ended, `by` says how, and no test has failed: perhaps a package is missing. The
   next call tries again.
 """
@@ -32,16 +33,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from fault_table import ROOT, Fault, StaleFaultError, check_tests, read_faults, with_fault
 
-ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "scripts" / "faults.yaml"
 LIBRARIES = (
     "torch",
     "lightning.pytorch",
@@ -53,42 +51,9 @@ LIBRARIES = (
 PACKAGES = ("solvers", "models", "structured_vae")
 KERNELS = Path("solvers", "compiled", "_kernels")
 CPP = (".cpp", ".hpp")
-"""Faults in these files need the kernels compiled anew, which takes a minute or two."""
+"""Faults in these files need kernels compiled anew."""
 NO_SUCH_TEST = (4, 5)
 """What pytest returns where a test that is named does not exist."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A text of a file, the wrong one that takes its place, and who should notice.
-
-    Attributes:
-        file: from the root.
-        old: stands in it once.
-        new: what is planted.
-        tests: files, or single tests of large ones, as pytest takes them.
-        equivalent: why no test can tell; empty where one should.
-    """
-
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-    equivalent: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """What a report says of it beside the outcome, in values that JSON has."""
-        return {**asdict(self), "tests": list(self.tests)}
-
-
-def read_faults(table: Path) -> list[Fault]:
-    """The rows of the table; tests stand at a file, or at a fault that has its own."""
-    content: dict[str, Any] = yaml.safe_load(table.read_text(encoding="utf-8"))
-    return [
-        Fault(file, **{**row, "tests": tuple(row.get("tests", about["tests"]))})
-        for file, about in content.items()
-        for row in about["faults"]
-    ]
 
 
 class Report:
@@ -139,18 +104,66 @@ def copied_tree() -> Iterator[Path]:
         yield Path(folder)
 
 
-def planted(fault: Fault, tree: Path) -> bool:
-    """Plants a fault in a copy; False if its place is not clear."""
+class Trees:
+    """Copies of the tree to plant faults in: a new copy each, but one copy for all C++ faults.
+
+    That one keeps its build folder. So the first C++ fault compiles all kernels, which takes
+    minutes, and the others compile only the files that include a changed one.
+    """
+
+    def __init__(self, stack: ExitStack):
+        """Make no copy yet; the stack removes the copy for C++ faults at its end."""
+        self._stack = stack
+        self._for_kernels: Path | None = None
+
+    @contextmanager
+    def planted(self, fault: Fault) -> Iterator[Path]:
+        """Give a copy with a fault in it.
+
+        Raises:
+            StaleFaultError: it cannot be planted, a test does not exist, or the kernels do not
+                compile.
+        """
+        if fault.file.endswith(CPP):
+            if self._for_kernels is None:
+                self._for_kernels = self._stack.enter_context(copied_tree())
+            with self._planted_kernel(fault, self._for_kernels) as tree:
+                yield tree
+        else:
+            with copied_tree() as tree:
+                plant(fault, tree)
+                yield tree
+
+    @contextmanager
+    def _planted_kernel(self, fault: Fault, tree: Path) -> Iterator[Path]:
+        """Give the copy for C++ faults, and put the right text back at the end."""
+        shutil.rmtree(tree / ".pytest_cache", ignore_errors=True)  # what failed before
+        right = plant(fault, tree)
+        try:
+            if not _compiled(tree):
+                raise StaleFaultError("the kernels do not compile with the fault")
+            yield tree
+        finally:
+            (tree / fault.file).write_text(right, encoding="utf-8")
+
+
+def plant(fault: Fault, tree: Path) -> str:
+    """Plant a fault in a copy, and return what its file contained before.
+
+    Raises:
+        StaleFaultError: it cannot be planted, or a test does not exist.
+    """
+    check_tests(fault, tree)
     path = tree / fault.file
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if text.count(fault.old) != 1:
-        return False
-    path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
-    return path.suffix not in CPP or _compiled(tree)
+    if not path.is_file():
+        raise StaleFaultError(f"{fault.file} does not exist")
+    right = path.read_text(encoding="utf-8")
+    path.write_text(with_fault(right, fault), encoding="utf-8")
+    return right
 
 
 def _compiled(tree: Path) -> bool:
-    """Compile the kernels of a copy anew; False where the fault does not compile."""
+    """Compile what has changed in the kernels of a copy; False where it does not compile."""
     build = tree / "build" / "planted"
     configure = ["cmake", "-S", str(tree), "-B", str(build), "-G", "Ninja", "-DIN_PLACE=ON"]
     configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]
@@ -177,7 +190,7 @@ def run_tests(tree: Path, tests: Sequence[str], limit: float | None, *options: s
 
 
 def _forked(tree: Path, arguments: list[str]) -> None:
-    os.setsid()
+    os.setpgrp()  # no session of its own: Linux shares cores between these whatever `nice` says
     os.chdir(tree)
     os.environ["PYTHONPATH"] = str(tree)
     sys.path.insert(0, str(tree))
@@ -200,29 +213,37 @@ def wider_tests(fault: Fault) -> list[str]:
     return [file for file in files if file not in fault.tests]
 
 
-def try_fault(fault: Fault, limit: float, wider: bool) -> dict[str, Any]:
-    """The outcome of a fault, who killed it, and the seconds that it took."""
-    with copied_tree() as tree:
-        if not planted(fault, tree):
-            return {"outcome": "stale", "by": [], "seconds": 0.0}
-        start = time.monotonic()
-        returned = run_tests(tree, fault.tests, limit, "-x")
-        if returned == 0 and wider and not fault.equivalent:
-            returned = run_tests(tree, wider_tests(fault), limit, "-x")
-        seconds = round(time.monotonic() - start, 1)
-        if returned == 0:
-            return {
-                "outcome": "equivalent" if fault.equivalent else "survived",
-                "by": [],
-                "seconds": seconds,
-            }
-        if returned in NO_SUCH_TEST:
-            return {"outcome": "stale", "by": [], "seconds": seconds}
-        by = failed_tests(tree)
-        if not by and returned is not None and returned > 0:
-            return {"outcome": "unclear", "by": [f"status {returned}"], "seconds": seconds}
+def try_fault(fault: Fault, trees: Trees, limit: float, wider: bool) -> dict[str, Any]:
+    """Return the outcome of a fault, what killed it, and the seconds that the tests took."""
+    try:
+        with trees.planted(fault) as tree:
+            return _outcome(fault, tree, limit, wider)
+    except StaleFaultError as error:
+        return {"outcome": "stale", "by": [str(error)], "seconds": 0.0}
+
+
+def _outcome(fault: Fault, tree: Path, limit: float, wider: bool) -> dict[str, Any]:
+    """Run the tests of a fault in a copy that has it."""
+    start = time.monotonic()
+    returned = run_tests(tree, fault.tests, limit, "-x")
+    if returned == 0 and wider and not fault.equivalent:
+        returned = run_tests(tree, wider_tests(fault), limit, "-x")
+    seconds = round(time.monotonic() - start, 1)
+    by = failed_tests(tree)
+    if returned == 0:
+        outcome = "equivalent" if fault.equivalent else "survived"
+        by = []
+    elif returned in NO_SUCH_TEST:
+        outcome = "stale"
+        by = ["pytest does not find a test"]
+    elif not by and returned is not None and returned > 0:
+        outcome = "unclear"
+        by = [f"status {returned}"]
+    else:
+        outcome = "killed"
         ended = "out of time" if returned is None else f"status {returned}"
-        return {"outcome": "killed", "by": by or [ended], "seconds": seconds}
+        by = by or [ended]
+    return {"outcome": outcome, "by": by, "seconds": seconds}
 
 
 def false_kills(report: Report) -> list[str]:
@@ -246,14 +267,16 @@ def main() -> int:
         importlib.import_module(name)
     gc.freeze()  # pytest collects garbage several times; what is loaded here is none
     report = Report(arguments.report)
-    faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
-    for number, fault in enumerate(faults, 1):
-        known = report.outcome(fault)
-        if known in (None, "unclear", *arguments.again):
-            report.add(fault, **try_fault(fault, arguments.limit, arguments.wider))
-            outcome = report.outcome(fault)
+    faults = [f for f in read_faults() if re.search(arguments.only, f"{f.file}: {f.old}")]
+    with ExitStack() as stack:
+        trees = Trees(stack)
+        for number, fault in enumerate(faults, 1):
+            if report.outcome(fault) not in (None, "unclear", *arguments.again):
+                continue
+            report.add(fault, **try_fault(fault, trees, arguments.limit, arguments.wider))
             print(
-                f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}",
+                f"{number}/{len(faults)} {report.outcome(fault)}: "
+                f"{fault.file}: {fault.old} -> {fault.new}",
                 flush=True,
             )
     counts = Counter(report.outcome(fault) for fault in faults)

@@ -194,6 +194,30 @@ def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stay
     assert problem.score_flat(found.z) >= problem.score_flat(given[0][None]) > 0
 
 
+def test_instances_share_the_time_of_a_batch():
+    shares = []
+
+    def nothing(problem, deadline, start):
+        shares.append(deadline.left)
+        return None, np.inf
+
+    each_instance(dense(40, batch=4), Rows.of([at_most(10)], 40), 0.8, nothing)
+    assert 0 < shares[0] <= 0.2
+
+
+def test_every_instance_of_a_batch_has_a_start_of_its_own():
+    """Hardly any state has the sum, so that local search does not leave the two that are known."""
+    generator = np.random.default_rng(0)
+    n = 24
+    starts = np.tile([[0, 1], [1, 0]], n // 2).astype(np.int8)
+    weights = generator.integers(1, 10**6, n)
+    weights[0] += (weights @ starts[0]) - (weights @ starts[1])
+    rows = Rows.of([linear(weights.tolist(), "==", int(weights @ starts[0]))], n)
+    problem = Problem.from_arrays(2.0 * starts - 1.0)
+    found = each_instance(problem, rows, None, lambda *_: (None, np.inf), starts)
+    assert found.z.tolist() == starts.tolist()
+
+
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**31))
 def test_forced_values_states_and_bounds_against_enumeration(seed):
@@ -219,6 +243,24 @@ def test_forced_values_states_and_bounds_against_enumeration(seed):
     assert search.state is not None
     assert rows.satisfied(search.state[None]).all()
     assert problem.score_flat(search.state[None]) >= 0.8 * best - 1.0
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31), comparison=st.sampled_from(["<=", ">="]))
+def test_an_inequality_forces_all_values_that_its_states_agree_on(seed, comparison):
+    generator = np.random.default_rng(seed)
+    weights = generator.integers(-9, 10, 6)
+    least, largest = np.minimum(weights, 0).sum(), np.maximum(weights, 0).sum()
+    right = int(least if comparison == "<=" else largest)
+    right += int(generator.integers(0, 8)) * (1 if comparison == "<=" else -1)
+    states, rows = enumerated(6, [linear(weights.tolist(), comparison, right)])
+    same = (states == states[0]).all(axis=0)
+    assert LinearRows.of(rows).implied().tolist() == np.where(same, states[0], -1).tolist()
+
+
+def test_the_variables_of_least_weight_count_for_the_most_ones_of_a_state():
+    rows = LinearRows.of(Rows.of([linear([9.0, 1.0, 5.0, 1.0, 0.0], "<=", 7)], 5))
+    assert rows.most_ones() == 4
 
 
 def test_the_bound_of_a_count_is_the_sum_of_the_largest_scores():

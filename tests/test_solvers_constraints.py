@@ -138,6 +138,22 @@ def test_the_best_states_that_satisfy_them_in_order(seed, n, count, name, ties):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sum_that_few_states_have_is_maximised(name, seed):
+    """Local search finds few of these states, so that backends have to find the others."""
+    if missing(name):
+        pytest.skip(f"needs {missing(name)}")
+    random, n = np.random.default_rng(seed), 12
+    weights, unary = random.integers(1, 150, n), random.normal(size=n)
+    right = int(weights @ random.integers(0, 2, n))
+    states = np.array(list(itertools.product((0, 1), repeat=n)))
+    best = (states @ unary)[states @ weights == right].max()
+    solution = solve(unary, solver=name, constraints=[linear(weights.tolist(), "==", right)])
+    assert solution.optimal
+    assert float(solution.score) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
 def test_the_best_states_within_fixed_values_of_a_conversion(name):
     if missing(name):
         pytest.skip(f"needs {missing(name)}")

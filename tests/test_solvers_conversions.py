@@ -55,6 +55,7 @@ def check_values(conversion, objective):
         values.append(objective(dict(zip(conversion.labels, z.tolist(), strict=True))))
         assert conversion.value(score) == pytest.approx(values[-1], abs=1e-9)
         assert conversion.score(values[-1]) == pytest.approx(float(score), abs=1e-9)
+        assert conversion.objective(z) == pytest.approx(values[-1], abs=1e-9)
     problem = conversion.problem
     solution = solve(
         problem.unary[0], problem.pairwise[0], edges=problem.edges, solver="exhaustive"

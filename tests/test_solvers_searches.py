@@ -42,17 +42,22 @@ FLOATING = ["cplex", "highs"]
 EDGES = np.stack(np.triu_indices(7, 1), axis=-1)
 
 
-def exact_maximum(unary, pairwise, edges):
-    """Over all states, in rational arithmetic."""
+def exact_scores(unary, pairwise, edges):
+    """{state: score} of all states, in rational arithmetic."""
     scores = (
         [Fraction(score) for score in unary.tolist()],
         [Fraction(score) for score in pairwise.tolist()],
     )
-    return max(
-        sum(u * z for u, z in zip(scores[0], state, strict=True))
+    return {
+        state: sum(u * z for u, z in zip(scores[0], state, strict=True))
         + sum(w * state[i] * state[j] for w, (i, j) in zip(scores[1], edges.tolist(), strict=True))
         for state in product((0, 1), repeat=len(unary))
-    )
+    }
+
+
+def exact_maximum(unary, pairwise, edges):
+    """Over all states, in rational arithmetic."""
+    return max(exact_scores(unary, pairwise, edges).values())
 
 
 def nearly_tied(noise, seed):
@@ -92,6 +97,20 @@ def test_bounds_over_whole_numbers_hold_in_exact_arithmetic(solver, seed):
     assert solution.optimal
     last_digit = Fraction(float(np.spacing(solution.bound)))
     assert Fraction(float(solution.bound)) >= exact_maximum(unary, pairwise, EDGES) - last_digit
+
+
+@pytest.mark.parametrize("solver", ["dual_ascent", "branch_and_bound"])
+@pytest.mark.parametrize("noise", [1e-14, 1e-15])
+def test_the_bound_on_other_states_holds_in_exact_arithmetic(solver, noise):
+    """States whose scores differ by less than a whole number of the search may be left out."""
+    for seed in range(6):
+        unary, pairwise = nearly_tied(noise, seed)
+        problem = Problem.from_arrays(unary, pairwise, edges=EDGES)
+        ranking = solver_class(solver)().best_states(problem, 3)
+        scores = exact_scores(unary, pairwise, EDGES)
+        for state in ranking.z[0].tolist():
+            del scores[tuple(state)]
+        assert Fraction(float(ranking.others[0])) >= max(scores.values())
 
 
 def test_whole_scores_leave_no_room_for_a_tolerance():

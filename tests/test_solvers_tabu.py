@@ -1,6 +1,7 @@
 """Tabu search on the host and on devices: honest, reproducible, and right on small problems."""
 
 from dataclasses import replace
+from math import comb
 
 import array_api_strict
 import numpy as np
@@ -117,6 +118,17 @@ def test_host_search_needs_no_edges_and_takes_a_time_limit():
     assert tabu_search(unary, *nothing).tolist() == [[1, 0, 1]]
     assert tabu_search(unary, *nothing, deadline=Deadline.after(0.0)).tolist() == [[1, 0, 1]]
     assert tabu_search(unary, *nothing, deadline=Deadline.after(0.02)).tolist() == [[1, 0, 1]]
+
+
+def test_host_search_starts_from_even_random_states():
+    """Without scores an answer is the first state, or its complement: the one with fewer ones."""
+    batch, n = 400, 50
+    z = tabu_search(np.zeros((batch, n)), np.zeros((batch, 0)), np.zeros((0, 2), np.int64), 1, 3)
+    fewer = np.minimum(np.arange(n + 1), n - np.arange(n + 1))
+    share = np.array([comb(n, ones) for ones in range(n + 1)]) / 2.0**n
+    mean = share @ fewer
+    deviation = np.sqrt(share @ (fewer - mean) ** 2 / batch)
+    assert abs(z.sum(axis=1).mean() - mean) < 5 * deviation
 
 
 def test_host_search_on_fifty_variables():
