@@ -288,7 +288,7 @@ def test_what_cannot_be_learned_from_gets_an_error_of_ours():
         (GraphCRF(), ([graph[0], graph[1][:2]], labels[:2]), r"X\[1\] must be \(features, edges"),
         (GraphCRF(), ([(graph[0][0], [[0, 4]])], labels[:1]), "nodes 0 to 3"),
         (GraphCRF(), ([(graph[0][0], [[0.0, 1.0]])], labels[:1]), "integers"),
-        (GraphCRF(), ([(*graph[0][:2], graph[0][2][:1])], labels[:1]), "a row an edge"),
+        (GraphCRF(), ([(*graph[0][:2], graph[0][2][:1])], labels[:1]), "one row per edge"),
     ):
         with pytest.raises(DataError, match=message):
             model.fit(*args)
