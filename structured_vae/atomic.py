@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, also after a power cut."""
+"""Atomic writes: a file is complete or absent, even after a power cut."""
 
 from __future__ import annotations
 
@@ -14,52 +14,51 @@ from typing import Final
 TEMPORARY: Final = re.compile(
     r"\.(?P<target>.+)\.(?P<process>[0-9]+)-(?P<random>[0-9a-f]{16})\.structured-vae-tmp"
 )
-"""The names of temporary files. Files of any other name belong to the user, also if they are hidden."""
+"""The names of temporary files. Files with any other name belong to the user, even hidden ones."""
 
 LONGEST_TARGET: Final = 40
-"""Characters of the target that a temporary name repeats, since most file systems allow names of 255 bytes."""
+"""How many characters of the target a temporary name repeats; file systems allow 255 bytes."""
 
 
 @contextmanager
 def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
-    """A temporary path beside `path`; what is written there takes the place of `path` at the end.
+    """Yield a temporary path beside `path`; at the end, the file there replaces `path`.
 
     Args:
-        path: of the file; folders on the way are made.
-        inside: a folder that must be there already, in which `path` lies; only folders below it are
-            made.
+        path: the file; missing parent folders are made.
+        inside: a folder that contains `path` and must exist; only folders below it are made.
 
     Raises:
         IsADirectoryError: `path` is a folder.
-        FileNotFoundError: `inside` is not there.
+        FileNotFoundError: `inside` does not exist.
         OSError: the file cannot be written.
 
     Example:
         >>> import tempfile
         >>> target = Path(tempfile.mkdtemp()) / "note.txt"
-        >>> with whole_file(target) as part:
-        ...     _ = part.write_text("all of it")
+        >>> with whole_file(target) as unfinished:
+        ...     _ = unfinished.write_text("all of it")
         >>> target.read_text()
         'all of it'
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
     if inside is not None and not inside.is_dir():
-        raise FileNotFoundError(f"the folder {inside} is gone")
+        raise FileNotFoundError(f"the folder {inside} does not exist any more")
     if inside is None or path.parent != inside:
         path.parent.mkdir(parents=inside is None, exist_ok=True)
-    part = temporary_path(path)
+    unfinished = temporary_path(path)
     try:
-        yield part
-        _wait_for_disk(part)  # or a power cut could leave the new name with nothing in it
-        os.replace(part, path)
+        yield unfinished
+        _wait_for_disk(unfinished)  # else a power cut could leave an empty file under the new name
+        os.replace(unfinished, path)
         _wait_for_disk(path.parent)
     finally:
-        part.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def temporary_path(path: Path) -> Path:
-    """Return a new name beside `path`, which no other file has and `remove_leftovers` recognises."""
+    """Return an unused name beside `path` that `remove_leftovers` recognises."""
     target = path.name[:LONGEST_TARGET]
     return path.with_name(f".{target}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp")
 
@@ -67,12 +66,11 @@ def temporary_path(path: Path) -> Path:
 def remove_leftovers(folder: Path, targets: Sequence[str]) -> None:
     """Delete the temporary files that `whole_file` left in `folder` when its process was killed.
 
-    Files of living processes stay, and so does every file that `whole_file` did not name. A folder
-    that is a symbolic link is left alone, since it leads to a place that the user chose for other
-    files too.
+    Files of running processes stay, and so does every file that `whole_file` did not name. A folder
+    that is a symbolic link is skipped, since the user may keep other files where it leads.
 
     Args:
-        folder: where to look; its own folders are not searched.
+        folder: the folder to clean up; its subfolders are not searched.
         targets: patterns of the files that are written there, such as "*.png".
     """
     if folder.is_symlink() or not folder.is_dir():
@@ -93,8 +91,8 @@ def _is_leftover(path: Path, targets: Sequence[str]) -> bool:
 
 
 def _wait_for_disk(path: Path) -> None:
-    """Returns when the content of a file, or the names in a folder, are on the disk."""
-    if os.name == "nt" and path.is_dir():  # which Windows does not offer
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    if os.name == "nt" and path.is_dir():  # Windows cannot flush a folder
         return
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -104,13 +102,13 @@ def _wait_for_disk(path: Path) -> None:
 
 
 def _is_another_process(number: int) -> bool:
-    """Whether a process of this machine other than this one has the number."""
-    if os.name == "nt" or number == os.getpid():  # on Windows the signal 0 is Ctrl-C
+    """Return True if another running process of this machine has this number."""
+    if os.name == "nt" or number == os.getpid():  # on Windows, signal 0 is Ctrl-C
         return False
     try:
         os.kill(number, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # someone else's
+    except OSError:  # the process belongs to another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""Where a result was made: commit, versions, hardware."""
+"""The environment of a result: commit, package versions, hardware."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ PACKAGES = (
     "sklearn-crfsuite",
     "python-crfsuite",
 )
-"""Those whose versions a record has, where they are installed."""
+"""The packages whose versions go into a record, if they are installed."""
 
 
 def environment() -> dict[str, Any]:
-    """The code's commit when it was first asked for, the versions of what it stands on, and the hardware."""
+    """Return the commit of the code, the versions of the packages that it uses, and the hardware.
+
+    The commit is the one at the first call in this process.
+    """
     hardware = {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()}
     if torch.cuda.is_available():
         hardware["gpu"] = torch.cuda.get_device_name()
@@ -46,9 +49,9 @@ def environment() -> dict[str, Any]:
 
 @cache
 def _commit(source: Path) -> str | None:
-    """The commit of the source tree of a file of this package; None if it is in no such tree.
+    """Return the commit of the source tree that tracks this file; None if git tracks none.
 
-    It is asked for once: the tree may change while a process runs the code that it has imported.
+    The result is cached, since the tree may change while a process runs the code it has imported.
     """
     try:
         _git(source.parent, "ls-files", "--error-unmatch", source.name)
@@ -59,7 +62,9 @@ def _commit(source: Path) -> str | None:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603  # fixed commands
+    answer = subprocess.run(  # noqa: S603  # fixed commands
+        command, capture_output=True, text=True, timeout=10, check=True
+    )
     return answer.stdout.strip()
 
 

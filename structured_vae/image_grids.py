@@ -1,4 +1,4 @@
-"""Images side by side, as arrays and PNG files."""
+"""Grids of images, as arrays and PNG files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from matplotlib import image
 from .atomic import whole_file
 
 ENLARGED = 2
-"""Screen pixels to an image pixel, each way."""
+"""Factor by which images are enlarged in each direction."""
 
 
 def grid(images: torch.Tensor, columns: int, channels: int, height: int, width: int) -> np.ndarray:
-    """`[rows * height, columns * width, channels]`: images `[count, pixels]` side by side, count a multiple."""
+    """Arrange images in a grid.
+
+    Args:
+        images: `[count, pixels]`, where count is a multiple of `columns`.
+        columns: the number of images in a row of the grid.
+        channels: 1 for grey, 3 for red, green and blue.
+        height: the height of an image in pixels.
+        width: the width of an image in pixels.
+
+    Returns:
+        `[rows * height, columns * width, channels]`.
+    """
     tiles = images.detach().cpu().reshape(-1, columns, channels, height, width)
     return tiles.permute(0, 3, 1, 4, 2).reshape(-1, columns * width, channels).numpy()
 
@@ -29,26 +40,37 @@ def save_grid(
     width: int,
     inside: Path | None = None,
 ) -> None:
-    """Write intensities as a PNG, in colour, or of one channel grey with ink dark as on paper.
+    """Write a grid of images as a PNG: in colour, or dark on white if there is one channel.
 
-    Values below 0 are shown as 0 and values above 1 as 1.
+    Args:
+        path: the file.
+        images: intensities `[count, pixels]`; values outside [0, 1] are clipped.
+        columns: as in `grid`.
+        channels: as in `grid`.
+        height: as in `grid`.
+        width: as in `grid`.
+        inside: as in `whole_file`.
+
+    Raises:
+        OSError: the file cannot be written.
     """
     shown = images.nan_to_num(nan=0.0).clamp(0, 1)  # the means of a Gaussian may lie outside
     tiles = grid(shown, columns, channels, height, width)
     pixels = tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
-    with whole_file(path, inside) as part:
-        image.imsave(
-            part,
-            pixels[..., 0] if channels == 1 else pixels,
-            cmap="gray_r",
-            vmin=0,
-            vmax=1,
-            format="png",
-        )
+    if channels == 1:
+        pixels = pixels[..., 0]
+    with whole_file(path, inside) as unfinished:
+        image.imsave(unfinished, pixels, cmap="gray_r", vmin=0, vmax=1, format="png")
 
 
 def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> torch.Tensor:
-    """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
+    """Interleave rows of images with rows of their reconstructions: `[2 count, pixels]`.
+
+    Args:
+        x: images `[count, pixels]`, where count is a multiple of `columns`.
+        means: their reconstructions, `[count, pixels]`.
+        columns: the number of images in a row.
+    """
     rows = torch.stack(
         [x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1
     )

@@ -1,4 +1,4 @@
-"""An argmax as a layer of any network."""
+"""The argmax of a discrete problem as a layer of any network."""
 
 from __future__ import annotations
 
@@ -26,46 +26,49 @@ Backward = Literal["implicit_mle", "straight_through"]
 
 
 class ArgmaxLayer(SteppingModule):
-    """z = argmax_z sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j, z in {0,1}^n, to be learned through.
+    """A differentiable layer that returns the argmax z in {0,1}^n of unary and pairwise scores.
 
-    There are two ways to learn. `layer(unary, pairwise)` gives z with a gradient, for a loss that
-    is differentiable in z; `layer(unary, pairwise, cost=f)` gives an `Estimate` for any function f
-    of states, by direct optimization: `estimate.surrogate.mean().backward()`. Both are biased.
+    z = argmax_z sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j.
 
-    - "implicit_mle": (z - argmax of the scores with unary - epsilon grad) / epsilon, for the
-      gradient grad that comes back; one more argmax. Pairwise scores learn too.
-    - "straight_through": the gradient goes on to the unary scores as it is.
+    There are two ways to train through it. `layer(unary, pairwise)` returns z with a gradient, for
+    a loss that is differentiable in z. `layer(unary, pairwise, cost=f)` returns an `Estimate` for
+    any function f of states, by direct optimization: `estimate.surrogate.mean().backward()`. Both
+    gradients are biased. The first way has two estimators:
 
-    While it trains, the unary scores get noise first, for each the difference of two Gumbel
-    variables: z is then a perturb-and-MAP sample, and the gradients are those of an expected loss.
-    Without noise a loss of z has no gradient where z is right, and training swings. The noise is
-    added in training mode to scores that require a gradient, and not in `eval()` or under
-    `torch.no_grad()`, where z is the argmax itself.
+    - "implicit_mle": (z - z') / epsilon, where z' is the argmax of the scores with
+      `unary - epsilon * grad` and grad is the incoming gradient. It costs one more argmax, and
+      trains pairwise scores as well.
+    - "straight_through": the incoming gradient is passed to the unary scores unchanged.
 
-    Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the
-    steps taken are in `state_dict`, so that a loop of your own that resumes passes a `generator`
-    whose state it has kept.
+    In training mode, noise is added to unary scores that require a gradient: for each score the
+    difference of two Gumbel variables. z is then a perturb-and-MAP sample, and the gradients are
+    those of an expected loss. Without noise, a loss of z has no gradient once z is right, and
+    training oscillates. In `eval()` or under `torch.no_grad()` there is no noise, and z is the
+    argmax of the scores.
 
-    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a
-    program could not keep the solver. A gradient that is not finite goes on as it is; a derivative
-    of the gradient is refused.
+    Two layers with the same seed draw the same noise, so give each layer its own seed. Neither the
+    noise nor the number of steps is in `state_dict`. To resume your own training loop, pass a
+    `generator` and save its state.
+
+    `torch.compile` compiles calls without cost and generator without a graph break. Exports and
+    traces raise an error, since a program could not keep the solver. A gradient that is not finite
+    is passed on unchanged. Second derivatives raise an error.
 
     Args:
-        solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
-        estimator: "implicit_mle" or "straight_through", where no cost is given.
-        epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an
-            `Epsilon`, or None for `Relative()`, which measures scores and gradient in every step,
-            so that some argmaxes move. Schedules go by the steps that this layer has taken.
-        seed: of the noise, a whole number that is not negative; None for none but that of a
-            generator.
+        solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
+        estimator: "implicit_mle" or "straight_through", for calls without a cost.
+        epsilon: step size in the scores, for implicit MLE and direct optimization: a number, an
+            `Epsilon`, or None for `Relative()`, which adapts the step to scores and gradient so
+            that some argmaxes change. Schedules count the steps of this layer.
+        seed: the seed of the noise, an integer of at least 0; None for noise only from a generator.
 
     Raises:
-        ConfigError: no such estimator or seed, or epsilon not positive and finite.
+        ConfigError: the estimator or the seed is not valid, or epsilon is not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
-        solvers.SolverUnavailableError: it needs a package that is not installed.
+        solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
     Warns:
-        StalledWarning: once, when no argmax moved in 20 steps.
+        StalledWarning: once, when no argmax has changed in 20 steps.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE.
@@ -101,7 +104,9 @@ class ArgmaxLayer(SteppingModule):
         self.estimator = estimator
 
     def __repr__(self) -> str:
-        return f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r}, seed={self.seed!r})"
+        """Return the layer with its options."""
+        options = f"{self.solver!r}, {self.estimator!r}"
+        return f"ArgmaxLayer({options}, epsilon={self.epsilon!r}, seed={self.seed!r})"
 
     def forward(
         self,
@@ -112,26 +117,26 @@ class ArgmaxLayer(SteppingModule):
         edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor | Estimate:
-        """The maximisers `[batch, n]`, or with a cost an `Estimate` of its gradient.
+        """Return the argmax `[batch, n]`, or with a cost an `Estimate` of its gradient.
 
         Args:
             unary: `[batch, n]`; minus infinity keeps a variable at 0.
             pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with
-                `edges`. Minus infinity keeps both variables of a pair from being 1.
-            cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`;
-                it is then asked n + 1 times.
+                `edges`. Minus infinity keeps the two variables of a pair from both being 1.
+            cost: a `Cost`, or any function from states `[..., batch, n]` to costs `[..., batch]`,
+                which is then called n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: of that noise, on the device of the scores, whatever the mode; None for the
-                layer's own.
+            generator: the source of noise, on the device of the scores, which is then added in
+                either mode; None for the layer's own noise.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem.
-            solvers.SolverError: the solver cannot take it.
-            ConfigError: the cost is no function, or the generator none of torch's for that device;
-                or with noise, it is run again by a backward pass (activation checkpointing); or an
-                export or a trace records it.
-            EstimatorError: the cost of states has another shape than it must.
-            StructureError: the structure takes no pairwise scores, or gave no states.
+            solvers.SolverError: the solver does not accept the scores.
+            ConfigError: the cost is not a function; the generator is not a torch generator for this
+                device; activation checkpointing runs a call with noise again; or an export or a
+                trace records the call.
+            EstimatorError: the cost returns another shape.
+            StructureError: the structure does not accept pairwise scores, or returned no states.
         """
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
@@ -141,7 +146,7 @@ class ArgmaxLayer(SteppingModule):
         return self.learnable(self.perturbed(potentials, generator))
 
     def learnable(self, potentials: Potentials) -> torch.Tensor:
-        """`[..., batch, n]`: the maximisers of checked potentials, with the gradient that the estimator gives."""
+        """Return the argmax of checked potentials with the estimator's gradient: `[..., batch, n]`."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
     def solve(
@@ -151,17 +156,26 @@ class ArgmaxLayer(SteppingModule):
         *,
         edges: EdgesLike | None = None,
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
-        """The maximisers with their gradient, as from `layer(unary, pairwise)` without noise, and the solution itself.
+        """Return the argmax with its gradient, without noise, and the solution with certificates.
 
-        The solution says score, certificate and bound of every instance. Arguments and errors as
-        there.
+        Args:
+            unary: as in `forward`.
+            pairwise: as in `forward`.
+            edges: as in `forward`.
+
+        Returns:
+            the argmax `[batch, n]`; and the `Solution`, with score, bound and optimality
+            certificate of every instance.
 
         Raises:
-            StructureError: a structure has no certificates.
+            StructureError: the layer has a structure, which has no certificates.
+            solvers.ProblemError: the scores do not describe a problem.
+            solvers.SolverError: the solver does not accept the scores.
+            ConfigError: an export or a trace records the call.
         """
         if is_structure(self.solver):
             raise StructureError(
-                "a structure gives states without certificates: call the layer itself"
+                "a structure returns states without certificates: call the layer itself"
             )
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
@@ -178,18 +192,19 @@ class ArgmaxLayer(SteppingModule):
         if is_structure(self.solver):
             refuse_pairs(self.solver, potentials.pairwise)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
-        bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
-        estimate = direct(
-            self.perturbed(potentials, generator), bound, torch.Generator(), self.taken
-        )
-        self.count(
-            moved=bool(estimate.stats["changed"] > 0), wanted=bool(estimate.stats["saturated"] < 1)
-        )
+        if not isinstance(cost, Cost):
+            cost = CostOfBits(cost)
+        # The noise is already in the potentials, so `direct` does not use its generator.
+        perturbed = self.perturbed(potentials, generator)
+        estimate = direct(perturbed, cost, torch.Generator(), self.taken)
+        moved = bool(estimate.stats["changed"] > 0)
+        wanted = bool(estimate.stats["saturated"] < 1)
+        self.count(moved, wanted)
         return estimate
 
 
 class _Call(Protocol):
-    """What calls of an `ArgmaxLayer` take and give: the maximisers, or with a cost an estimate."""
+    """The types of calls of an `ArgmaxLayer`: the argmax, or with a cost an estimate."""
 
     @overload
     def __call__(
@@ -214,10 +229,10 @@ class _Call(Protocol):
 
 
 def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
-    """Refuses what generates no noise on that device.
+    """Raise if the generator cannot generate noise on this device.
 
     Raises:
-        ConfigError: it is none of torch's, or one for another device.
+        ConfigError: it is not a torch generator, or belongs to another device.
     """
     if not isinstance(generator, torch.Generator | None):
         raise ConfigError(
@@ -231,21 +246,20 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    given: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
-    return given
+    learnable: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
+    return learnable
 
 
 def _straight_through(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    return z + (
-        potentials.unary - potentials.unary.detach()
-    )  # a forbidden score is 0 there, without gradient
+    # Forbidden scores are stored as 0 without gradient, so their difference is 0, not nan.
+    return z + (potentials.unary - potentials.unary.detach())
 
 
 BACKWARD: Final[dict[str, Callable[[ArgmaxLayer, Potentials, torch.Tensor], torch.Tensor]]] = {
     "implicit_mle": _implicit_mle,
     "straight_through": _straight_through,
 }
-"""How z gets its gradient, by name."""
+"""The functions that give z its gradient, by the name of the estimator."""
 
 
 @torch.library.custom_op("structured_vae::learnable", mutates_args=())
@@ -256,7 +270,7 @@ def _learnable(
     z: torch.Tensor,
     layer: int,
 ) -> torch.Tensor:
-    """The argmax z as it is; backwards, the difference to a second one."""
+    """Return a copy of the argmax z; the backward pass compares it with a second argmax."""
     return z.clone()
 
 
@@ -273,15 +287,16 @@ def _(
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
     unary, pairwise, edges, z, ctx.number = inputs
-    ctx.layer = module_of(ctx.number)  # it may have no other owner when the gradient comes
+    ctx.layer = module_of(ctx.number)  # keeps the layer alive until the backward pass
     ctx.save_for_backward(unary, pairwise, edges, z)
 
 
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    """Return the difference of two argmaxes; where the gradient is not finite, the gradient itself or nan.
+    """Return the difference of the two argmaxes, divided by epsilon.
 
-    A loss scale that is too large makes it so, and whoever chose the scale looks for that in the
-    gradients.
+    An incoming gradient that is not finite is passed on unchanged, and as nan to the pairwise
+    scores. A loss scale that is too large causes such gradients, and the code that sets the scale
+    looks for them.
     """
     unary, pairwise, edges, z = ctx.saved_tensors
     potentials = Potentials(unary, pairwise, edges)

@@ -1,9 +1,9 @@
-"""Losses of structured prediction: scores in, a target state given, a loss for each instance out.
+"""Losses of structured prediction: from scores and a target state to a loss for each instance.
 
-All of them ask a solver or a `Structure` for argmaxes of the scores with another unary part, and
-nothing else; the likelihood asks for sums over states. In their formulas h(z) = sum_i unary[i] z_i
-+ sum_(i,j) pairwise[(i,j)] z_i z_j is the score, s(z) the statistics `z_i` and `z_i z_j`, in which
-it is linear, and y the target.
+The losses only need argmaxes of the scores with shifted unary scores, from a solver or a
+`Structure`; the likelihood needs sums over states. In their formulas
+h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j is the score, s(z) are the sufficient
+statistics `z_i` and `z_i z_j`, and y is the target.
 """
 
 from __future__ import annotations
@@ -35,31 +35,32 @@ from .stepping import SteppingModule
 Side = Literal["better", "worse"]
 
 LossOfStates: TypeAlias = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""States and targets `[..., batch, n]` -> `[..., batch]`, differentiable in the states."""
+"""Function of states and targets `[..., batch, n]` -> `[..., batch]`, differentiable in states."""
 
 
 NO_WEIGHT: Final = 1000.0
-"""Nats by which a forbidden state is less likely than another one: exp(-1000) is 0 in float64."""
+"""Penalty in nats for a forbidden state: exp(-1000) is 0 in float64."""
 
 
 class StructuredLoss(ArgmaxModule):
     """A loss of scores for a target state.
 
-    Of a structure the first targets are held against its states, by an argmax more; no loss is
-    defined for others.
+    With a structure, one extra argmax checks in the first call that the targets are states of it,
+    since the loss is undefined for other targets.
 
     Args:
-        solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
+        solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
 
     Raises:
         solvers.UnknownSolverError: no solver has that name.
-        solvers.SolverUnavailableError: it needs a package that is not installed.
+        solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
 
     shown: ClassVar[tuple[str, ...]] = ()
     _targets_known = False
 
     def __repr__(self) -> str:
+        """Return the loss with its options."""
         options = [repr(self.solver), *(f"{name}={getattr(self, name)!r}" for name in self.shown)]
         return f"{type(self).__name__}({', '.join(options)})"
 
@@ -72,24 +73,24 @@ class StructuredLoss(ArgmaxModule):
         edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor:
-        """`[batch]`: the loss of each instance.
+        """Return the loss of each instance: `[batch]`.
 
         Args:
             unary: `[batch, n]`; minus infinity keeps a variable at 0.
             pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with
-                `edges`. Minus infinity keeps both variables of a pair from being 1.
+                `edges`. Minus infinity keeps the two variables of a pair from both being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: of noise, on the device of the scores, where the loss has some.
+            generator: the source of noise, on the device of the scores, for losses that draw noise.
 
         Raises:
-            solvers.ProblemError: the scores do not describe a problem, or the target has another
-                shape; or one of the first targets is no state of the structure.
-            solvers.SolverError: the solver cannot take it.
-            ConfigError: the generator is none of torch's for that device, or is missing; or an
-                export or a trace records the call.
-            StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is
-                needed.
+            solvers.ProblemError: the scores do not describe a problem, the target has another
+                shape, or one of the first targets is not a state of the structure.
+            solvers.SolverError: the solver does not accept the scores.
+            ConfigError: the generator is missing, or is not a torch generator for this device; or
+                an export or a trace records the call.
+            StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
+                this loss needs.
         """
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
@@ -118,30 +119,35 @@ class StructuredLoss(ArgmaxModule):
             edges: EdgesLike | None = None,
             generator: torch.Generator | None = None,
         ) -> torch.Tensor:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def _check_states(self, y: torch.Tensor) -> None:
-        """Of all states, one is that of highest score where its ones score 1 and its zeros -1."""
+        """Raise if a target is not a state of the structure.
+
+        A state is the argmax of scores that are 1 for its ones and -1 for its zeros; a target that
+        is not a state loses to some state.
+        """
         foreign = (self.maximise(Potentials(2 * y - 1)) != y).any(dim=-1)
         if bool(foreign.any()):
-            place, name = foreign.nonzero()[0].tolist(), type(self.solver).__name__
+            place = foreign.nonzero()[0].tolist()
             raise ProblemError(
-                f"target{place} is no state of {name}: no scores make it the best one"
+                f"target{place} is not a state of {type(self.solver).__name__}, so no scores make "
+                "it the argmax"
             )
 
     @abstractmethod
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        """The loss, for checked arguments."""
+        """Compute the loss from checked arguments."""
 
 
 class StructuredPerceptron(StructuredLoss):
-    """max_z h(z) - h(y): how far the target's score is below the best.
+    """The perceptron loss max_z h(z) - h(y): how far the target's score is below the maximum.
 
-    Gradient: s(z*) - s(y), exact where the argmax z* is unique, else a subgradient. Convex in the
-    scores, at least 0, and 0 where y is an argmax. Scores that are all 0 have that too: what keeps
-    a network from them is how it learns, not this loss. One argmax.
+    Gradient: s(z*) - s(y), exact if the argmax z* is unique, otherwise a subgradient. The loss is
+    convex in the scores, at least 0, and 0 if y is an argmax. It is also 0 if all scores are 0;
+    this loss alone does not keep a network from that solution. Costs one argmax.
 
     References:
         Collins (2002), Discriminative training methods for hidden Markov models.
@@ -159,21 +165,24 @@ class StructuredPerceptron(StructuredLoss):
 
 
 class StructuredHinge(StructuredLoss):
-    """max_z [h(z) + margin D(z, y)] - h(y), with D(z, y) = sum_i weights[i] [z_i is not y_i].
+    """The structured hinge loss max_z [h(z) + margin D(z, y)] - h(y), with margin rescaling.
 
-    Gradient: s(z') - s(y) for the argmax z' of the augmented scores, exact where it is unique, else
-    a subgradient. Convex in the scores; at least margin D(z*, y) for the argmax z* of the scores
-    themselves, so it bounds what is counted. D is a sum over variables: the augmented argmax is one
-    of other unary scores, and any solver of h takes it. One argmax.
+    D(z, y) = sum_i weights[i] [z_i != y_i] is the weighted Hamming distance.
+
+    Gradient: s(z') - s(y) for the argmax z' of the loss-augmented scores, exact if z' is unique,
+    otherwise a subgradient. The loss is convex in the scores. It is an upper bound on
+    margin D(z*, y), where z* is the argmax of the scores themselves. Since D is a sum over
+    variables, loss augmentation only shifts the unary scores, and any solver applies. Costs one
+    argmax.
 
     Args:
         solver: as for every `StructuredLoss`.
-        margin: positive.
-        weights: `[n]`, or what broadcasts to `[batch, n]`, finite and not negative; None for the
-            Hamming distance.
+        margin: weight of the distance, positive.
+        weights: `[n]`, or a shape that broadcasts to `[batch, n]`, finite and not negative; None
+            for the Hamming distance.
 
     Raises:
-        ConfigError: the margin or a weight is out of its range.
+        ConfigError: the margin or a weight is out of range.
 
     References:
         Taskar, Guestrin, Koller (2004), Max-margin Markov networks.
@@ -210,24 +219,26 @@ class StructuredHinge(StructuredLoss):
 
 
 class PerturbedFenchelYoung(StructuredLoss):
-    """E[max_z h(z) + sigma g.z] - h(y), with Gaussian noise g on every unary score.
+    """The perturbed Fenchel-Young loss E[max_z h(z) + sigma g.z] - h(y), with Gaussian noise g.
 
-    Gradient: E[s(z*(g))] - s(y), in which the draws of `samples` stand for the expectation: loss
-    and gradient are unbiased. Convex in the scores, and smooth. It is at least the perceptron's, so
-    above 0; less a constant of y it is the Fenchel-Young loss of the regulariser that the noise
-    defines, which is strictly convex; noise on the pairwise scores too could make them negative.
-    Where the scores are much larger than sigma the loss is the perceptron's. An argmax a sample.
+    The noise is added to every unary score.
 
-    The sampled loss is max_z [h(z) + sigma g.z] - h(y) - sigma g.y, of the same mean and never
-    negative.
+    Gradient: E[s(z*(g))] - s(y). The mean over `samples` draws estimates the expectation; loss and
+    gradient are unbiased. The loss is convex in the scores, smooth, and at least the perceptron
+    loss. Up to a constant that depends on y, it is the Fenchel-Young loss of the regulariser that
+    the noise defines, which is strictly convex. If the scores are much larger than sigma, it
+    approaches the perceptron loss. Costs one argmax per sample.
+
+    The value computed from a draw is max_z [h(z) + sigma g.z] - h(y) - sigma g.y, which has the
+    same mean and is never negative. Noise on the pairwise scores as well could make it negative.
 
     Args:
         solver: as for every `StructuredLoss`.
-        sigma: of the noise, in units of scores.
-        samples: noise draws an instance.
+        sigma: the scale of the noise, in units of scores.
+        samples: the number of noise draws per instance.
 
     Raises:
-        ConfigError: one of them is not positive.
+        ConfigError: `sigma` or `samples` is not positive.
 
     References:
         Blondel, Martins, Niculae (2020), Learning with Fenchel-Young losses.
@@ -245,7 +256,8 @@ class PerturbedFenchelYoung(StructuredLoss):
             raise ConfigError(
                 f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
             )
-        self.sigma, self.samples = float(sigma), int(samples)
+        self.sigma = float(sigma)
+        self.samples = int(samples)
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
@@ -260,23 +272,25 @@ class PerturbedFenchelYoung(StructuredLoss):
 
 
 class DirectLoss(SteppingModule, StructuredLoss):
-    """D(z*, y) of the argmax z* itself, with D(z, y) = sum_i weights[i] [z_i is not y_i].
+    """The task loss D(z*, y) of the argmax z*, with the gradient of direct loss minimisation.
 
-    Gradient: [s(z*) - s(z(-epsilon))] / epsilon ("better"), or [s(z(epsilon)) - s(z*)] / epsilon
-    ("worse"), where z(epsilon) is the argmax of h + epsilon D. Biased, O(epsilon), for the gradient
-    of E[D(z*, y)], which exists where the expectation over data or noise is smooth. The loss is
-    what is counted, piecewise constant in the scores: not convex, and without a gradient of its
-    own. Two argmaxes.
+    D(z, y) = sum_i weights[i] [z_i != y_i] is the weighted Hamming distance. It is piecewise
+    constant in the scores, so it is not convex and its exact gradient is zero almost everywhere.
+
+    Gradient: [s(z*) - s(z(-epsilon))] / epsilon for the side "better", or
+    [s(z(epsilon)) - s(z*)] / epsilon for "worse", where z(epsilon) is the argmax of h + epsilon D.
+    It estimates the gradient of E[D(z*, y)] with a bias of O(epsilon), if the expectation over
+    data or noise is smooth. Costs two argmaxes.
 
     Args:
         solver: as for every `StructuredLoss`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
-        side: "better" pulls away from z* towards less loss; "worse" pushes off from more.
+        side: "better" moves the scores from z* towards a state with less loss; "worse" moves them
+            away from a state with more loss.
         weights: as for `StructuredHinge`.
 
     Raises:
-        ConfigError: epsilon is not positive, there is no such side, or a weight is out of its
-            range.
+        ConfigError: epsilon is not positive, `side` has another value, or a weight is out of range.
 
     References:
         McAllester, Hazan, Keshet (2010), Direct loss minimization for structured prediction,
@@ -296,38 +310,44 @@ class DirectLoss(SteppingModule, StructuredLoss):
         super().__init__(solver, epsilon)
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
-        self.side, self.sign = side, -1 if side == "better" else 1
+        self.side = side
+        self.sign = -1 if side == "better" else 1
         self.register_buffer("weights", _checked(weights))
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
         perturbed = self.perturbed(potentials, generator)
-        z, slope = self.maximise(perturbed), distance_slope(y, self.weights)
+        z = self.maximise(perturbed)
+        slope = distance_slope(y, self.weights)
         moved, epsilon = self.second(perturbed, z, slope, self.sign)
-        change = self.sign * _sampled(potentials, "DirectLoss").score_difference(moved, z) / epsilon
-        return (slope * (z - y)).sum(dim=-1) + change - change.detach()
+        difference = _sampled(potentials, "DirectLoss").score_difference(moved, z)
+        surrogate = self.sign * difference / epsilon
+        # The value is D(z*, y), the gradient that of the surrogate.
+        return (slope * (z - y)).sum(dim=-1) + surrogate - surrogate.detach()
 
 
 class ImplicitMLELoss(StructuredLoss):
-    """loss(z*, y) of the argmax z*, for a loss that is differentiable in z.
+    """A loss(z*, y) of the argmax z*, differentiable in z, with the gradient of implicit MLE.
 
     Gradient: [s(z*) - s(z')] / epsilon, where z' is the argmax of the scores with
-    `unary - epsilon d loss / d z*`. Biased: it converges with epsilon to the gradient of the
-    linearised loss, which differs from the loss wherever its derivative is not its change by a
-    flip. That of the default is twice the change, so that of independent bits the gradient is twice
-    that of the expected loss. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it,
-    and has its noise: while it trains, z* is a perturb-and-MAP sample. For the Hamming distance,
-    which is linear in z, it is the direct loss.
+    `unary - epsilon * d loss / d z*`. It is biased: as epsilon goes to 0 it converges to the
+    gradient of the linearised loss, which differs from the loss if the derivative in a bit is not
+    the change of the loss when that bit flips. The derivative of the default loss is twice that
+    change, so for independent bits the gradient is twice that of the expected loss. The loss is not
+    convex. Costs two argmaxes.
+
+    It is an `ArgmaxLayer` followed by the loss, and has its noise: in training mode z* is a
+    perturb-and-MAP sample. For the Hamming distance, which is linear in z, it equals `DirectLoss`.
 
     Args:
         solver: as for every `StructuredLoss`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
-        loss: of states and targets; default: the sum of squared differences.
-        seed: of the noise, as in `ArgmaxLayer`; None for none but that of a generator.
+        loss: a function of states and targets; None for the sum of squared differences.
+        seed: the seed of the noise, as in `ArgmaxLayer`; None for noise only from a generator.
 
     Raises:
-        ConfigError: epsilon is not positive, or there is no such seed.
+        ConfigError: epsilon is not positive, or the seed is not valid.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
@@ -350,17 +370,19 @@ class ImplicitMLELoss(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        return self.loss(self.layer.learnable(self.layer.perturbed(potentials, generator)), y)
+        z = self.layer.learnable(self.layer.perturbed(potentials, generator))
+        return self.loss(z, y)
 
 
 class GibbsLikelihood(StructuredLoss):
-    """log Z - h(y), in nats: the negative log-likelihood of y under p(z) = exp(h(z)) / Z, a conditional random field.
+    """The negative log-likelihood log Z - h(y) of a conditional random field, in nats.
 
-    Gradient: E_p[s(z)] - s(y), exact. Convex in the scores, smooth, above 0. It asks for no argmax,
-    but for log Z and marginals: with pairwise scores up to 20 variables, or beyond where the
-    treewidth is at most about 20 (a grid of 16 by 16 takes a quarter of a second an instance); of a
-    structure, its `gibbs`. What it trains are probabilities: the argmax of the scores is then the
-    most probable state, not the one of least expected loss.
+    The model is p(z) = exp(h(z)) / Z. Gradient: E_p[s(z)] - s(y), exact. The loss is convex in the
+    scores, smooth and positive. It needs log Z and marginals instead of an argmax. With pairwise
+    scores these exist for up to 20 variables, and for more if the treewidth is at most about 20 (a
+    grid of 16 by 16 takes a quarter of a second per instance); a structure must have `gibbs`. This
+    loss fits probabilities: the argmax of the scores is then the most probable state, which need
+    not be the one with the least expected loss.
 
     References:
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
@@ -374,11 +396,10 @@ class GibbsLikelihood(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        # Gibbs refuses what has no sums
+        # Gibbs raises an error if the structure has no sums.
         structure: Any = self.solver if is_structure(self.solver) else None
-        double = potentials.widened(
-            torch.float64
-        )  # both terms are large, and their difference is what counts
+        # Both terms are large compared with their difference, hence float64.
+        double = potentials.widened(torch.float64)
         flat = double.flattened()
         marked = replace(flat, unary=flat.scores()[0])
         summed = flat.penalised(NO_WEIGHT) if structure is None else marked
@@ -387,30 +408,39 @@ class GibbsLikelihood(StructuredLoss):
 
 
 def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
-    """`[batch, n]`: what a one instead of a zero adds to the weighted Hamming distance to y."""
+    """Return the change of the weighted Hamming distance to y when a bit goes from 0 to 1.
+
+    Args:
+        y: the target, `[batch, n]`.
+        weights: `[n]`, or a shape that broadcasts to `[batch, n]`; None for ones.
+
+    Returns:
+        `[batch, n]`.
+    """
     slope = 1 - 2 * y
-    return slope if weights is None else weights.to(y) * slope
+    if weights is None:
+        return slope
+    return weights.to(y) * slope
 
 
 def squared_differences(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """`[..., batch]`: sum_i (z_i - y_i)^2, whose gradient is zero where z is right."""
+    """Return sum_i (z_i - y_i)^2 for states and targets `[..., batch, n]`: `[..., batch]`."""
     return (z - y).square().sum(dim=-1)
 
 
 def _sampled(potentials: Potentials, of: str) -> Potentials:
-    """Return the potentials for a loss whose gradient is a sample of states, and has no derivative."""
+    """Return the potentials for a sampled loss, whose gradient must not be differentiated."""
     unary = once_differentiable(potentials.unary, of)
-    pairwise = None if potentials.pairwise is None else once_differentiable(potentials.pairwise, of)
-    return replace(potentials, unary=unary, pairwise=pairwise)
+    if potentials.pairwise is None:
+        return replace(potentials, unary=unary)
+    return replace(potentials, unary=unary, pairwise=once_differentiable(potentials.pairwise, of))
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
     if weights is None:
         return None
-    if not isinstance(weights, torch.Tensor) or not bool(
-        ((weights >= 0) & weights.isfinite()).all()
-    ):
-        raise ConfigError(
-            f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
-        )
-    return weights
+    if isinstance(weights, torch.Tensor) and bool(((weights >= 0) & weights.isfinite()).all()):
+        return weights
+    raise ConfigError(
+        f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
+    )

@@ -1,4 +1,4 @@
-"""Values that change while training."""
+"""Schedules: values that change during training."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ class Schedule(Protocol):
     """A value that depends on the training step."""
 
     def __call__(self, step: int) -> float:
-        """The value at `step`, counted from 0."""
+        """Return the value at `step`, counted from 0."""
 
 
 def positive(value: object) -> bool:
-    """Whether this is a positive, finite number."""
+    """Return True if `value` is a positive, finite number."""
     if not isinstance(value, float | int | np.floating | np.integer):
         return False
-    # half precision has no such maximum
-    plain = value.item() if isinstance(value, np.generic) else value
-    return bool(0 < plain <= sys.float_info.max)
+    # Half precision cannot represent the maximum, so compare Python numbers.
+    number = value.item() if isinstance(value, np.generic) else value
+    return bool(0 < number <= sys.float_info.max)
 
 
 def as_schedule(value: Schedule | float, name: str) -> Schedule:
-    """A number as the schedule that has it at every step.
+    """Return a schedule unchanged, and a number as a constant schedule.
 
     Args:
         value: a number or a schedule.
-        name: of the argument.
+        name: the name of the argument, for messages.
 
     Raises:
         ConfigError: `value` is neither a positive, finite number, nor a schedule with such a number
             at step 0.
     """
     if positive(value):
-        return Constant(float(value))  # type: ignore[arg-type]  # it is a number
+        return Constant(float(value))  # type: ignore[arg-type]  # `positive` checks the type
     if not callable(value):
         raise ConfigError(f"{name} must be a positive number or a schedule; got {shortened(value)}")
     try:
@@ -65,10 +65,10 @@ def _check_numbers(schedule: Schedule) -> None:
 
 @dataclass(frozen=True)
 class Constant:
-    """The same value at every step.
+    """A schedule with the same value at every step.
 
     Attributes:
-        value: positive.
+        value: the value, positive.
 
     Raises:
         ConfigError: the value is not positive.
@@ -82,25 +82,25 @@ class Constant:
             raise ConfigError(f"the value must be positive; got {self.value}")
 
     def __call__(self, step: int) -> float:
-        """The value."""
+        """Return the value."""
         return self.value
 
 
 @dataclass(frozen=True)
 class Ramp:
-    """From `start` to 1 in equal steps, reached after `epochs` epochs: the weight of a KL.
+    """A linear ramp from `start` to 1 over `epochs` epochs, for the weight of a KL term.
 
-    Up from 0 is a warm-up, which lets the encoder use the code before it pays for it. Down from
-    more than 1 is deterministic annealing: a posterior is first spread over all states, which come
-    apart as the weight falls, so that none is given up early. What is right depends on the scale of
-    the cost: with much too high a weight every state learns the same.
+    A ramp up from 0 is KL warm-up: the encoder learns to use the code before the code is penalised.
+    A ramp down from more than 1 is deterministic annealing: the posterior starts spread over all
+    states and concentrates as the weight falls, so that no state is abandoned early. The right
+    start depends on the scale of the cost: if it is far too high, all states learn the same.
 
     Attributes:
-        epochs: at another weight than 1; 0 for none.
-        start: weight before the first step.
+        epochs: the number of epochs before the weight is 1; 0 for a constant weight of 1.
+        start: the weight before the first epoch.
 
     Raises:
-        ConfigError: one of them is negative.
+        ConfigError: `epochs` or `start` is negative.
 
     Example:
         >>> [Ramp(3)(epoch) for epoch in range(5)]
@@ -123,25 +123,25 @@ class Ramp:
             raise ConfigError(f"need epochs >= 0 and start >= 0; got {self}")
 
     def __call__(self, step: int) -> float:
-        """The weight in epoch `step`."""
+        """Return the weight in epoch `step`, counted from 0."""
         share = min(1.0, (step + 1) / (self.epochs + 1))
         return self.start + (1 - self.start) * share
 
 
 @dataclass(frozen=True)
 class ExponentialDecay:
-    """max(floor, start * exp(-rate * step)), renewed every `every` steps.
+    """An exponential decay max(floor, start * exp(-rate * step)), updated every `every` steps.
 
-    The defaults are those of the paper's text; its released code renews every 500 steps.
+    The defaults are those of the paper's text; its released code updates every 500 steps.
 
     Attributes:
-        start: value at step 0.
-        rate: decay a step.
-        floor: smallest value.
-        every: steps between renewals.
+        start: the value at step 0.
+        rate: the decay rate per step.
+        floor: the smallest value.
+        every: the number of steps between two updates.
 
     Raises:
-        ConfigError: a value outside its range.
+        ConfigError: a value is out of range.
 
     Example:
         >>> ExponentialDecay(start=1.0, rate=0.1, floor=0.3, every=5)(9)
@@ -157,25 +157,26 @@ class ExponentialDecay:
         _check_numbers(self)
         if not (0 < self.floor <= self.start and self.rate >= 0 and self.every >= 1):
             raise ConfigError(
-                f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}. Give a floor below the start"
+                f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}. "
+                "Choose a floor below the start"
             )
 
     def __call__(self, step: int) -> float:
-        """The value at `step`."""
-        renewed = step - step % self.every
-        return max(self.floor, self.start * math.exp(-self.rate * renewed))
+        """Return the value at `step`."""
+        updated = step - step % self.every
+        return max(self.floor, self.start * math.exp(-self.rate * updated))
 
 
 @dataclass(frozen=True)
 class CosineDecay:
-    """start * (1 + cos(pi * step / steps)) / 2, down to zero at `steps`.
+    """A cosine decay start * (1 + cos(pi * step / steps)) / 2, which reaches zero at `steps`.
 
     Attributes:
-        start: value at step 0.
-        steps: after which it is zero.
+        start: the value at step 0.
+        steps: the number of steps after which the value is zero.
 
     Raises:
-        ConfigError: a value is not positive.
+        ConfigError: `start` or `steps` is not positive.
 
     Example:
         >>> CosineDecay(start=1.0, steps=10)(5)
@@ -194,5 +195,5 @@ class CosineDecay:
             raise ConfigError(f"need start > 0 and steps > 0; got {self}")
 
     def __call__(self, step: int) -> float:
-        """The value at `step`."""
+        """Return the value at `step`."""
         return self.start * (1 + math.cos(math.pi * min(step / self.steps, 1.0))) / 2

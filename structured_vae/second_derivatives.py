@@ -1,9 +1,9 @@
-"""Gradients that have no derivative of their own, and say so when one is asked for.
+"""Gradients without a derivative, which raise an error when a second derivative is computed.
 
-A backward pass that computes outside of autograd gives a constant. With `create_graph=True` torch
-would take its derivative to be zero without a word, and `once_differentiable` notices only where
-the incoming gradient has a derivative. So what depends on scores is tied to them by an operator
-whose own derivative is an error.
+A backward pass that computes outside of autograd returns a constant. With `create_graph=True`,
+torch would silently take its derivative to be zero, and torch's `once_differentiable` notices only
+if the incoming gradient has a derivative. So an operator whose backward pass raises an error ties
+the gradient to the scores that it depends on.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ from .errors import EstimatorError
 def without_derivative(
     gradient: torch.Tensor, scores: torch.Tensor, incoming: torch.Tensor | None, of: str
 ) -> torch.Tensor:
-    """Return the gradient, whose derivative is refused.
+    """Return the gradient unchanged, but raise an error when its derivative is computed.
 
     Args:
-        gradient: what a backward pass gives.
-        scores: what it depends on.
-        incoming: the gradient that came to the backward pass, on which it depends too.
-        of: what has the gradient, as the error names it.
+        gradient: the result of a backward pass.
+        scores: the scores that it depends on.
+        incoming: the incoming gradient of the backward pass, on which it depends as well.
+        of: the name of the layer or loss, for the message.
     """
     tied: torch.Tensor = _tied(gradient, scores, incoming, of)
     return tied
 
 
 def once_differentiable(scores: torch.Tensor, of: str) -> torch.Tensor:
-    """Return the scores, whose gradient has no derivative: for sampled losses with a constant gradient."""
-    same: torch.Tensor = _once(scores, of)
-    return same
+    """Return the scores unchanged, but raise an error when their gradient is differentiated.
+
+    Sampled losses, whose gradient is a constant, use this.
+
+    Args:
+        scores: the scores.
+        of: the name of the loss, for the message.
+    """
+    unchanged: torch.Tensor = _once(scores, of)
+    return unchanged
 
 
 @torch.library.custom_op("structured_vae::tied", mutates_args=())
@@ -56,8 +63,8 @@ def _keep_name(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 
 def _refuse(ctx: Any, gradient: torch.Tensor) -> tuple[None, ...]:
     raise EstimatorError(
-        f"the gradient of {ctx.of} has no derivative: leave gradient penalties and second derivatives out, or detach "
-        "the gradient first"
+        f"the gradient of {ctx.of} has no derivative: leave out gradient penalties and second "
+        "derivatives, or detach the gradient first"
     )
 
 

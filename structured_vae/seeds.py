@@ -11,7 +11,7 @@ import torch
 
 
 class Stream(IntEnum):
-    """What randomness is for: each purpose has a stream of its own."""
+    """The purposes of random numbers, each of which has a separate stream."""
 
     INITIALISATION = 0
     SHUFFLE = 1
@@ -29,14 +29,14 @@ class Stream(IntEnum):
 def generator(
     seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu", part: int = 0
 ) -> torch.Generator:
-    """A generator that depends on nothing but its arguments, so that a resumed run draws the same.
+    """Return a generator that depends only on the arguments, so that a resumed run draws the same.
 
     Args:
-        seed: of the run.
-        stream: what for.
-        epoch: of the training.
-        device: of the generator.
-        part: of the epoch, for what must not depend on the order of the parts.
+        seed: the seed of the run.
+        stream: the purpose of the random numbers.
+        epoch: the epoch of the training.
+        device: the device of the generator.
+        part: a number within the epoch, for draws that must not depend on the order of its parts.
     """
     words = np.random.SeedSequence([seed, int(stream), epoch, part]).generate_state(2, np.uint32)
     return torch.Generator(device).manual_seed(int(words[0]) << 31 ^ int(words[1]))
@@ -44,7 +44,7 @@ def generator(
 
 @contextmanager
 def torch_seeded(seed: int, stream: Stream) -> Iterator[None]:
-    """Torch's global generator, from which layers draw their weights, is seeded; afterwards it is as before."""
+    """Seed torch's global generator, which initialises layers, and restore its state at the end."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(seed, stream).initial_seed())
         yield

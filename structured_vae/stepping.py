@@ -1,4 +1,4 @@
-"""Modules that ask for a second argmax, a step away from the first: what the layer and the direct loss share."""
+"""Base of modules that compute a second argmax at shifted scores: the layer and the direct loss."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .schedules import Schedule
 from .spaces import Structure
 
 PATIENCE: Final = 20
-"""Steps in a row without a move after which a module warns."""
+"""Number of consecutive steps without a changed argmax after which a module warns."""
 
 
 class SteppingModule(ArgmaxModule, ABC):
-    """Moves unary scores by epsilon times a slope, and asks for the argmax again.
+    """A module that shifts unary scores by epsilon times a slope and computes the argmax again.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`.
+        solver: a solver of `solvers` or its name, or a `Structure`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
-        seed: of noise of its own while it trains; None for none.
+        seed: the seed of noise during training; None for no noise.
 
     Raises:
-        ConfigError: no such seed, or epsilon not positive and finite.
+        ConfigError: the seed is not valid, or epsilon is not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
-        solvers.SolverUnavailableError: it needs a package that is not installed.
+        solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
     Warns:
-        StalledWarning: once, when no argmax moved in 20 steps.
+        StalledWarning: once, when no argmax has changed in 20 steps.
     """
 
     def __init__(
@@ -48,41 +48,48 @@ class SteppingModule(ArgmaxModule, ABC):
         super().__init__(solver, seed)
         self.epsilon = step_of(epsilon)
         self.taken = 0
-        self._still, self._warned = 0, False
+        self._steps_without_change = 0
+        self._warned = False
 
     def second(
         self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int = -1
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The argmax of the scores with unary + sign epsilon slope, `[..., batch, n]`, and epsilon; without gradient.
+        """Return the argmax of the scores with `unary + sign * epsilon * slope`, and epsilon.
+
+        Neither has a gradient.
 
         Args:
             potentials: the scores.
             z: `[..., batch, n]`, their argmax.
-            slope: `[..., batch, n]`, the changes of the cost.
-            sign: -1 towards less of it, 1 towards more.
+            slope: `[..., batch, n]`, the change of the cost when a bit goes from 0 to 1.
+            sign: -1 to lower the cost, 1 to raise it.
+
+        Returns:
+            the argmax `[..., batch, n]`, and epsilon as a scalar in float64.
 
         Raises:
-            solvers.SolverError: the solver cannot take the potentials.
+            solvers.SolverError: the solver does not accept the potentials.
         """
-        free = potentials.detach()
-        found: tuple[torch.Tensor, torch.Tensor] = _second(
-            *free.scores(), free.edges, z, slope.detach(), sign, self._number
+        detached = potentials.detach()
+        result: tuple[torch.Tensor, torch.Tensor] = _second(
+            *detached.scores(), detached.edges, z, slope.detach(), sign, self._number
         )
-        return found
+        return result
 
     def _step(
         self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `second` does; an instance whose slope is not finite stays where it is."""
+        """Compute the result of `second`; instances whose slope is not finite keep their argmax."""
         wide = potentials.widened()
         finite = slope.isfinite().all(dim=-1, keepdim=True)
-        whole = bool(finite.all())
-        if not whole:
+        all_finite = bool(finite.all())
+        if not all_finite:
             slope = torch.where(finite, slope, 0.0)
         usable = wide.where_allowed(slope.to(wide.unary))
         epsilon = self.epsilon.at(self.taken, usable, wide, z)
         other = self.maximise(wide.shifted(sign * epsilon * usable)).to(z)
-        if whole:
+        # A step with infinite slopes is skipped by a loss scaler, so it does not count.
+        if all_finite:
             changed = (other != z).any(dim=-1).float().mean()
             self.epsilon.observe(changed)
             self.count(moved=bool(changed > 0), wanted=bool((usable * (2 * z - 1) > 0).any()))
@@ -91,32 +98,38 @@ class SteppingModule(ArgmaxModule, ABC):
         return other, torch.as_tensor(epsilon, dtype=torch.float64, device=z.device).clone()
 
     def count(self, moved: bool, wanted: bool) -> None:
-        """Counts a step, and warns once of many in a row that moved nothing.
+        """Count a step, and warn once if many consecutive steps changed no argmax.
 
         Args:
-            moved: whether an argmax is another one now.
-            wanted: whether the argmax before could have cost less.
+            moved: whether an argmax has changed.
+            wanted: whether the cost of the previous argmax could be lowered.
         """
         self.taken += 1
-        self._still = self._still + 1 if wanted and not moved else 0
-        if self._still >= PATIENCE and not self._warned:
+        if wanted and not moved:
+            self._steps_without_change += 1
+        else:
+            self._steps_without_change = 0
+        if self._steps_without_change >= PATIENCE and not self._warned:
             self._warned = True
             noise = ", or pass a generator for noise" if self.seed is None else ""
             warnings.warn(
-                f"none of the argmaxes of {PATIENCE} steps in a row moved, so that every gradient was zero: "
-                f"the step is too small for these scores in {self!r}. Leave epsilon out or take a larger one{noise}",
+                f"no argmax changed in {PATIENCE} consecutive steps, so every gradient was zero: "
+                f"the step is too small for these scores in {self!r}. Leave epsilon out or choose "
+                f"a larger one{noise}",
                 StalledWarning,
                 stacklevel=2,
             )
 
 
 def step_of(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
-    """The rule that an argument `epsilon` means; `Relative()` for None.
+    """Return the `Epsilon` that the argument of a layer or loss stands for; `Relative()` for None.
 
     Raises:
-        ConfigError: it is neither positive and finite nor a schedule or an `Epsilon`.
+        ConfigError: `epsilon` is neither a positive, finite number nor a schedule or an `Epsilon`.
     """
-    return Relative() if epsilon is None else as_epsilon(epsilon)
+    if epsilon is None:
+        return Relative()
+    return as_epsilon(epsilon)
 
 
 @torch.library.custom_op("structured_vae::second_argmax", mutates_args=())
@@ -129,10 +142,10 @@ def _second(
     sign: int,
     module: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    found: tuple[torch.Tensor, torch.Tensor] = module_of(module)._step(
-        Potentials.of_scores(unary, pairwise, edges), z, slope, sign
-    )
-    return found
+    """Call `_step` of the module with this number, in an operator that torch does not compile."""
+    potentials = Potentials.of_scores(unary, pairwise, edges)
+    result: tuple[torch.Tensor, torch.Tensor] = module_of(module)._step(potentials, z, slope, sign)
+    return result
 
 
 @_second.register_fake

@@ -172,7 +172,7 @@ def test_celeba_by_name(root):
     assert len(TYPICAL) == len(ATTRIBUTES) == dataset.train.labels.shape[1]
     assert not dataset.shown
     with pytest.raises(
-        DataError, match=r"celeba is not binarised: its binarisation is none; got .threshold."
+        DataError, match=r"celeba cannot be binarised: its binarisation is none; got .threshold."
     ):
         load_dataset("celeba", root, "threshold")
 
@@ -226,7 +226,7 @@ def test_a_damaged_cache_is_refused_and_made_again_when_deleted(root, cache, dam
     (file,) = cache.glob("*.npy")
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(
-        DataError, match=r"faces-\w+.npy is damaged: .*\. Delete it, and it is made again"
+        DataError, match=r"faces-\w+.npy is damaged: .*\. Delete it; the next call makes it again"
     ):
         read_celeba(root)
     file.unlink()
@@ -295,8 +295,8 @@ ROW = " ".join(["1"] * 10)
         (lines_with(0, "21"), "line 1 must be the number of rows, 20; found '21'"),
         (lines_with(0, ATTRIBUTES[0]), "line 1 must be the number of rows, 20; found 'Eyeglasses'"),
         (attribute_lines()[:-1], "line 1 must be the number of rows, 19; found '20'"),
-        (lines_with(1, " ".join(COLUMNS).replace("Male", "Mail")), "does not so Male"),
-        (lines_with(1, " ".join([*COLUMNS, "Male"])), "does not so Male"),
+        (lines_with(1, " ".join(COLUMNS).replace("Male", "Mail")), "it does not for Male"),
+        (lines_with(1, " ".join([*COLUMNS, "Male"])), "it does not for Male"),
         (lines_with(4, f"{NAMES[2]} 1 1"), "line 5 must have a name and 10 values; it has 2"),
         (
             ["20", "", *lines_with(4, f"{NAMES[2]} 1 1")[1:]],
@@ -313,7 +313,7 @@ ROW = " ".join(["1"] * 10)
         (lines_with(4, f"\u00e9.jpg {ROW}"), "not a list of CelebA: 'ascii' codec"),
         (
             lines_with(4, f"other.jpg {ROW}"),
-            "1 images of the list of attributes are missing, first other.jpg",
+            "1 images of the list of attributes are missing, the first is other.jpg",
         ),
     ],
 )
@@ -327,8 +327,11 @@ def test_a_malformed_list_of_attributes_is_refused(root, lines, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: lines[:-1], "1 differ, such as 000020.jpg"),
-        (lambda lines: [*lines, "000021.jpg 1"], "1 differ, such as 000021.jpg"),
+        (lambda lines: lines[:-1], "1 images are in only one of the two files, such as 000020.jpg"),
+        (
+            lambda lines: [*lines, "000021.jpg 1"],
+            "1 images are in only one of the two files, such as 000021.jpg",
+        ),
         (lambda lines: [*lines, lines[0]], "000001.jpg has more than one row"),
         (lambda lines: [lines[0].replace(" 0", " 3"), *lines[1:]], "line 1 has '3'"),
         (lambda lines: [line.replace(" 2", " 1") for line in lines], "a split has no image"),
@@ -362,12 +365,12 @@ def test_an_encrypted_zip_is_refused(root):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({f"img_align_celeba/{NAMES[3]}": None}, "1 images of the list of attributes are missing, first 000004.jpg"),
-        ({"img_align_celeba/000021.jpg": b""}, "1 images are not in the list of attributes, first 000021.jpg"),
+        ({f"img_align_celeba/{NAMES[3]}": None}, "1 images of the list of attributes are missing, the first is 000004.jpg"),
+        ({"img_align_celeba/000021.jpg": b""}, "1 images are not in the list of attributes, the first is 000021.jpg"),
         ({f"copy/{NAMES[3]}": jpeg(3)}, "two images are called 000004.jpg"),
-        ({f"../../{NAMES[3]}": jpeg(3)}, "the member '../../000004.jpg' points out of the zip"),
-        ({"/etc/cron.jpg": jpeg(3)}, "the member '/etc/cron.jpg' points out of the zip"),
-        ({"..\\windows.jpg": jpeg(3)}, "points out of the zip"),
+        ({f"../../{NAMES[3]}": jpeg(3)}, "the member '../../000004.jpg' points outside the zip"),
+        ({"/etc/cron.jpg": jpeg(3)}, "the member '/etc/cron.jpg' points outside the zip"),
+        ({"..\\windows.jpg": jpeg(3)}, "points outside the zip"),
         ({f"img_align_celeba/{NAMES[3]}": b"0" * (MOST_BYTES + 1)}, "000004.jpg has 1,000,001 bytes"),
         ({f"img_align_celeba/{NAMES[3]}": b"no image"}, "the image 000004.jpg is damaged: cannot identify image"),
         ({f"img_align_celeba/{NAMES[3]}": jpeg(3, format="PNG", quality=None)}, "000004.jpg is damaged: cannot"),
@@ -401,7 +404,7 @@ def test_a_truncated_zip_is_refused(root, kept):
     path = root / "celeba" / "img_align_celeba.zip"
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(
-        DataError, match=r"img_align_celeba.zip is damaged, or no zip: .*; replace it"
+        DataError, match=r"img_align_celeba.zip is damaged, or is not a zip: .*; replace it"
     ):
         read_celeba(root)
 
@@ -435,7 +438,8 @@ def test_missing_and_ambiguous_files_are_named(root):
     save_zip(root)
     save_zip(root, name="more.zip")
     with pytest.raises(
-        DataError, match=r"several files that fit .*zip: img_align_celeba.zip, more.zip; leave one"
+        DataError,
+        match=r"several files that match .*zip: img_align_celeba.zip, more.zip; keep only",
     ):
         read_celeba(root)
 

@@ -138,7 +138,7 @@ DAMAGES = {
     "empty": ("f", b"", r"truncated: expected 4 bytes for the IDX magic number, found 0"),
     "half a magic": ("f", PLAIN[:3], r"expected 4 bytes for the IDX magic number, found 3"),
     "magic": ("f", b"<htm" + PLAIN, r"expected an IDX magic number 00 00 08 .., found 3c 68"),
-    "gzip, no .gz": ("f", PACKED, r"found gzip data; give its name the ending \.gz"),
+    "gzip, no .gz": ("f", PACKED, r"found gzip data; rename it so that its name ends in \.gz"),
     "float": ("f", header(1, 3, kind=0x0D), r"type 0x08 \(unsigned byte\), found 0x0d"),
     "no dimension": ("f", header(0) + b"x", r"expected 1 to 64 dimensions, found 0"),
     "dimensions": ("f", header(65, *[1] * 65) + b"x", r"1 to 64 dimensions, found 65"),
@@ -708,12 +708,12 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"train_images": np.zeros((7, 15), np.uint8)}, r"train_images is uint8 \[7, 15\]"),
+        ({"train_images": np.zeros((7, 15), np.uint8)}, r"train_images has the shape \[7, 15\]"),
         ({"test_images": np.zeros((3, 3, 5))}, "different sizes or types"),
-        ({"test_images": np.zeros((3, 3, 5), int)}, r"test_images is int64 \[3, 3, 5\]"),
+        ({"test_images": np.zeros((3, 3, 5), int)}, r"test_images: got int64 \[3, 3, 5\]"),
         (
             {"validation_images": np.zeros((0, 3, 5), np.uint8)},
-            r"validation_images is uint8 \[0, 3, 5\]",
+            r"validation_images: got uint8 \[0, 3, 5\]",
         ),
         ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
         (
@@ -722,15 +722,15 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
         ),
         (
             own_labels() | {"train_labels": np.full(7, -1)},
-            r"integers \[7\] from 0; they are from -1 to -1",
+            r"integers \[7\] from 0; got values from -1 to -1",
         ),
         (
             own_labels() | {"test_labels": np.full(3, 2**64 - 1)},
-            "they are from 18446744073709551615 to",
+            "got values from 18446744073709551615 to",
         ),
         (
             {"train_labels": np.zeros(7, int)},
-            "or of none are needed; missing: validation_labels, test_labels",
+            "or none must have labels; missing: validation_labels, test_labels",
         ),
         ({"train_images": np.array([None] * 7)}, "pickle"),
     ],
@@ -783,7 +783,7 @@ def own_archive(file, **members):
     ("content", "message"),
     [
         (claiming((2**31, 28, 28)), r"claims the shape \[2147483648, 28, 28\], which takes"),
-        (claiming((2**31, 28, 28), content=bytes(2**20)), "and has at most 1,048,704"),
+        (claiming((2**31, 28, 28), content=bytes(2**20)), "the archive holds at most 1,048,704"),
         (claiming((2**62, 2**62)), "claims the shape"),
         (claiming((10**30,), "<f8"), "claims the shape"),
         (claiming((3,), "<U99999999"), "claims the shape"),

@@ -59,7 +59,7 @@ def test_splits_that_share_an_image_are_refused(pair):
     dataset_of_images(splits)
     splits[pair[1]][3] = splits[pair[0]][2]
     with pytest.raises(
-        DataError, match=rf"1 of the 10 images of {pair[1]} are in {pair[0]} too \(numbers 3,"
+        DataError, match=rf"1 of the 10 images of {pair[1]} are also in {pair[0]} \(numbers 3,"
     ):
         dataset_of_images(splits)
 
@@ -151,7 +151,7 @@ def test_a_dataset_of_examples():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (np.zeros((5, 2, 2), int), r"the images is int64 \[5, 2, 2\]"),
+        (np.zeros((5, 2, 2), int), r"the images: got int64 \[5, 2, 2\]"),
         (np.full((5, 2, 2), 1.5), "floats from 1.5 to 1.5"),
         (np.full((5, 2, 2), -1e300), "floats from -inf to -inf"),
         (np.full((5, 2, 2), np.nan), "floats from nan to nan"),
@@ -162,7 +162,7 @@ def test_a_dataset_of_examples():
         ((GREY, np.full(40, -1)), r"must be integers \[40\] from 0"),
         ({"training": GREY}, "splits are called train, validation, test"),
         ({"train": GREY[:20], "test": COLOUR[:, :, :, 0] / 255.0}, "different sizes or types"),
-        (3, "expected images or a dataset"),
+        (3, "expected an array of images, or a dataset"),
         ([GREY[0], GREY[1, :2]], "no images: all input arrays must have the same shape"),
         ([], r"float64 \[0, 0\]"),
     ],
@@ -262,13 +262,13 @@ def overlapping(folder):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (break_size, r"005\.png is of another size than .*000\.png"),
-        (break_file, r"003\.png is no image"),
+        (break_size, r"005\.png and .*000\.png differ in size"),
+        (break_file, r"003\.png cannot be read as an image"),
         (cut_file, r"003\.png is damaged"),
         (empty, "has no images"),
         (half_split, "none for validation"),
-        (mixed, "both in it and in folders"),
-        (overlapping, "the splits overlap: 5 of the 5 images of validation are in train too"),
+        (mixed, "both in it and in class folders"),
+        (overlapping, "the splits overlap: 5 of the 5 images of validation are also in train"),
     ],
 )
 def test_folders_that_cannot_be_taken(tmp_path, make, message):
@@ -282,7 +282,7 @@ def test_a_folder_that_is_not_there(tmp_path):
         load_dataset(str(tmp_path / "missing"))
     with pytest.raises(DataError, match="Unknown dataset 'missing'"):
         load_dataset("missing")
-    with pytest.raises(DataError, match="give them again"):
+    with pytest.raises(DataError, match="pass them again"):
         load_dataset("given-0123456789abcdef")
 
 

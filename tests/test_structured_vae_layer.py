@@ -352,7 +352,7 @@ def test_no_gradient_and_no_scores_give_none():
 
 @pytest.mark.parametrize("cost", [None, Hamming(torch.zeros(2, 3))])
 @pytest.mark.parametrize(
-    ("seed", "advice"), [(None, "one, or pass a generator for noise"), (0, "take a larger one")]
+    ("seed", "advice"), [(None, "one, or pass a generator for noise"), (0, "choose a larger one")]
 )
 def test_a_layer_warns_once_when_nothing_moves(cost, seed, advice):
     unary = torch.full((2, 3), 1e6, requires_grad=True)
@@ -366,7 +366,7 @@ def test_a_layer_warns_once_when_nothing_moves(cost, seed, advice):
         step()
     with pytest.warns(
         StalledWarning,
-        match=rf"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1, seed={seed}\).*{advice}$",
+        match=rf"no argmax changed in 20 consecutive steps.*ArgmaxLayer\('independent'.*epsilon=1, seed={seed}\).*{advice}$",
     ):
         step()
     for _ in range(30):

@@ -100,7 +100,7 @@ def row_of(states, labels):
 def objective_of_crf(x, y, weights, borders, c):
     total = 0.5 * weights.vector() @ weights.vector()
     for each, labels in zip(x, y, strict=True):
-        states, scores = scores_of(each, weights.places, weights.pairs, borders)
+        states, scores = scores_of(each, weights.nodes, weights.pairs, borders)
         top = scores.max()
         total += c * (top + np.log(np.exp(scores - top).sum()) - scores[row_of(states, labels)])
     return total
@@ -109,7 +109,7 @@ def objective_of_crf(x, y, weights, borders, c):
 def objective_of_ssvm(x, y, weights, borders, c):
     total = 0.5 * weights.vector() @ weights.vector()
     for each, labels in zip(x, y, strict=True):
-        states, scores = scores_of(each, weights.places, weights.pairs, borders)
+        states, scores = scores_of(each, weights.nodes, weights.pairs, borders)
         total += (
             c * ((states != labels).sum(axis=1) + scores - scores[row_of(states, labels)]).max()
         )
@@ -167,7 +167,7 @@ def test_the_duality_gap_falls_below_tol_and_holds(name, batch_size):
 
 def test_the_gap_is_no_smaller_than_what_more_passes_gain():
     x, y = chains(3)
-    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
         early = ChainSSVM(C=2.0, tol=1e-9, max_iter=5, random_state=0).fit(x, y)
     late = ChainSSVM(C=2.0, tol=2e-2, max_iter=2000, random_state=0).fit(x, y)
     assert early.n_iter_ == 5
@@ -182,7 +182,7 @@ def test_predictions_and_probabilities_are_those_of_enumeration(name):
     others, other_y = make(5)
     found, solution, p = model.predict(others), model.solve(others), model.predict_proba(others)
     for b, each in enumerate(as_graphs(others) if borders else others):
-        states, scores = scores_of(each, model._weights.places, model._weights.pairs, borders)
+        states, scores = scores_of(each, model._weights.nodes, model._weights.pairs, borders)
         assert scores[row_of(states, found[b])] == pytest.approx(scores.max(), abs=1e-9)
         assert solution.score[b] == pytest.approx(scores.max(), abs=1e-9)
         weights = np.exp(scores - scores.max())
@@ -205,7 +205,7 @@ def test_attributes_give_the_scores():
     scores[-1] += model.end_
     labels = np.array([0, 2, 1, 1])
     total = scores[np.arange(4), labels].sum() + model.transitions_[labels[:-1], labels[1:]].sum()
-    states, wanted = scores_of(as_graphs(x)[2], model._weights.places, model._weights.pairs, True)
+    states, wanted = scores_of(as_graphs(x)[2], model._weights.nodes, model._weights.pairs, True)
     assert total == pytest.approx(wanted[row_of(states, labels)], abs=1e-12)
     of_graphs = GraphCRF().fit(*graphs())
     assert of_graphs.pair_coef_.shape == (2, K, K)
@@ -279,16 +279,16 @@ def test_what_cannot_be_learned_from_gets_an_error_of_ours():
     graph, labels = graphs()
     for model, args, message in (
         (ChainCRF(), ([x[0], x[1][:, :1]], y[:2]), "must have 2 columns"),
-        (ChainCRF(), ([x[0], x[1] * np.nan], y[:2]), r"X\[1\] has nan"),
+        (ChainCRF(), ([x[0], x[1] * np.nan], y[:2]), r"X\[1\] must be finite"),
         (ChainCRF(), ([], []), "no instances"),
         (ChainCRF(), (x, y[:2]), "labels for 4 instances"),
         (ChainCRF(), (x, [y[0], y[1], y[2], y[2]]), r"y\[3\] must be \[3\]"),
         (ChainCRF(), (x, None), "requires y"),
         (ChainCRF(), ([x[0], x[1][:0]], y[:2]), "n at least 1"),
         (GraphCRF(), ([graph[0], graph[1][:2]], labels[:2]), r"X\[1\] must be \(features, edges"),
-        (GraphCRF(), ([(graph[0][0], [[0, 4]])], labels[:1]), "places 0 to 3"),
+        (GraphCRF(), ([(graph[0][0], [[0, 4]])], labels[:1]), "nodes 0 to 3"),
         (GraphCRF(), ([(graph[0][0], [[0.0, 1.0]])], labels[:1]), "integers"),
-        (GraphCRF(), ([(*graph[0][:2], graph[0][2][:1])], labels[:1]), "a row an edge"),
+        (GraphCRF(), ([(*graph[0][:2], graph[0][2][:1])], labels[:1]), "one row per edge"),
     ):
         with pytest.raises(DataError, match=message):
             model.fit(*args)

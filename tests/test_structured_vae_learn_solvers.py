@@ -42,7 +42,7 @@ def test_a_bound_of_a_prediction_is_that_of_its_solver():
         model.fit(x, y)
     found = model.solve(x)
     best = [
-        scores_of(each, model._weights.places, model._weights.pairs, False)[1].max() for each in x
+        scores_of(each, model._weights.nodes, model._weights.pairs, False)[1].max() for each in x
     ]
     assert (found.score < np.array(best) - 1e-6).any()
     assert (found.bound >= np.array(best) - 1e-9).all()
@@ -136,6 +136,6 @@ def test_instances_of_as_many_edges_have_edges_of_their_own():
     for own, found, score in zip(
         others, model.predict(others), model.solve(others).score, strict=True
     ):
-        states, scores = scores_of(own, model._weights.places, model._weights.pairs, False)
+        states, scores = scores_of(own, model._weights.nodes, model._weights.pairs, False)
         assert score == pytest.approx(scores.max())
         assert scores[row_of(states, found)] == pytest.approx(scores.max())

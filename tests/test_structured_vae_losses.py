@@ -402,7 +402,7 @@ def test_a_target_that_is_no_state_is_named(loss, target):
 )
 def test_the_first_targets_are_states_of_the_structure(loss):
     scores, y = torch.ones(3, 4), torch.tensor([[1.0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0]])
-    with pytest.raises(ProblemError, match=r"target\[2\] is no state of KOfN"):
+    with pytest.raises(ProblemError, match=r"target\[2\] is not a state of KOfN"):
         loss(KOfN(2))(scores, target=y)
     assert loss(KOfN(3, least=2))(scores, target=y).shape == (3,)
 

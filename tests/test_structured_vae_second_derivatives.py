@@ -127,7 +127,7 @@ def test_sampled_gradients_refuse_a_derivative(name):
     scores = leaf(2, 3)
     loss = REFUSED[name](scores)
     (gradient,) = torch.autograd.grad(loss, scores, create_graph=True)
-    with pytest.raises(EstimatorError, match="has no derivative: leave gradient penalties"):
+    with pytest.raises(EstimatorError, match="has no derivative: leave out gradient penalties"):
         (loss + gradient.square().sum()).backward()
 
 

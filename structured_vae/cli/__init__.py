@@ -1,7 +1,7 @@
-"""The command `structured-vae`: a file or folder for a command or a pair, what it takes beside what it does.
+"""The command `structured-vae`: each file or folder holds the options and the work of a command.
 
-Stands on everything, and nothing imports it. Imports that load torch or Matplotlib are inside the
-functions that need them, so that the other commands start at once.
+This package may import everything, and no other package imports it. Imports that load torch or
+Matplotlib are inside the functions that need them, so that the other commands start at once.
 """
 
 from .commands import main

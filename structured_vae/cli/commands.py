@@ -1,4 +1,4 @@
-"""All commands, and what they share: errors of ours as messages, interrupts as advice."""
+"""The list of commands, and how errors and interrupts end them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .terminal import console_of
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """A subcommand of `structured-vae`.
 
     Attributes:
-        options: makes the parser of what it takes.
-        run: does it, given what was chosen.
-        help: one line.
-        stopped: what to say after an interrupt; default: what the interrupt says.
+        options: makes the parser of its options.
+        run: runs the command with the parsed options.
+        help: its line in the list of commands.
+        stopped: the message after an interrupt; "" for the message of the interrupt itself.
     """
 
     options: Callable[[], ArgumentParser]
@@ -38,21 +38,23 @@ class Command:
 
 
 NETWORKS: Final = ("torch", "lightning", "matplotlib", "safetensors", "tensorboard")
-"""Packages that structured-vae-solvers does not bring."""
+"""Packages that structured-vae-solvers does not install."""
 
-_AGAIN = "stopped; the same command goes on from the last epoch"
+_AGAIN = "stopped; run the same command again to continue from the last epoch"
 
 COMMANDS: Final[dict[str, Command]] = {
-    "train": Command(train.train_options, train.run_train, "train a VAE and leave a run folder"),
-    "resume": Command(
-        train.resume_options, train.run_resume, "go on with a run from its last epoch"
+    "train": Command(train.train_options, train.run_train, "train a VAE and write a run folder"),
+    "resume": Command(train.resume_options, train.run_resume, "resume a run from its last epoch"),
+    "evaluate": Command(
+        evaluate.options, evaluate.run, "evaluate the bound of a trained VAE and its terms"
     ),
-    "evaluate": Command(evaluate.options, evaluate.run, "the bound of a trained VAE and its parts"),
-    "export": Command(export.options, export.run, "a run as a folder that others can load"),
-    "explore": Command(explore.options, explore.run, "play with a trained VAE in the browser"),
-    "gradients": Command(gradients.options, gradients.run, "bias and variance of the estimators"),
+    "export": Command(export.options, export.run, "export a run as a folder that others can load"),
+    "explore": Command(explore.options, explore.run, "explore a trained VAE in the browser"),
+    "gradients": Command(
+        gradients.options, gradients.run, "measure bias and variance of the gradient estimators"
+    ),
     "solve": Command(solve.options, solve.run, "solve the problems in a file"),
-    "solvers": Command(solvers.options, solvers.run, "list the backends"),
+    "solvers": Command(solvers.options, solvers.run, "list the solvers"),
     "reproduce": Command(
         reproduce.reproduce_options,
         reproduce.run_reproduce,
@@ -60,21 +62,28 @@ COMMANDS: Final[dict[str, Command]] = {
         _AGAIN,
     ),
     "report": Command(
-        reproduce.report_options, reproduce.run_report, "tables and plots of what was run"
+        reproduce.report_options, reproduce.run_report, "write tables and plots of experiments"
     ),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command; our own errors end it with a message and exit status 2, signals with 128 and their number."""
-    set_parsing_settings(import_path_denylist=["*"])  # no value names code to import
+    """Run one command.
+
+    An error of ours ends it with a message and exit status 2, a signal with 128 plus its number.
+
+    Args:
+        arguments: the command line; None for `sys.argv`.
+    """
+    set_parsing_settings(import_path_denylist=["*"])  # a value must never name code to import
     parser = _parser()
-    arguments_read = parser.parse_args(
-        with_underscores(sys.argv[1:] if arguments is None else arguments)
-    )
-    console, errors = console_of(), console_of(stderr=True)
+    if arguments is None:
+        arguments = sys.argv[1:]
+    parsed = parser.parse_args(with_underscores(arguments))
+    console = console_of()
+    errors = console_of(stderr=True)
     try:
-        chosen = parser.instantiate(arguments_read)
+        chosen = parser.instantiate(parsed)
         COMMANDS[chosen.subcommand].run(chosen[chosen.subcommand], console)
     except TerminatedError as error:
         errors.print(str(error))
@@ -90,17 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
-        errors.print(COMMANDS[arguments_read.subcommand].stopped or str(interrupt) or "stopped")
+        errors.print(COMMANDS[parsed.subcommand].stopped or str(interrupt) or "stopped")
         sys.exit(128 + signal.SIGINT)
 
 
 def _parser() -> ArgumentParser:
     parser = Parser(
         prog="structured-vae",
-        description="Train VAEs with binary latent variables through exact argmax solvers, or use the "
-        "solvers alone. Every command has its own --help.",
+        description="Train VAEs with discrete latent variables through exact argmax solvers, or "
+        "run the solvers on files. Every command has its own --help.",
     )
-    commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="what it does:")
+    commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="one of:")
     for name, command in COMMANDS.items():
         commands.add_subcommand(name, command.options(), help=command.help)
     return parser

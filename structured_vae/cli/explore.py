@@ -1,4 +1,4 @@
-"""`structured-vae explore`."""
+"""The command `structured-vae explore`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from .terminal import command
 
 
 def options() -> ArgumentParser:
-    """What the command takes."""
+    """Make the parser of the command's options."""
     parser = command(
         "explore FOLDER",
-        "A page in the browser, of this machine alone, where every bit or category is a switch and the image "
-        "follows, images are encoded, and samples drawn. Needs the extra structured-vae[explorer]. Ctrl-C ends it.",
+        "Explore a trained VAE on a page in the browser: switch each bit or category and watch "
+        "the image change, encode images, and draw samples. By default only this machine can "
+        "open the page. Press Ctrl-C to stop. Needs the extra structured-vae[explorer].",
     )
     parser.add_argument(
-        "folder", type=str, metavar="FOLDER", help="of a run, or one that export wrote"
+        "folder", type=str, metavar="FOLDER", help="folder of a run or of an exported model"
     )
-    parser.add_argument("--address", type=str, default="127.0.0.1", help="to listen at")
-    parser.add_argument("--port", type=int, default=8501, help="to listen at")
+    parser.add_argument("--address", type=str, default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8501, help="port to listen on")
     return parser
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Serves the page until Ctrl-C."""
+    """Serve the page until Ctrl-C."""
     from ..explorer.serve import explore  # loads torch
 
     explore(chosen.folder, chosen.address, chosen.port)

@@ -1,4 +1,4 @@
-"""`structured-vae export`."""
+"""The command `structured-vae export`."""
 
 from __future__ import annotations
 
@@ -9,39 +9,41 @@ from .terminal import command, file_table
 
 
 def options() -> ArgumentParser:
-    """What the command takes."""
+    """Make the parser of the command's options."""
     parser = command(
         "export RUN FOLDER",
-        "Write the networks of a run into a folder that others can load, and that can be put on the Hugging Face "
-        "Hub as it is: model.safetensors, config.json and README.md, a model card with what was measured "
-        "(evaluate the run first).",
+        "Write the networks of a run into a folder that others can load and that is ready for the "
+        "Hugging Face Hub: model.safetensors, config.json and a model card, README.md. The card "
+        "lists the measured numbers, so evaluate the run first.",
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument(
-        "target", type=str, metavar="FOLDER", help="for the files; older ones are replaced"
+        "target",
+        type=str,
+        metavar="FOLDER",
+        help="folder for the files; existing files are replaced",
     )
     parser.add_argument(
-        "--checkpoint", choices=["best", "last"], default="best", help="which epoch"
+        "--checkpoint", choices=["best", "last"], default="best", help="epoch to export"
     )
     parser.add_argument(
         "--license",
         type=str | None,
         default=None,
-        help="of the weights, as the Hugging Face Hub names it; default: mit",
+        help="licence of the weights, by its name on the Hugging Face Hub; default: mit",
     )
     return parser
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Exports, and says what it wrote."""
+    """Export a run, and list the files that were written."""
     from models import load_pretrained  # loads torch
 
     from ..explorer.explored_model import not_shown
     from ..runs.export import export_run
 
     folder = export_run(chosen.folder, chosen.target, chosen.checkpoint, chosen.license)
-    console.print(
-        file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported")
-    )
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    console.print(file_table(files, "exported"))
     if not not_shown(load_pretrained(folder)):
-        console.print(f"play with it: structured-vae explore {folder}")
+        console.print(f"explore it: structured-vae explore {folder}")

@@ -1,4 +1,4 @@
-"""`structured-vae gradients`."""
+"""The command `structured-vae gradients`."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ from rich.table import Table
 from .terminal import command
 
 STATS = ("changed", "saturated")
+"""The statistics of estimators that the table shows."""
 
 
 def options() -> ArgumentParser:
-    """What the command takes."""
+    """Make the parser of the command's options."""
     parser = command(
         "gradients RUN",
-        "Bias, variance and cost of every gradient estimator that fits a run's encoder, against the exact "
-        "gradient. Writes gradients.png and gradients.json into the run's folder.",
+        "Measure bias, variance and cost of every gradient estimator that applies to a run's "
+        "encoder, compared with the exact gradient. Writes gradients.png and gradients.json into "
+        "the run's folder.",
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument(
-        "--checkpoint", choices=["best", "last"], default="best", help="which epoch"
+        "--checkpoint", choices=["best", "last"], default="best", help="epoch to measure"
     )
-    parser.add_argument("--images", type=int, default=100, help="test images")
-    parser.add_argument("--draws", type=int, default=10_000, help="for each image and setting")
+    parser.add_argument("--images", type=int, default=100, help="number of test images")
+    parser.add_argument(
+        "--draws", type=int, default=10_000, help="gradient draws per image and setting"
+    )
     return parser
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Measures, and says where the picture lies."""
+    """Measure the estimators, and say where the figure was written."""
     from ..runs.gradients import gradient_figure  # loads torch
 
-    found = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)
-    reports = {name: report.to_dict() for name, report in found.reports.items()}
-    console.print(
-        gradient_table(reports, f"{chosen.folder}: gradients in the encoder's potentials")
-    )
-    console.print(f"written: {found.picture}, {found.record}")
+    figure = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)
+    reports = {name: report.to_dict() for name, report in figure.reports.items()}
+    title = f"{chosen.folder}: gradients in the encoder's potentials"
+    console.print(gradient_table(reports, title))
+    console.print(f"written: {figure.picture}, {figure.record}")
 
 
 def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
-    """What was measured of each estimator (`GradientReport.to_dict`)."""
+    """Make a table of the reports of all estimators (`GradientReport.to_dict`)."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     table.add_column("estimator", no_wrap=True)
     shown = {"bias": "bias", "deviation": "deviation", "z_score": "z", "microseconds": "us"}

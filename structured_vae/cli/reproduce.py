@@ -1,4 +1,4 @@
-"""`structured-vae reproduce` and `report`."""
+"""The commands `structured-vae reproduce` and `structured-vae report`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,39 @@ from .terminal import command
 
 
 def reproduce_options() -> ArgumentParser:
-    """What `reproduce` takes."""
+    """Make the parser of the options of `reproduce`."""
     parser = command(
         "reproduce EXPERIMENT",
-        "Train and evaluate what is missing of an experiment: one training run a cell, each with a run folder "
-        "and a JSON record. Finished cells are left alone; stopped ones go on from their last epoch.",
+        "Train and evaluate the missing cells of an experiment. Each cell is one training run "
+        "with a run folder and a JSON record. Finished cells are skipped; stopped cells resume "
+        "from their last epoch.",
     )
     parser.add_argument(
         "experiment", type=str, metavar="EXPERIMENT", help="; ".join(experiment_names())
     )
-    parser.add_argument("--epochs", type=int | None, help="instead of the experiment's own")
-    parser.add_argument("--seeds", type=list[int], default=[0], help="such as [0,1,2]")
     parser.add_argument(
-        "--only", type=str, default="", help="a regular expression on names of cells"
+        "--epochs", type=int | None, help="number of epochs; default: the experiment's"
     )
     parser.add_argument(
-        "--jobs", type=int, default=1, help="cells side by side; each gets its share of the cores"
+        "--seeds", type=list[int], default=[0], help="seeds to run, such as [0,1,2]"
     )
     parser.add_argument(
-        "--dry_run", action="store_true", help="say what would be run, and how long it would take"
+        "--only",
+        type=str,
+        default="",
+        help="run only the cells whose names match this regular expression",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="cells to run in parallel, which share the cores"
+    )
+    parser.add_argument(
+        "--dry_run",
+        action="store_true",
+        help="only list the cells that would run, and how long they would take",
     )
     parser.add_argument("--results", type=str, default="results", help="folder of the records")
     parser.add_argument(
-        "--runs", type=str, default="runs/reproduce", help="folder of the run folders"
+        "--runs", type=str, default="runs/reproduce", help="folder for the run folders"
     )
     parser.add_argument(
         "--root", type=str | None, help="folder of the data, as --data.root of train"
@@ -42,13 +52,17 @@ def reproduce_options() -> ArgumentParser:
 
 
 def report_options() -> ArgumentParser:
-    """What `report` takes."""
+    """Make the parser of the options of `report`."""
     parser = command(
         "report [EXPERIMENT]",
-        "Tables (Markdown) and plots (PNG, SVG) of the records of experiments.",
+        "Write tables (Markdown) and plots (PNG, SVG) of the records of experiments.",
     )
     parser.add_argument(
-        "experiment", type=str | None, nargs="?", metavar="EXPERIMENT", help="default: all"
+        "experiment",
+        type=str | None,
+        nargs="?",
+        metavar="EXPERIMENT",
+        help="experiment to report on; default: all",
     )
     parser.add_argument("--results", type=str, default="results", help="folder of the records")
     parser.add_argument(
@@ -58,7 +72,7 @@ def report_options() -> ArgumentParser:
 
 
 def run_reproduce(chosen: Namespace, console: Console) -> None:
-    """Runs what is missing, or says what it is."""
+    """Run the missing cells of an experiment, or list them for a dry run."""
     if chosen.dry_run:
         plan(chosen, console)
         return
@@ -68,7 +82,7 @@ def run_reproduce(chosen: Namespace, console: Console) -> None:
 
 
 def run_report(chosen: Namespace, console: Console) -> None:
-    """Writes tables and plots."""
+    """Write tables and plots."""
     from ..reproduction.commands import report  # loads matplotlib
 
     report(chosen, console)

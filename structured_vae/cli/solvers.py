@@ -1,4 +1,4 @@
-"""`structured-vae solvers`."""
+"""The command `structured-vae solvers`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
-from solvers import available_solvers
+from solvers import Capabilities, available_solvers
 
 from .terminal import command
 
 
 def options() -> ArgumentParser:
-    """What the command takes: nothing."""
-    return command("solvers", "The argmax backends.")
+    """Make the parser of the command, which has no options."""
+    return command("solvers", "List the argmax solvers and how to install missing ones.")
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Prints the table of backends, and how to install what is missing."""
+    """Print the table of solvers, and how to install the missing ones."""
     console.print(solver_table())
     for info in available_solvers():
         if info.capabilities is not None and not info.installed:
@@ -25,7 +25,7 @@ def run(chosen: Namespace, console: Console) -> None:
 
 
 def solver_table() -> Table:
-    """The backends: exact or not, what they take, whether they can be used."""
+    """Make a table of the solvers: whether they are exact, what they accept, what is installed."""
     table = Table(title="argmax solvers")
     for column in (
         "name",
@@ -39,18 +39,31 @@ def solver_table() -> Table:
     ):
         table.add_column(column, no_wrap=" " not in column)
     for info in available_solvers():
-        can = info.capabilities
-        if can is None:
+        if info.capabilities is None:
             table.add_row(info.name, *["?"] * 7)
             continue
-        table.add_row(
-            info.name,
-            "yes" if can.exact else "no",
-            "none" if not can.pairwise else ">= 0" if can.supermodular_only else "any",
-            str(can.max_size or "-"),
-            f"<= {can.max_treewidth}" if can.max_treewidth is not None else "-",
-            "yes" if can.on_device else "no",
-            "yes" if can.time_limit else "no",
-            "yes" if info.installed else "no",
-        )
+        table.add_row(info.name, *_columns(info.capabilities), _yes(info.installed))
     return table
+
+
+def _columns(capabilities: Capabilities) -> list[str]:
+    pairwise = "any"
+    if not capabilities.pairwise:
+        pairwise = "none"
+    elif capabilities.supermodular_only:
+        pairwise = ">= 0"
+    treewidth = "-"
+    if capabilities.max_treewidth is not None:
+        treewidth = f"<= {capabilities.max_treewidth}"
+    return [
+        _yes(capabilities.exact),
+        pairwise,
+        str(capabilities.max_size or "-"),
+        treewidth,
+        _yes(capabilities.on_device),
+        _yes(capabilities.time_limit),
+    ]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""What all commands share: consoles, the parser of a command, a table of files."""
+"""Consoles, parsers and tables of files that all commands share."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .spelling import Parser
 
 
 def console_of(stderr: bool = False) -> Console:
-    """For texts with names of files in them, which are no markup."""
+    """Make a console that prints file names as they are, without interpreting markup."""
     return Console(stderr=stderr, soft_wrap=True, markup=False, emoji=False)
 
 
 def command(name: str, description: str) -> ArgumentParser:
-    """The parser of one command."""
+    """Make the parser of one command."""
     return Parser(usage=f"structured-vae {name} [options]", description=description)
 
 
 def file_table(files: list[Path], title: str) -> Table:
-    """Files with their sizes."""
+    """Make a table of files and their sizes."""
     table = Table(title=title)
     table.add_column("file", overflow="fold")
     table.add_column("kB", justify="right")

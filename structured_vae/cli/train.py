@@ -1,11 +1,12 @@
-"""`structured-vae train` and `resume`."""
+"""The commands `structured-vae train` and `structured-vae resume`."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]  # public, not in __all__
+# ActionConfigFile is public, but not in __all__
+from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]
 from rich.console import Console
 
 from ..errors import ConfigError
@@ -18,62 +19,70 @@ from .terminal import command, file_table
 
 
 class PlainConfigFile(ActionConfigFile):
-    """A file of options, read by jsonargparse after it was seen to name options of ours alone."""
+    """A YAML file of options, which jsonargparse reads after a check for unknown options."""
 
     @staticmethod
     def apply_config(parser: ArgumentParser, cfg: Namespace, dest: str, value: str) -> None:
-        """Refuses what is no option, then does what its base does."""
+        """Check the file, then read it as the base class does.
+
+        Raises:
+            TypeError: the file cannot be read, or has unknown options; argparse shows the message.
+        """
         try:
-            given = read_yaml(read_small_text(Path(value), CONFIG_SIZE), value)
-            options = {key: part for key, part in given.items() if key != "run"}
+            values = read_yaml(read_small_text(Path(value), CONFIG_SIZE), value)
+            options = {name: option for name, option in values.items() if name != "run"}
             refuse_foreign(options, option_types())
         except UnicodeDecodeError as error:
-            raise TypeError(f"{value} is no YAML file of options") from error
+            raise TypeError(f"{value} is not a YAML file of options") from error
         except (ConfigError, OSError, ValueError) as error:
-            raise TypeError(str(error)) from error  # which argparse shows with the usage
+            raise TypeError(str(error)) from error
         ActionConfigFile.apply_config(parser, cfg, dest, value)
 
 
 def train_options() -> ArgumentParser:
-    """What `train` takes."""
+    """Make the parser of the options of `train`."""
     parser = command(
         "train",
-        "Train a VAE with discrete latent variables, by direct optimization through an argmax or another gradient "
-        "estimator. Every part is chosen by flag, or in a YAML file (--config; --print_config writes one). The "
-        "run folder then holds config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and "
-        "tensorboard/.",
+        "Train a VAE with discrete latent variables, by direct optimization through an argmax or "
+        "by another gradient estimator. Set options by flags or in a YAML file (--config; "
+        "--print_config writes one). The run folder will hold config.yaml, "
+        "checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
     )
     parser.add_argument(
         "--config", action=PlainConfigFile, help="YAML file with any of the options below"
     )
     parser.add_argument(
-        "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
+        "--run",
+        type=str | None,
+        help="folder for the run; default: a folder in runs/, named after the options",
     )
     add_options(parser)
     for action in parser._actions:
         if isinstance(action.metavar, str) and action.metavar.startswith("{"):
-            action.metavar = action.dest.upper()  # the description has the choices
+            action.metavar = action.dest.upper()  # the help text already lists the choices
     return parser
 
 
 def resume_options() -> ArgumentParser:
-    """What `resume` takes."""
-    parser = command("resume RUN", "Go on with a run, as if it had never stopped.")
+    """Make the parser of the options of `resume`."""
+    parser = command(
+        "resume RUN", "Resume a run. The result is the same as if it had never stopped."
+    )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument(
-        "--epochs", type=int | None, help="new total of epochs; default: as started"
+        "--epochs", type=int | None, help="new total number of epochs; default: unchanged"
     )
     parser.add_argument(
         "--from",
         choices=["last", "best"],
         default="last",
-        help="checkpoint to go on from; after the best one, its later epochs are done again",
+        help="checkpoint to resume from; after `best`, the later epochs are trained again",
     )
     return parser
 
 
 def run_train(chosen: Namespace, console: Console) -> None:
-    """Trains, and says what it left."""
+    """Train, and list the files of the run."""
     from ..runs.train import train  # loads torch
 
     config = TrainConfig(**{name: chosen[name] for name in option_types()})
@@ -82,14 +91,14 @@ def run_train(chosen: Namespace, console: Console) -> None:
 
 
 def run_resume(chosen: Namespace, console: Console) -> None:
-    """Goes on with a run."""
+    """Resume a run, and list its files."""
     from ..runs.train import resume  # loads torch
 
     _print_run(resume(chosen.folder, chosen.epochs, start=chosen["from"]).folder, console)
 
 
 def _print_run(folder: Path, console: Console) -> None:
-    # of several processes that train together one speaks
+    # If several processes train together, only the first one prints.
     if os.environ.get("LOCAL_RANK", "0") != "0":
         return
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")

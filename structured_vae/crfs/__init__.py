@@ -1,6 +1,6 @@
-"""Conditional random fields as torch modules: parameters for pairs of labels, over scores that a network gives.
+"""Conditional random fields as torch modules: a network's unary scores, learned pairwise scores.
 
-Stands on structures and `solvers.labels`; nothing of losses or training.
+Imports structures and `solvers.labels`, but neither losses nor training.
 """
 
 from .linear_chain import LinearChainCRF

@@ -1,4 +1,4 @@
-"""The conditional random field over chains: sequence tagging."""
+"""The conditional random field over chains, for sequence tagging."""
 
 from __future__ import annotations
 
@@ -19,34 +19,38 @@ from ..spaces.chain_sums import BELOW, Chains
 from .reductions import Reduction, check_reduction, reduced
 
 INITIAL: Final = 0.1
-"""Parameters start between minus this and this."""
+"""Maximum absolute value of an initial parameter."""
 
 MOST_TAGS: Final = 1 << 15
-"""A table of more takes gigabytes."""
+"""Maximum number of tags; a transition table of more takes gigabytes."""
 
 PADDING: Final = -1
-"""The label of a place that a chain does not have."""
+"""The label of positions beyond the end of a chain."""
 
 
 class LinearChainCRF(nn.Module):
-    """p(tags | emissions) of chains of different lengths, exact: log likelihood, marginals, and the best tags, proved.
+    """A linear-chain conditional random field p(tags | emissions), with exact inference.
 
     log p = start[t_1] + sum_i emissions[i, t_i] + sum_i transitions[t_i, t_(i+1)] + end[t_length] -
-    log Z, in nats.
+    log Z, in nats. Log likelihood and marginals are exact, and the best tags come with an
+    optimality certificate. The chains of a batch may differ in length.
 
-    Arguments, parameters and their names are those of pytorch-crf, whose `state_dict` can be
-    loaded. Sums are taken in float64, and answers have the type of the emissions. Emissions may be
-    minus infinity, which forbids a tag at its place, and so may parameters, which forbids a
-    transition, a first or a last tag. What is forbidden gets no gradient, and tags that are
-    forbidden have the log likelihood minus infinity.
+    Arguments and parameters have the names that they have in pytorch-crf, and a `state_dict` of
+    pytorch-crf can be loaded. Sums are computed in float64; results have the type of the emissions.
+
+    An emission of minus infinity forbids a tag at its position; a parameter of minus infinity
+    forbids a transition, a first or a last tag. Forbidden scores get no gradient, and forbidden
+    tags have the log likelihood minus infinity.
 
     Args:
-        num_tags: k, from 1 to 32,768.
-        batch_first: whether arrays are `[batch, length, ...]`; else they are
-            `[length, batch, ...]`.
+        num_tags: k, the number of tags, from 1 to 32,768.
+        batch_first: True for arrays `[batch, length, ...]`, False for `[length, batch, ...]`.
 
     Raises:
-        StructureError: num_tags is no such number.
+        StructureError: `num_tags` is not an integer in this range.
+
+    References:
+        Lafferty, McCallum, Pereira (2001), Conditional random fields.
 
     Example:
         >>> crf = LinearChainCRF(3, batch_first=True)
@@ -70,12 +74,12 @@ class LinearChainCRF(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, uniform between -0.1 and 0.1, by torch's global generator."""
+        """Draw all parameters from U(-0.1, 0.1), with torch's global generator."""
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -INITIAL, INITIAL)
 
     def extra_repr(self) -> str:
-        """What stands between the brackets when it is printed."""
+        """Return the options that `repr` shows."""
         return f"num_tags={self.num_tags}, batch_first={self.batch_first}"
 
     def forward(
@@ -85,21 +89,22 @@ class LinearChainCRF(nn.Module):
         mask: torch.Tensor | None = None,
         reduction: Reduction = "sum",
     ) -> torch.Tensor:
-        """The log likelihood of tags, differentiable: to be maximised.
+        """Return the log likelihood of tags in nats, differentiable; training maximises it.
 
         Args:
             emissions: `[batch, length, k]` if `batch_first`, else `[length, batch, k]`.
-            tags: `[batch, length]` or `[length, batch]`, from 0 to k - 1; anything beyond the mask.
-            mask: of the same shape, true up to the end of each chain, whose length is at least 1;
-                None for all.
-            reduction: "none" for `[batch]`; "sum"; "mean", over chains; or "token_mean", the sum by
-                the number of tags.
+            tags: `[batch, length]` or `[length, batch]`, from 0 to k - 1; ignored where the mask is
+                False.
+            mask: the shape of `tags`, True up to the end of each chain, whose length is at least 1;
+                None if all chains have full length.
+            reduction: "none" for `[batch]`; "sum"; "mean", over chains; or "token_mean", the sum
+                divided by the number of tags.
 
         Raises:
-            StructureError: shapes that do not fit, tags that there are not, a mask with holes or an
-                empty chain, emissions that are nan or plus infinity or forbid all tags of a place,
-                parameters that are nan or plus infinity, a chain all of whose tags are forbidden,
-                or another reduction.
+            StructureError: shapes do not match, a tag is out of range, the mask has holes or an
+                empty chain, an emission is nan or plus infinity, all tags of a position or of a
+                chain are forbidden, a parameter is nan or plus infinity, or `reduction` has another
+                value.
         """
         check_reduction(reduction)
         chains = self._chains(emissions, mask)
@@ -109,113 +114,123 @@ class LinearChainCRF(nn.Module):
     def log_partition(
         self, emissions: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """`[batch]`: log Z in nats, differentiable.
+        """Return log Z in nats, differentiable: `[batch]`.
 
         Args:
-            emissions: as of `forward`.
-            mask: as of `forward`.
+            emissions: as in `forward`.
+            mask: as in `forward`.
 
         Raises:
-            StructureError: as of `forward`.
+            StructureError: as in `forward`.
         """
         return _log_partition(self._chains(emissions, mask)).to(emissions.dtype)
 
     def marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """P(t_i = a), of the shape of the emissions, differentiable; zero beyond the mask.
+        """Return the marginals P(t_i = a), differentiable, in the shape of the emissions.
+
+        They are 0 where the mask is False.
 
         Args:
-            emissions: as of `forward`.
-            mask: as of `forward`.
+            emissions: as in `forward`.
+            mask: as in `forward`.
 
         Raises:
-            StructureError: as of `forward`.
+            StructureError: as in `forward`.
         """
-        differentiable = torch.is_grad_enabled() and (
-            emissions.requires_grad
-            or any(parameter.requires_grad for parameter in self.parameters())
-        )
+        learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
+        differentiable = torch.is_grad_enabled() and learns
+        # The marginals are the gradient of log Z in the emissions.
         with torch.enable_grad():
-            given = emissions if emissions.requires_grad else emissions.detach().requires_grad_()
-            total = _log_partition(self._chains(given, mask)).sum()
-            (found,) = torch.autograd.grad(total, given, create_graph=differentiable)
-        return found
+            if not emissions.requires_grad:
+                emissions = emissions.detach().requires_grad_()
+            total = _log_partition(self._chains(emissions, mask)).sum()
+            (marginals,) = torch.autograd.grad(total, emissions, create_graph=differentiable)
+        return marginals
 
     def decode(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> list[list[int]]:
-        """The best tags of each chain, as lists of their lengths.
+        """Return the best tags of each chain, as lists without padding.
 
         Args:
-            emissions: as of `forward`.
-            mask: as of `forward`.
+            emissions: as in `forward`.
+            mask: as in `forward`.
 
         Raises:
-            StructureError: as of `forward`.
+            StructureError: as in `forward`.
         """
-        found = self.solve(emissions, mask).labels.tolist()
+        tags = self.solve(emissions, mask).labels.tolist()
         if mask is None:
-            return found
-        lengths = mask.bool().sum(dim=1 if self.batch_first else 0).tolist()
-        return [chain[:length] for chain, length in zip(found, lengths, strict=True)]
+            return tags
+        lengths = self._by_steps(mask).bool().sum(dim=0).tolist()
+        return [chain[:length] for chain, length in zip(tags, lengths, strict=True)]
 
     def solve(
         self, emissions: torch.Tensor, mask: torch.Tensor | None = None
     ) -> Solution[torch.Tensor]:
-        """The best tags with their score and its proof, without gradient.
+        """Return the best tags with their score and optimality certificate, without gradient.
 
         Args:
-            emissions: as of `forward`.
-            mask: as of `forward`.
+            emissions: as in `forward`.
+            mask: as in `forward`.
 
         Returns:
-            The solution: `labels [batch, length]`, whatever `batch_first` is, -1 beyond the mask;
-            `score`, `bound` and `optimal`, `[batch]`.
+            the solution: `labels` `[batch, length]` for either value of `batch_first`, -1 where the
+            mask is False; `score`, `bound` and `optimal` `[batch]`.
 
         Raises:
-            StructureError: as of `forward`.
+            StructureError: as in `forward`.
         """
         with torch.no_grad():
             chains = self._chains(emissions, mask)
             solution = labels.solve(_problem_of(_penalised(chains)), solver="elimination")
             _refuse_impossible(chains.score(solution.labels.T), -torch.inf)
-        found = solution.labels.new_full(
-            (emissions.shape[0 if self.batch_first else 1], self._length(emissions)), PADDING
-        )
-        found[:, : len(chains.mask)] = solution.labels.masked_fill(~chains.mask.T, PADDING)
-        return replace(solution, z=found)
-
-    def _length(self, emissions: torch.Tensor) -> int:
-        return emissions.shape[1 if self.batch_first else 0]
+        # The solver saw the batch only up to the end of the longest chain.
+        length, batch = self._by_steps(emissions).shape[:2]
+        padded = solution.labels.new_full((batch, length), PADDING)
+        padded[:, : len(chains.mask)] = solution.labels.masked_fill(~chains.mask.T, PADDING)
+        return replace(solution, z=padded)
 
     def _chains(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> Chains:
-        """Return checked scores, up to the end of the longest chain."""
+        """Check the scores, and cut them at the end of the longest chain."""
         refuse_recording(self)
+        self._check_emissions(emissions)
+        self._check_parameters()
+        mask = self._by_steps(self._mask(mask, emissions))
+        mask = mask[: int(mask.sum(dim=0).max())]
+        scores = self._by_steps(emissions)[: len(mask)].double()
+        scores = torch.where(mask[..., None], scores, scores.new_zeros(()))
+        if not bool(scores.detach().amax(dim=-1).isfinite().all()):
+            raise StructureError(
+                "emissions must be finite, or minus infinity where a tag is forbidden; at least "
+                "one tag of each position must be allowed"
+            )
+        return Chains(
+            _without_gradient_where_forbidden(scores),
+            mask,
+            _without_gradient_where_forbidden(self.transitions.double()),
+            _without_gradient_where_forbidden(self.start_transitions.double()),
+            _without_gradient_where_forbidden(self.end_transitions.double()),
+        )
+
+    def _check_emissions(self, emissions: torch.Tensor) -> None:
         if not is_of_floats(emissions):
             raise StructureError(
-                f"emissions must be a tensor of a floating-point type of 16 bits or more; got {shortened(emissions)}"
+                "emissions must be a tensor of a floating-point type of 16 bits or more; "
+                f"got {shortened(emissions)}"
             )
         if emissions.ndim != 3 or emissions.shape[2] != self.num_tags or 0 in emissions.shape:
             order = "batch, length" if self.batch_first else "length, batch"
             raise StructureError(
-                f"emissions must be [{order}, {self.num_tags}], nothing of it empty; got {list(emissions.shape)}"
+                f"emissions must be [{order}, {self.num_tags}] and not empty; "
+                f"got {list(emissions.shape)}"
             )
-        if not all(
-            bool((parameter < torch.inf).all()) for parameter in self.parameters()
-        ):  # nan is not, either
-            raise StructureError(
-                "parameters must be finite, or minus infinity where a transition, a first or a last tag is forbidden"
-            )
-        on = self._by_steps(self._mask(mask, emissions))
-        on = on[: int(on.sum(dim=0).max())]
-        scores = self._by_steps(emissions)[: len(on)].double()
-        scores = torch.where(on[..., None], scores, scores.new_zeros(()))
-        if not bool(scores.detach().amax(dim=-1).isfinite().all()):
-            raise StructureError(
-                "emissions must be finite, or minus infinity where a tag is forbidden; not all of a place"
-            )
-        parts = scores, self.transitions, self.start_transitions, self.end_transitions
-        emissions, *parameters = (
-            _without_gradient_where_forbidden(part.double()) for part in parts
-        )
-        return Chains(emissions, on, *parameters)
+
+    def _check_parameters(self) -> None:
+        for parameter in self.parameters():
+            if not bool((parameter < torch.inf).all()):  # nan fails the comparison as well
+                raise StructureError(
+                    "parameters must be finite, or minus infinity where a transition, a first or "
+                    "a last tag is forbidden"
+                )
 
     def _by_steps(self, array: torch.Tensor) -> torch.Tensor:
         return array.transpose(0, 1) if self.batch_first else array
@@ -225,24 +240,29 @@ class LinearChainCRF(nn.Module):
         if mask is None:
             return emissions.new_ones(shape, dtype=torch.bool)
         if not _is_tensor(mask) or mask.shape != shape:
-            found = list(mask.shape) if _is_tensor(mask) else shortened(mask)
-            raise StructureError(f"mask must be a tensor {list(shape)}; got {found}")
+            received = list(mask.shape) if _is_tensor(mask) else shortened(mask)
+            raise StructureError(f"mask must be a tensor {list(shape)}; got {received}")
         mask = mask.to(emissions.device).bool()
         steps = self._by_steps(mask)
         if not bool(steps[0].all()) or bool((steps[1:] & ~steps[:-1]).any()):
             raise StructureError(
-                "mask must be true from the first place of each chain up to its end, without holes"
+                "mask must be true from the first position of each chain up to its end, "
+                "without holes"
             )
         return mask
 
-    def _tags(self, tags: torch.Tensor, emissions: torch.Tensor, on: torch.Tensor) -> torch.Tensor:
-        """`[length, batch]`, zeros beyond the mask."""
-        whole = _is_tensor(tags) and not (tags.is_floating_point() or tags.is_complex())
-        if not whole or tags.shape != emissions.shape[:2]:
-            found = f"{tags.dtype} {list(tags.shape)}" if _is_tensor(tags) else shortened(tags)
-            raise StructureError(f"tags must be integers {list(emissions.shape[:2])}; got {found}")
-        steps = self._by_steps(tags.to(emissions.device))[: len(on)].long()
-        steps = torch.where(on, steps, steps.new_zeros(()))
+    def _tags(
+        self, tags: torch.Tensor, emissions: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Check the tags, and return them as `[length, batch]`, 0 where the mask is False."""
+        integral = _is_tensor(tags) and not (tags.is_floating_point() or tags.is_complex())
+        if not integral or tags.shape != emissions.shape[:2]:
+            received = f"{tags.dtype} {list(tags.shape)}" if _is_tensor(tags) else shortened(tags)
+            raise StructureError(
+                f"tags must be integers {list(emissions.shape[:2])}; got {received}"
+            )
+        steps = self._by_steps(tags.to(emissions.device))[: len(mask)].long()
+        steps = torch.where(mask, steps, steps.new_zeros(()))
         if bool(((steps < 0) | (steps >= self.num_tags)).any()):
             raise StructureError(
                 f"tags must be from 0 to {self.num_tags - 1} where the mask is true"
@@ -250,8 +270,8 @@ class LinearChainCRF(nn.Module):
         return steps
 
 
-def _is_tensor(given: object) -> bool:
-    return isinstance(given, torch.Tensor) and is_dense(given)
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and is_dense(value)
 
 
 def _log_partition(chains: Chains) -> torch.Tensor:
@@ -266,34 +286,39 @@ def _log_partition(chains: Chains) -> torch.Tensor:
 
 
 def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
-    """Raise where the score of a chain is at most a limit, which says that it has no allowed tags."""
+    """Raise if the score of a chain is at most `limit`, because all its tags are forbidden."""
     impossible = scores <= limit
     if bool(impossible.any()):
         raise StructureError(
-            f"chain {int(impossible.nonzero()[0])} has no allowed tags: minus infinity in emissions and parameters "
-            "forbids all of them; allow more transitions"
+            f"chain {int(impossible.nonzero()[0])} has no allowed tags: minus infinity in "
+            "emissions and parameters forbids all of them; allow more transitions"
         )
 
 
-def _without_gradient_where_forbidden(part: torch.Tensor) -> torch.Tensor:
-    return part.masked_fill(part == -torch.inf, -torch.inf)
+def _without_gradient_where_forbidden(scores: torch.Tensor) -> torch.Tensor:
+    return scores.masked_fill(scores == -torch.inf, -torch.inf)
 
 
 def _penalised(chains: Chains) -> Chains:
-    """Return chains with finite parameters, of which a forbidden one costs more than all others can gain."""
-    parts = chains.emissions, chains.transitions, chains.start, chains.end
-    largest = [torch.where(part.isfinite(), part, 0.0).abs().amax() for part in parts]
-    fill = -2 * len(chains.mask) * torch.stack(largest).sum() - 1
-    parameters = (torch.where(part == -torch.inf, fill, part) for part in parts[1:])
-    return Chains(chains.emissions, chains.mask, *parameters)
+    """Replace forbidden parameters by a finite penalty larger than any gain in score."""
+    tables = (chains.transitions, chains.start, chains.end)
+    largest = [_largest(scores) for scores in (chains.emissions, *tables)]
+    penalty = -2 * len(chains.mask) * torch.stack(largest).sum() - 1
+    finite = (torch.where(table == -torch.inf, penalty, table) for table in tables)
+    return Chains(chains.emissions, chains.mask, *finite)
+
+
+def _largest(scores: torch.Tensor) -> torch.Tensor:
+    """Return the largest absolute value among the finite scores."""
+    return torch.where(scores.isfinite(), scores, 0.0).abs().amax()
 
 
 def _problem_of(chains: Chains) -> LabelProblem[torch.Tensor]:
-    """The chains as one batch: beyond its end, a chain has no scores."""
+    """Make one batch of the chains, in which positions beyond the end of a chain score 0."""
     unary = chains.emissions.clone()
     unary[0] += chains.start
-    last, each = chains.mask.sum(dim=0) - 1, torch.arange(unary.shape[1], device=unary.device)
-    unary[last, each] += chains.end
+    last = chains.mask.sum(dim=0) - 1
+    unary[last, torch.arange(unary.shape[1], device=unary.device)] += chains.end
     unary = unary.transpose(0, 1)
     length = unary.shape[1]
     if length == 1:
@@ -302,5 +327,8 @@ def _problem_of(chains: Chains) -> LabelProblem[torch.Tensor]:
     problem = LabelProblem.from_arrays(unary, chains.transitions, edges=edges)
     if bool(chains.mask.all()):
         return problem
-    on = chains.mask[1:].T.to(unary)
-    return replace(problem, weights=on if isinstance(problem.unary, torch.Tensor) else on.numpy())
+    # A weight of 0 switches an edge off.
+    weights = chains.mask[1:].T.to(unary)
+    if isinstance(problem.unary, torch.Tensor):
+        return replace(problem, weights=weights)
+    return replace(problem, weights=weights.numpy())

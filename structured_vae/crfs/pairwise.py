@@ -1,4 +1,4 @@
-"""The conditional random field over given pairs: grids, trees, any graph."""
+"""The conditional random field over the edges of any graph, such as a grid or a tree."""
 
 from __future__ import annotations
 
@@ -21,33 +21,38 @@ from .reductions import Reduction, check_reduction, reduced
 
 
 class PairwiseCRF(nn.Module):
-    """p(labels | unary) of n variables of k values each over given edges, with tables for the pairs as parameters.
+    """A pairwise conditional random field p(labels | unary), with pairwise tables as parameters.
 
+    It has n variables of k labels each.
     log p = sum_i unary[i, x_i] + sum_(i,j) pairwise[group of (i,j), x_i, x_j] - log Z, in nats.
-    Scores and parameters may be minus infinity, which forbids a label or a pair of labels and gets
-    no gradient.
+    A score or parameter of minus infinity forbids a label or a pair of labels, and gets no
+    gradient.
 
-    Log likelihood and marginals are exact, by elimination, where its tables fit into memory
-    (chains, trees, narrow grids); elsewhere they are refused, and `structured_vae.StructuredHinge`
-    over `structure` trains by argmaxes alone. The best labels are exact with a proof, whatever the
-    graph.
+    Log likelihood and marginals are exact, by variable elimination, if its tables fit into memory
+    (chains, trees, narrow grids). For other graphs they raise an error; train those with
+    `structured_vae.StructuredHinge` over `structure`, which needs only argmaxes. The best labels
+    come with an optimality certificate on any graph.
 
     Args:
-        n: variables, at least 1.
-        k: values of each, at least 1.
+        n: the number of variables, at least 1.
+        k: the number of labels of each variable, at least 1.
         edges: `[e, 2]`, the pairs.
-        groups: `[e]`, from 0: edges of the same group share a table, say those of a direction; None
-            for one table.
-        solver: of the argmax, as for `solvers.labels.solve`.
+        groups: `[e]`, numbers from 0: edges of the same group share a table, for example all
+            horizontal edges of a grid. None for a single table.
+        solver: the solver for the argmax, as for `solvers.labels.solve`.
 
     Attributes:
-        pairwise: `[groups, k, k]`, rows being values of an edge's first variable; zeros at first.
+        pairwise: `[groups, k, k]`, where rows are the labels of an edge's first variable; zeros at
+            the start.
         structure: the `PairwiseLabels` of these edges.
 
     Raises:
-        StructureError: n or k is no such number, edges are no pairs of integers, or groups are not
-            one an edge.
-        solvers.ProblemError: edges do not fit n.
+        StructureError: n or k is out of range, edges are not pairs of integers, or there is not
+            exactly one group per edge.
+        solvers.ProblemError: an edge names a variable that does not exist.
+
+    References:
+        Lafferty, McCallum, Pereira (2001), Conditional random fields.
 
     Example:
         >>> square = PairwiseCRF(4, 2, [[0, 1], [2, 3], [0, 2], [1, 3]], groups=[0, 0, 1, 1])
@@ -75,25 +80,25 @@ class PairwiseCRF(nn.Module):
         self.pairwise = nn.Parameter(torch.zeros(count, self.structure.k, self.structure.k))
 
     def extra_repr(self) -> str:
-        """What stands between the brackets when it is printed."""
-        return f"n={self.structure.n}, k={self.structure.k}, e={self.structure.e}, groups={len(self.pairwise)}"
+        """Return the options that `repr` shows."""
+        structure = self.structure
+        return f"n={structure.n}, k={structure.k}, e={structure.e}, groups={len(self.pairwise)}"
 
     def forward(
         self, unary: torch.Tensor, target: torch.Tensor, reduction: Reduction = "sum"
     ) -> torch.Tensor:
-        """The log likelihood of labels, differentiable: to be maximised.
+        """Return the log likelihood of labels in nats, differentiable; training maximises it.
 
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
             target: `[batch, n]`, from 0 to k - 1.
             reduction: "none" for `[batch]`; "sum"; "mean", over instances; or "token_mean", the sum
-                by the number of labels.
+                divided by the number of labels.
 
         Raises:
-            StructureError: shapes that do not fit, scores that are nan or plus infinity, an
-                instance all of whose labels are forbidden, labels that there are not, or another
-                reduction.
-            solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
+            StructureError: shapes do not match, a score is nan or plus infinity, all labels of an
+                instance are forbidden, a label is out of range, or `reduction` has another value.
+            solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
         """
         check_reduction(reduction)
         scores = self._scores(unary)
@@ -103,52 +108,61 @@ class PairwiseCRF(nn.Module):
         return reduced(log_p, reduction, target.numel()).to(unary.dtype)
 
     def marginals(self, unary: torch.Tensor) -> torch.Tensor:
-        """`[batch, n, k]`: P(x_i = a), differentiable.
+        """Return the marginals P(x_i = a), differentiable: `[batch, n, k]`.
 
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
 
         Raises:
-            StructureError: another shape, scores that are nan or plus infinity, or an instance all
-                of whose labels are forbidden.
-            solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
+            StructureError: `unary` has another shape, a score is nan or plus infinity, or all
+                labels of an instance are forbidden.
+            solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
         """
-        found = self.structure.gibbs(self._scores(unary)).marginals
-        return self.structure.parts(found)[0].to(unary.dtype)
+        marginals = self.structure.gibbs(self._scores(unary)).marginals
+        return self.structure.parts(marginals)[0].to(unary.dtype)
 
     def decode(self, unary: torch.Tensor) -> torch.Tensor:
-        """`[batch, n]`: labels of highest score.
+        """Return the labels of highest score: `[batch, n]`.
 
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
 
         Raises:
-            StructureError: another shape, or an instance all of whose labels are forbidden.
-            solvers.SolverError: the solver cannot take the scores.
+            StructureError: `unary` has another shape, or all labels of an instance are forbidden.
+            solvers.SolverError: the solver does not accept the scores.
         """
         return self.solve(unary).labels
 
     def solve(self, unary: torch.Tensor, time_limit: float | None = None) -> Solution[torch.Tensor]:
-        """Labels of highest score with their score and its proof, without gradient.
+        """Return the best labels with their score and optimality certificate, without gradient.
 
         Args:
-            unary: as of `decode`.
+            unary: as in `decode`.
             time_limit: seconds for the batch, as for `solvers.labels.solve`.
 
+        Returns:
+            the solution: `labels` `[batch, n]`; `score`, `bound` and `optimal` `[batch]`.
+
         Raises:
-            StructureError: another shape, or an instance all of whose labels are forbidden.
-            solvers.SolverError: the solver cannot take the scores.
+            StructureError: `unary` has another shape, or all labels of an instance are forbidden.
+            solvers.SolverError: the solver does not accept the scores.
         """
         self._check(unary)
-        structure, scores = self.structure, unary.detach()
-        tables = self.pairwise.detach().to(scores)[self._table_of]
-        pairs = (tables, structure.edges) if structure.e else (None, None)
-        problem = LabelProblem.from_arrays(scores, pairs[0], edges=pairs[1])
+        structure = self.structure
+        scores = unary.detach()
+        if structure.e:
+            tables = self.pairwise.detach().to(scores)[self._table_of]
+            problem = LabelProblem.from_arrays(scores, tables, edges=structure.edges)
+        else:
+            problem = LabelProblem.from_arrays(scores)
         with impossible_instances_named(problem):
             return labels.solve(problem, solver=structure.solver, time_limit=time_limit)
 
     def _scores(self, unary: torch.Tensor) -> torch.Tensor:
-        """Return the scores in one vector, `[batch, n k + e k k]`, float64; forbidden ones have no gradient."""
+        """Return all scores in one vector, `[batch, n k + e k k]`, float64.
+
+        Forbidden scores have no gradient.
+        """
         self._check(unary)
         scores = self.structure.scores(unary.double(), self.pairwise.double()[self._table_of])
         return scores.masked_fill(scores == -torch.inf, -torch.inf)
@@ -158,7 +172,8 @@ class PairwiseCRF(nn.Module):
         shape = self.structure.n, self.structure.k
         if not is_of_floats(unary):
             raise StructureError(
-                f"unary must be a dense tensor of a floating-point type of 16 bits or more; got {shortened(unary)}"
+                "unary must be a dense tensor of a floating-point type of 16 bits or more; "
+                f"got {shortened(unary)}"
             )
         if unary.ndim != 3 or tuple(unary.shape[1:]) != shape or not len(unary):
             raise StructureError(
@@ -167,27 +182,21 @@ class PairwiseCRF(nn.Module):
 
 
 def _of_batch(target: torch.Tensor, unary: torch.Tensor) -> torch.Tensor:
-    if (
-        not isinstance(target, torch.Tensor)
-        or not is_dense(target)
-        or target.shape != unary.shape[:2]
-    ):
-        found = (
-            list(target.shape)
-            if isinstance(target, torch.Tensor) and is_dense(target)
-            else shortened(target)
-        )
-        raise StructureError(f"target must be integers {list(unary.shape[:2])}; got {found}")
+    """Check that the target has one label for each variable of the batch."""
+    is_tensor = isinstance(target, torch.Tensor) and is_dense(target)
+    if not is_tensor or target.shape != unary.shape[:2]:
+        received = list(target.shape) if is_tensor else shortened(target)
+        raise StructureError(f"target must be integers {list(unary.shape[:2])}; got {received}")
     return target
 
 
 def _groups(groups: object, e: int) -> np.ndarray:
-    """`[e]`, int64."""
+    """Check the groups, and return one for each edge: `[e]`, int64."""
     if groups is None or not e:
         return np.zeros(e, np.int64)
-    found = integers(groups, "groups must be integers, one an edge")
-    if found.shape != (e,) or found.min() < 0 or len(np.unique(found)) != found.max() + 1:
+    numbers = integers(groups, "groups must be integers, one per edge")
+    if numbers.shape != (e,) or numbers.min() < 0 or len(np.unique(numbers)) != numbers.max() + 1:
         raise StructureError(
             f"groups must be [{e}], the numbers from 0 up without gaps; got {shortened(groups)}"
         )
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

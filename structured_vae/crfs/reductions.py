@@ -1,4 +1,4 @@
-"""What becomes of the log likelihoods of a batch."""
+"""Reductions of the log likelihoods of a batch."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from ..errors import StructureError, shortened
 
 Reduction: TypeAlias = Literal["none", "sum", "mean", "token_mean"]
-"""One an instance; their sum; their mean; or their sum by the number of labels in the batch."""
+"""One value per instance; their sum; their mean; or their sum divided by the number of labels."""
 
 REDUCTIONS: Final = ("none", "sum", "mean", "token_mean")
 
 
 def check_reduction(reduction: object) -> None:
-    """Refuses what is no `Reduction`.
+    """Raise if `reduction` is not a `Reduction`.
 
     Raises:
-        StructureError: it is none.
+        StructureError: `reduction` has another value.
     """
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise StructureError(
@@ -27,10 +27,15 @@ def check_reduction(reduction: object) -> None:
 
 
 def reduced(values: torch.Tensor, reduction: Reduction, tokens: torch.Tensor | int) -> torch.Tensor:
-    """Return `[batch]` or a scalar, of values `[batch]` of so many labels in all.
+    """Reduce the values `[batch]` to a scalar, or return them unchanged for "none".
 
-    Callers reduce in float64 and cast what comes out: sums of a batch leave the range of 16 bits,
-    its means do not.
+    Callers reduce in float64 and cast the result, since the sum of a batch may exceed the range of
+    16-bit types although its mean does not.
+
+    Args:
+        values: `[batch]`.
+        reduction: the reduction.
+        tokens: the number of labels in the batch.
     """
     if reduction == "none":
         return values

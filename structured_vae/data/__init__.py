@@ -1,7 +1,7 @@
 """Image datasets: one that comes with the package, and the full ones from official files.
 
-Stands on the small files of the root; the explorer, runs and training use it, estimators and
-objectives do not. What is public of its folders is here.
+This package imports only the small modules of the root. The explorer, runs and training import
+it; estimators and objectives do not. The public names of its subfolders are listed here.
 """
 
 from .binarisation import binarisation_names

@@ -1,4 +1,4 @@
-"""Turning stored intensities into the values that the decoder has to explain."""
+"""Ways to turn stored intensities into the values that the decoder reconstructs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Binarise = Callable[[NDArray[Any], int], NDArray[np.float32 | np.uint8]]
-"""(intensities, number of the split) -> values of the same shape; splits differ in what is drawn for them."""
+"""(intensities, split number) -> values of the same shape; each split has its own random draw."""
 
 STATIC_SEED: Final = 2008
-"""Of the static draw. A constant, so that it makes one data set, the same for every run."""
+"""Seed of the static draw. It is constant, so that every run sees the same data set."""
 
 DRAWN_TOGETHER: Final = 1_000
-"""Images of a draw at a time, which bounds memory."""
+"""Number of images drawn at a time, which bounds memory."""
 
 
 @dataclass(frozen=True)
 class Binarisation:
-    """What is made of stored intensities.
+    """A way to turn stored intensities into images for training and evaluation.
 
     Attributes:
-        binarise: gives the images that are evaluated, and trained on unless they are drawn anew.
-        redrawn: whether training draws its images anew, at every step.
+        binarise: returns the images for evaluation, and for training unless `redrawn` is True.
+        redrawn: whether training draws its images again at every step.
     """
 
     binarise: Binarise
@@ -34,11 +34,11 @@ class Binarisation:
 
 
 def threshold(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
-    """1 where `grey / 255 > 0.5`, else 0, in the shape of `grey`.
+    """Return 1 where `grey / 255 > 0.5` and 0 elsewhere, in the shape of `grey`.
 
     Args:
         grey: intensities in 0..255, or floats in [0, 1], any shape.
-        split: makes no difference.
+        split: ignored.
 
     References:
         Lorberbom, Gane, Jaakkola and Hazan (2019), "Direct optimization through argmax for
@@ -48,17 +48,20 @@ def threshold(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[n
         >>> threshold(np.array([0, 127, 128, 255], np.uint8))
         array([0., 0., 1., 1.], dtype=float32)
     """
+    limit: np.uint8 | np.float32 = np.float32(0.5)
+    if grey.dtype == np.uint8:
+        limit = np.uint8(127)  # v / 255 > 0.5 means v > 127.5, so v > 127 for integers
     binary = np.empty(grey.shape, np.float32)
-    # v / 255 > 0.5 means v > 127.5, so v > 127 for integers; `out` saves a boolean copy.
-    np.greater(grey, np.uint8(127) if grey.dtype == np.uint8 else np.float32(0.5), out=binary)
+    np.greater(grey, limit, out=binary)  # `out` saves a boolean copy
     return binary
 
 
 def static(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
-    """`[count, ...]`: one Bernoulli draw a pixel, 1 with probability `grey / 255`, always the same one.
+    """Draw each pixel once: 1 with probability `grey / 255`, in the shape of `grey`.
 
-    It depends on the intensities and the split alone. It is a draw like Salakhutdinov and Murray's
-    of MNIST, not theirs bit for bit.
+    The draw depends only on the intensities and the split, so every run gets the same images. It
+    follows the recipe of Salakhutdinov and Murray for MNIST, but differs from their draw bit by
+    bit.
 
     Args:
         grey: `[count, ...]`, intensities in 0..255.
@@ -75,17 +78,18 @@ def static(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.f
     random = np.random.default_rng([STATIC_SEED, split])
     binary = np.empty(grey.shape, np.float32)
     for start in range(0, len(grey), DRAWN_TOGETHER):
-        part = slice(start, start + DRAWN_TOGETHER)
-        np.greater(none(grey[part]), random.random(grey[part].shape, np.float32), out=binary[part])
+        rows = slice(start, start + DRAWN_TOGETHER)
+        uniform = random.random(grey[rows].shape, np.float32)
+        np.greater(none(grey[rows]), uniform, out=binary[rows])
     return binary
 
 
 def none(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
-    """`grey / 255`, in the shape of `grey`: values in [0, 1], not binarised.
+    """Return `grey / 255`, in the shape of `grey`: values in [0, 1], not binarised.
 
     Args:
-        grey: intensities in 0..255, or floats in [0, 1], which stay as they are; any shape.
-        split: makes no difference.
+        grey: intensities in 0..255, or floats in [0, 1], which are returned unchanged; any shape.
+        split: ignored.
 
     Example:
         >>> none(np.array([0, 51, 255], np.uint8))
@@ -97,11 +101,11 @@ def none(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.flo
 
 
 def as_stored(images: NDArray[np.uint8], split: int = 0) -> NDArray[np.uint8]:
-    """`images` themselves, in steps of 1/255: what is mapped from a file stays there.
+    """Return `images` unchanged, in steps of 1/255; a memory-mapped array stays mapped.
 
     Args:
         images: intensities in 0..255, any shape.
-        split: makes no difference.
+        split: ignored.
     """
     return images
 
@@ -114,14 +118,14 @@ BINARISATIONS: Final[Mapping[str, Binarisation]] = MappingProxyType(
         "none": Binarisation(none),
     }
 )
-"""What `load_dataset` knows, by name."""
+"""The binarisations that `load_dataset` accepts, by name."""
 
 MAPPED: Final[Mapping[str, Binarisation]] = MappingProxyType({"none": Binarisation(as_stored)})
-"""What there is for images that do not fit into memory."""
+"""The binarisations for images that do not fit into memory."""
 
 
 def binarisation_names() -> tuple[str, ...]:
-    """The names that `load_dataset` takes as `binarisation`.
+    """Return the names that `load_dataset` accepts as `binarisation`.
 
     Example:
         >>> binarisation_names()

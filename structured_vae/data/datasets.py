@@ -32,6 +32,7 @@ IN_MEMORY: Final = "given-"
 """How the name of images in memory starts; their digest follows."""
 
 LONGEST_PATH: Final = 4096
+"""Maximum length of a name that is looked up as a path."""
 
 CELEBA: Final = "celeba"
 """The name of the dataset whose labels are attributes."""
@@ -45,7 +46,7 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         CELEBA: Reader(read_celeba, binarisations=MAPPED, shown=False),
     }
 )
-"""The datasets that have a name; another one is a file of the user's own."""
+"""The datasets that have a name; any other name is the path of the user's own images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +54,12 @@ class Split:
     """Images with their labels.
 
     Attributes:
-        images: values in [0, 1], float32 `[count, pixels]`, each image row by row, its colours one
-            after the other; or the same in steps of 1/255, uint8, mapped from a file.
-        labels: classes, int64 `[count]`; or attributes, 0 or 1, int64 `[count, n]`.
-        grey: what `images` is drawn from, of the same shape, where training draws anew at every
-            step; None where it takes `images`, and of a split that is not for training.
+        images: values in [0, 1], float32 `[count, pixels]`, each image row by row, one colour after
+            the other; or uint8 `[count, pixels]`, in steps of 1/255, mapped from a file.
+        labels: classes, int64 `[count]`; or attributes, 0 or 1, int64 `[count, attributes]`.
+        grey: the probabilities that `images` is drawn from, float32 `[count, pixels]`, if training
+            draws its images again at every step; None if training uses `images`, and for test
+            splits.
 
     Example:
         >>> len(load_dataset("fashion-mnist-mini").test)
@@ -69,7 +71,7 @@ class Split:
     grey: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
-        """How many images there are."""
+        """Return the number of images."""
         return len(self.images)
 
 
@@ -79,16 +81,16 @@ class ImageDataset:
 
     Attributes:
         name: the name by which it was loaded.
-        binarisation: the name of what was done to the grey values.
+        binarisation: the name of the binarisation that was applied to the grey values.
         height: rows of an image.
         width: columns of an image.
         train: images to train on.
         validation: images to choose settings with.
         test: images to report results on.
         channels: 1 for grey, 3 for red, green and blue.
-        attributes: the names of the columns of the labels; empty where the labels are classes.
-        shown: whether pictures of a training may show images; not where their terms forbid passing
-            them on.
+        attributes: the names of the columns of the labels; empty if the labels are classes.
+        shown: whether pictures written during training may show these images; False if their terms
+            forbid redistribution.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
@@ -109,11 +111,11 @@ class ImageDataset:
 
     @property
     def pixels(self) -> int:
-        """The number of values of an image."""
+        """The number of values in an image."""
         return self.channels * self.height * self.width
 
     def split(self, name: str) -> Split:
-        """The split of that name.
+        """Return the split with this name.
 
         Args:
             name: `"train"`, `"validation"` or `"test"`.
@@ -125,24 +127,24 @@ class ImageDataset:
         return _look_up("split", name, splits)
 
     def all_for_training(self) -> ImageDataset:
-        """The same dataset with the validation images among those to train on, after them.
+        """Return the dataset with the validation images appended to the training images.
 
-        What its validation split then measures is no estimate for new images, and no good choice of
-        settings.
+        Do not use its validation split to estimate the loss on new images or to choose settings:
+        the model has been trained on those images.
 
         Example:
             >>> len(load_dataset("fashion-mnist-mini").all_for_training().train)
             6000
         """
-        train, more = self.train, self.validation
+        train = self.train
+        validation = self.validation
         grey = train.grey
         if grey is not None:
-            grey = np.concatenate(
-                (grey, (more.images if more.grey is None else more.grey).astype(grey.dtype))
-            )
+            more = validation.images if validation.grey is None else validation.grey
+            grey = np.concatenate((grey, more.astype(grey.dtype)))
         joined = Split(
-            images=np.concatenate((train.images, more.images)),
-            labels=np.concatenate((train.labels, more.labels)),
+            images=np.concatenate((train.images, validation.images)),
+            labels=np.concatenate((train.labels, validation.labels)),
             grey=grey,
         )
         return replace(self, train=joined)
@@ -151,54 +153,59 @@ class ImageDataset:
 def load_dataset(
     name: str, root: str | Path | None = None, binarisation: str | None = None
 ) -> ImageDataset:
-    """A dataset of images, from files that are checked to be the official ones.
+    """Load a dataset of images, and check that its files are the official ones.
 
-    The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
-    compressed (`.gz`) or not. They keep the official order: train is the first 50,000 images of
-    the 60,000 for training, validation the last 10,000, and test the 10,000 for testing. For
-    Omniglot, see `read_omniglot`, for CelebA `read_celeba`.
+    The full datasets are read from `<root>/<name>/`, which holds the four official IDX files,
+    compressed (`.gz`) or not. They keep the official order: of the 60,000 training images, the
+    first 50,000 are the train split and the last 10,000 the validation split. The test split is
+    the official one of 10,000 images. For Omniglot see `read_omniglot`, for CelebA `read_celeba`.
 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
             of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored. Or the
-            path of an .npz file with images of your own, as `read_own` takes it, or of a folder, as
-            `read_folder` does.
+            path of an .npz file with your own images (see `read_own`), or of a folder of images
+            (see `read_folder`).
         root: the folder with the files. None means the environment variable
-            `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
-            downloading. A root that is named, either way, is never downloaded to.
+            `STRUCTURED_VAE_DATA` or, if that is unset, a per-user cache that is filled by
+            downloading. Nothing is ever downloaded to a root that you name.
         binarisation: one of `binarisation_names()`: `"threshold"` gives 1 where the grey value
-            exceeds 0.5 and 0 elsewhere; `"static"` 1 with the grey value as probability, drawn
-            once and for all; `"dynamic"` the same for evaluation, while training draws anew at
-            every step; `"none"` the grey values in [0, 1]. None means threshold, for CelebA none.
+            exceeds 0.5 and 0 elsewhere; `"static"` gives 1 with the grey value as probability,
+            drawn once and for all; `"dynamic"` is the same for evaluation, while training draws
+            again at every step; `"none"` gives the grey values in [0, 1]. None means
+            `"threshold"`, for CelebA `"none"`.
+
+    Returns:
+        the three splits, with images as float32 `[count, pixels]`.
 
     Raises:
         UnknownDataNameError: there is no such dataset or binarisation.
-        DataNotFoundError: files are missing under a root that was named, or there is no such .npz
+        DataNotFoundError: a root was named, and files are missing there; or there is no such .npz
             file.
         DataDownloadError: no root was named, and a file could not be downloaded.
-        DataError: a file is damaged, or is not the official one; or CelebA is to be binarised.
+        DataError: a file is damaged, or is not the official one; or a binarisation was asked for
+            CelebA.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    reader = _own_reader(name) or _look_up("dataset", name, READERS)
+    reader = _path_reader(name) or _look_up("dataset", name, READERS)
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
     chosen = _allowed(name, reader, binarisation)
     return _dataset(name, reader.read(root), binarisation, chosen, reader.shown)
 
 
 def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDataset:
-    """A dataset of images in memory, in three splits that share none.
+    """Make a dataset from images in memory, in three splits that share no image.
 
     Args:
-        data: arrays, tensors, or a dataset of torch, as `images_in_memory` takes them.
-        binarisation: one of `binarisation_names()`; None means threshold.
+        data: arrays, tensors, or a torch dataset, as `images_in_memory` takes them.
+        binarisation: one of `binarisation_names()`; None means `"threshold"`.
 
     Raises:
         UnknownDataNameError: there is no such binarisation.
-        DataError: the images have another type, shape or size, or the splits share some.
+        DataError: the images have a wrong type, shape or size, or two splits share an image.
 
     Example:
         >>> images = np.random.default_rng(0).integers(0, 256, (100, 8, 8), np.uint8)
@@ -214,30 +221,35 @@ def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDatase
 
 
 def name_in_memory(*splits: StoredSplit | Split) -> str:
-    """The name of images in memory, another one where images, what training draws them from, or labels are."""
+    """Return a name for images in memory, with a digest of their images, labels and grey values.
+
+    The training split comes first; only its grey values count.
+    """
     digest = hashlib.sha256()
     for place, split in enumerate(splits):
-        for part in (split.images, split.labels, None if place else getattr(split, "grey", None)):
-            if part is not None:
-                digest.update(f"{part.dtype} {part.shape}".encode())
-                digest.update(np.ascontiguousarray(part).tobytes())
+        arrays = [split.images, split.labels]
+        grey = getattr(split, "grey", None)
+        if place == 0 and grey is not None:
+            arrays.append(grey)
+        for array in arrays:
+            digest.update(f"{array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
     return f"{IN_MEMORY}{digest.hexdigest()[:16]}"
 
 
-def _own_reader(name: str) -> Reader | None:
-    """What reads images of the user's own; None of a name that is no path."""
+def _path_reader(name: str) -> Reader | None:
+    """Return a reader of the user's own images; None if `name` is not a path."""
     if not isinstance(name, str) or name in READERS:
         return None
     if name.endswith(".npz"):
         return Reader(lambda _: read_own(name))
     if name.startswith(IN_MEMORY):
-        raise DataError(f"{name} stands for images in memory: give them again, data=...")
-    folder = (
-        len(name) <= LONGEST_PATH
-        and "\0" not in name
-        and (Path(name).is_dir() or {"/", os.sep} & set(name))
-    )
-    return Reader(lambda _: read_folder(name)) if folder else None
+        raise DataError(f"{name} stands for images in memory: pass them again, data=...")
+    if len(name) > LONGEST_PATH or "\0" in name:
+        return None
+    if Path(name).is_dir() or {"/", os.sep} & set(name):
+        return Reader(lambda _: read_folder(name))
+    return None
 
 
 def _dataset(
@@ -259,7 +271,7 @@ def _dataset(
 
 
 def dataset_names() -> tuple[str, ...]:
-    """The names that `load_dataset` takes.
+    """Return the names of the datasets that `load_dataset` loads.
 
     Example:
         >>> dataset_names()
@@ -269,7 +281,7 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def usual_binarisation(name: str) -> str:
-    """What is done to the images of a dataset where nothing is asked for.
+    """Return the default binarisation of a dataset.
 
     Example:
         >>> usual_binarisation("mnist")
@@ -279,26 +291,26 @@ def usual_binarisation(name: str) -> str:
     return next(iter(binarisations))
 
 
-def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """What `name` stands for.
+def _look_up(kind: str, name: str, choices: Mapping[str, T]) -> T:
+    """Return the choice with this name.
 
     Args:
-        kind: what the name is a name of, for the message, such as `"dataset"`.
+        kind: what is chosen, for the message, such as `"dataset"`.
         name: the name asked for.
-        known: every name that exists, with what it stands for.
+        choices: every choice, by name.
 
     Raises:
-        UnknownDataNameError: nothing has this name; the message suggests the closest one.
+        UnknownDataNameError: no choice has this name; the message suggests the closest one.
 
     Example:
         >>> _look_up("split", "test", {"train": 1, "test": 2})
         2
     """
-    if isinstance(name, str) and name in known:
-        return known[name]
-    close = get_close_matches(str(name).lower(), known, n=1)
+    if isinstance(name, str) and name in choices:
+        return choices[name]
+    close = get_close_matches(str(name).lower(), choices, n=1)
     suggestion = f"Did you mean {close[0]!r}? " if close else ""
-    names = ", ".join(repr(each) for each in known)
+    names = ", ".join(repr(choice) for choice in choices)
     raise UnknownDataNameError(
         f"Unknown {kind} {shortened(name)}. {suggestion}Choose one of: {names}."
     )
@@ -307,9 +319,9 @@ def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
 def _allowed(name: str, reader: Reader, binarisation: str) -> Binarisation:
     _look_up("binarisation", binarisation, BINARISATIONS)
     if binarisation not in reader.binarisations:
-        able = " or ".join(reader.binarisations)
+        choices = " or ".join(reader.binarisations)
         raise DataError(
-            f"{name} is not binarised: its binarisation is {able}; got {binarisation!r}"
+            f"{name} cannot be binarised: its binarisation is {choices}; got {binarisation!r}"
         )
     return reader.binarisations[binarisation]
 

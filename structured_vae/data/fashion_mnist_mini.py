@@ -20,20 +20,20 @@ IMAGE_SHAPE: Final = (28, 28)
 
 
 def mini_file() -> Traversable:
-    """The file of the package that holds the subset.
+    """Return the file of the package that holds the subset.
 
     For each split it has `<split>_images` uint8 `[count, 28, 28]`, `<split>_labels` uint8 `[count]`
-    and `<split>_indices` int32 `[count]`: the place of each image in the official training file,
+    and `<split>_indices` int32 `[count]`: the index of each image in the official training file,
     or for the test split in the official test file.
     """
     return files(__package__) / "fashion_mnist_mini.npz"
 
 
 def read_mini(file: Traversable | None = None) -> StoredDataset:
-    """The embedded subset of Fashion-MNIST.
+    """Read the embedded subset of Fashion-MNIST.
 
-    Every class has the same number of images in each split. Train lies within the train split
-    of the full dataset, validation within its validation split, test within its test split.
+    Every class has the same number of images in each split. Each split is a subset of the split of
+    the full dataset with the same name.
 
     Args:
         file: the file to read; None means the one in the package.

@@ -1,8 +1,8 @@
-"""Images of the user's own, from folders of PNG or JPEG files."""
+"""The user's own images, from folders of PNG, JPEG or BMP files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,72 +22,83 @@ ENDINGS: Final = (".png", ".jpg", ".jpeg", ".bmp")
 FORMATS: Final = ("PNG", "JPEG", "BMP")
 
 MOST_PIXELS: Final = 1 << 24
-"""Of an image; what claims more is not read."""
+"""Maximum number of pixels of an image."""
 
-VALIDATION: Final = ("validation", "valid", "val")
-"""What the folder of the validation images may be called."""
+FOLDER_NAMES: Final = {
+    "train": ("train",),
+    "validation": ("validation", "valid", "val"),
+    "test": ("test",),
+}
+"""The names that the folder of each split may have."""
 
 GREY: Final = ("1", "L", "LA", "I;16", "I")
+"""Pillow's modes of images without colour."""
+
+SIXTEEN_BITS: Final = ("I;16", "I")
+"""Pillow's modes of grey images with 16 bits."""
 
 
 def read_folder(folder: str | Path) -> StoredDataset:
-    """The images of a folder, all of one size.
+    """Read the images of a folder, which must all have one size.
 
-    It holds `train/`, `validation/` (or `val/`, `valid/`) and `test/`, or the images of all splits,
-    which are then drawn (see `drawn_splits`). The images of each lie in it, or in folders of their
-    own, a class each; classes are numbered by the order of their names. Images are grey where all
-    of them are, else red, green and blue.
+    The folder holds `train/`, `validation/` (or `val/`, `valid/`) and `test/`. Otherwise it holds
+    all images, and the splits are drawn at random (see `drawn_splits`). The images lie directly in
+    a split's folder, or in one subfolder per class; classes are numbered in the order of their
+    names. If all images are grey, they are read as grey; otherwise as red, green and blue.
 
     Args:
-        folder: with .png, .jpg, .jpeg or .bmp files.
+        folder: a folder with .png, .jpg, .jpeg or .bmp files.
 
     Raises:
         DataNotFoundError: there is no such folder.
-        DataError: it has no images, an image is damaged or of another size, or splits share images.
+        DataError: the folder has no images, an image is damaged or has another size, or two splits
+            share an image.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataNotFoundError(f"there is no folder {folder.absolute()}")
-    parts = _split_folders(folder)
-    if not parts:
-        return split_up(_read(folder, _classes([folder]), _grey([folder])))
-    absent = [name for name in SPLITS if name not in parts]
+    split_folders = _split_folders(folder)
+    if not split_folders:
+        return split_up(_read(folder, _classes([folder]), _all_grey([folder])))
+    absent = [name for name in SPLITS if name not in split_folders]
     if absent:
         raise DataError(
-            f"{folder} has folders for {', '.join(parts)} and none for {', '.join(absent)}: add them, or put all "
-            "images in one folder, and splits are drawn"
+            f"{folder} has folders for {', '.join(split_folders)} and none for "
+            f"{', '.join(absent)}: add them, or put all images in one folder so that the splits "
+            "are drawn at random"
         )
-    classes, grey = _classes(parts.values()), _grey(parts.values())
-    return whole({name: _read(part, classes, grey) for name, part in parts.items()})
+    classes = _classes(split_folders.values())
+    grey = _all_grey(split_folders.values())
+    return whole({name: _read(path, classes, grey) for name, path in split_folders.items()})
 
 
 def _split_folders(folder: Path) -> dict[str, Path]:
-    names = {"train": ("train",), "validation": VALIDATION, "test": ("test",)}
-    found = {
+    """Return the folder of each split; nothing if there is no folder of training images."""
+    folders = {
         split: folder / name
-        for split, known in names.items()
-        for name in known
+        for split, names in FOLDER_NAMES.items()
+        for name in names
         if (folder / name).is_dir()
     }
-    return found if "train" in found else {}
+    return folders if "train" in folders else {}
 
 
 def _files(folder: Path) -> list[Path]:
-    """The images in a folder and in the folders of classes, in the order of their names."""
-    found = [
-        file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.suffix.lower() in ENDINGS
-    ]
-    return sorted(file for file in found if file.is_file() and not file.name.startswith("."))
+    """Return the images in a folder and in its class folders, sorted by path."""
+    paths = (*folder.glob("*"), *folder.glob("*/*"))
+    images = [path for path in paths if path.suffix.lower() in ENDINGS]
+    return sorted(path for path in images if path.is_file() and not path.name.startswith("."))
 
 
 def _classes(folders: Iterable[Path]) -> dict[str, int]:
+    """Return the number of each class, in the order of the names of their folders."""
     names = sorted(
         {file.parent.name for folder in folders for file in _files(folder) if file.parent != folder}
     )
     return {name: number for number, name in enumerate(names)}
 
 
-def _grey(folders: Iterable[Path]) -> bool:
+def _all_grey(folders: Iterable[Path]) -> bool:
     return all(_mode(file) in GREY for folder in folders for file in _files(folder))
 
 
@@ -95,24 +106,25 @@ def _read(folder: Path, classes: dict[str, int], grey: bool) -> StoredSplit:
     files = _files(folder)
     if not files:
         raise DataError(f"{folder} has no images: their files end with {', '.join(ENDINGS)}")
-    mixed = {file.parent == folder for file in files}
-    if len(mixed) > 1:
+    without_class = [file for file in files if file.parent == folder]
+    if 0 < len(without_class) < len(files):
         raise DataError(
-            f"{folder} has images both in it and in folders of classes; put all of them in folders"
+            f"{folder} has images both in it and in class folders; move all images into "
+            "class folders"
         )
     images = [_pixels(file, grey) for file in files]
-    sizes = {image.shape for image in images}
-    if len(sizes) > 1:
-        odd = next(
-            file
-            for file, image in zip(files, images, strict=True)
-            if image.shape != images[0].shape
-        )
-        raise DataError(
-            f"{odd} is of another size than {files[0]}: {sorted(sizes)}; give all images one size"
-        )
-    labels = [0 if file.parent == folder else classes[file.parent.name] for file in files]
+    _check_one_size(files, images)
+    labels = [0 if without_class else classes[file.parent.name] for file in files]
     return StoredSplit(np.stack(images), np.array(labels, np.int64))
+
+
+def _check_one_size(files: Sequence[Path], images: Sequence[NDArray[Any]]) -> None:
+    for file, image in zip(files, images, strict=True):
+        if image.shape != images[0].shape:
+            sizes = sorted({image.shape for image in images})
+            raise DataError(
+                f"{file} and {files[0]} differ in size: {sizes}; resize all images to one size"
+            )
 
 
 def _mode(file: Path) -> str:
@@ -121,12 +133,14 @@ def _mode(file: Path) -> str:
 
 
 def _pixels(file: Path, grey: bool) -> NDArray[Any]:
-    """`[height, width]` or `[3, height, width]`, uint8."""
+    """Read an image as uint8 `[height, width]`, or in colour `[3, height, width]`."""
+    mode = "L" if grey else "RGB"
     with _opened(file) as image:
         try:
-            if grey and image.mode in ("I", "I;16"):  # 16 bits, of which the upper ones are kept
-                return (np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8)
-            pixels = np.asarray(image.convert("L" if grey else "RGB"))
+            if grey and image.mode in SIXTEEN_BITS:
+                upper_bits = np.asarray(image).astype(np.uint16) >> 8
+                return upper_bits.astype(np.uint8)
+            pixels = np.asarray(image.convert(mode))
         except (OSError, SyntaxError, ValueError) as error:
             raise DataError(f"{file} is damaged: {error}") from error
     return pixels if grey else np.ascontiguousarray(pixels.transpose(2, 0, 1))
@@ -134,16 +148,17 @@ def _pixels(file: Path, grey: bool) -> NDArray[Any]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Image.Image]:
-    """The image, whose header alone has been read."""
-    from PIL import Image  # `structured-vae-solvers` does without
+    """Open an image and read only its header."""
+    from PIL import Image  # not at the top: `structured-vae-solvers` does not install it
 
     try:
         image = Image.open(file, formats=FORMATS)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{file} is no image that can be read: {error}") from error
+        raise DataError(f"{file} cannot be read as an image: {error}") from error
     with image:
         if image.width * image.height > MOST_PIXELS:
             raise DataError(
-                f"{file} has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are taken"
+                f"{file} has {image.width} x {image.height} pixels; "
+                f"the maximum is {MOST_PIXELS:,} pixels"
             )
         yield image

@@ -15,17 +15,17 @@ from .reader import StoredDataset, StoredSplit
 
 
 def read_official(source: Source, root: str | Path | None = None) -> StoredDataset:
-    """A full dataset in official order.
+    """Read a full dataset in official order.
 
-    Train is the first `source.train_count` images of the official training set, validation the
-    others, and test the official test set.
+    The train split is the first `source.train_count` images of the official training set, the
+    validation split the remaining ones, and the test split the official test set.
 
     Args:
-        source: which dataset.
+        source: the dataset.
         root: where its files are; see `data_root`.
 
     Raises:
-        DataNotFoundError: files are missing under a root that was named.
+        DataNotFoundError: a root was named, and files are missing there.
         DataDownloadError: no root was named, and a file could not be downloaded.
         DataError: a file is damaged, or is not the official one.
     """
@@ -47,7 +47,7 @@ def _read(source: Source, file: DataFile, path: Path) -> NDArray[np.uint8]:
         check_content(array, file, str(path))
     except DataError as error:
         raise DataError(
-            f"{error}\nReplace the file by an intact one, whose uncompressed content has "
+            f"{error}\nReplace the file by an intact one: its uncompressed content must have "
             f"SHA-256 {file.sha256}.\n{ways_to_provide(source)}"
         ) from error
     return array

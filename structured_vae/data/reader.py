@@ -1,4 +1,4 @@
-"""What a reader of a dataset gives, and what may be done with it."""
+"""A dataset as its files store it, and the reader that loads it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StoredSplit:
     Attributes:
         images: intensities in 0..255, uint8 `[count, height, width]`, or in colour
             `[count, channels, height, width]`; or float32 in [0, 1].
-        labels: classes, `[count]`; or attributes, 0 or 1, `[count, n]`.
+        labels: classes, `[count]`; or attributes, 0 or 1, `[count, attributes]`.
     """
 
     images: NDArray[np.uint8 | np.float32]
@@ -29,13 +29,13 @@ class StoredSplit:
 
 @dataclass(frozen=True, eq=False)
 class StoredDataset:
-    """Three splits that share no image, all images being of one size.
+    """Three splits that share no image; all images have one size.
 
     Attributes:
         train: images to train on.
         validation: images to choose settings with.
         test: images to report results on.
-        attributes: the names of the columns of the labels; empty where the labels are classes.
+        attributes: the names of the columns of the labels; empty if the labels are classes.
     """
 
     train: StoredSplit
@@ -55,10 +55,10 @@ class Reader:
     """A dataset that can be loaded by its name.
 
     Attributes:
-        read: gives the dataset, from the root that `load_dataset` takes.
-        binarisations: what may be made of its images, by name; the first is the usual one.
-        shown: whether pictures of a training may show images; not where their terms forbid passing
-            them on.
+        read: reads the dataset, from the root that `load_dataset` takes.
+        binarisations: the binarisations that its images allow, by name; the first is the default.
+        shown: whether pictures written during training may show its images; False if their terms
+            forbid redistribution.
     """
 
     read: Callable[[str | Path | None], StoredDataset]

@@ -1,4 +1,4 @@
-"""Splits that share no image: whether given ones do, and drawing them."""
+"""Splits that share no image: check the user's splits, or draw them."""
 
 from __future__ import annotations
 
@@ -14,64 +14,69 @@ from ..errors import DataError
 SPLITS: Final = ("train", "validation", "test")
 
 SHARE: Final = 10
-"""A tenth of the images is for validation, another for the test."""
+"""One image in ten is for validation, another for the test."""
 
 SPLIT_SEED: Final = 1896
-"""Of the draw. A constant, so that the same images make the same splits for every run."""
+"""Seed that draws the splits. It is constant, so that the same images give the same splits."""
 
 NAMED: Final = 3
-"""Places of shared images in a message."""
+"""Maximum number of shared images that a message lists."""
 
 
 def refuse_overlap(images: Mapping[str, NDArray[Any]]) -> None:
-    """Refuses splits that share an image, value by value.
+    """Raise if two splits share an image, that is, have images with equal values.
 
     Args:
-        images: by the name of the split, `[count, ...]` each.
+        images: the images of each split, `[count, ...]`, by its name.
 
     Raises:
-        DataError: two splits do, with how many images, and which are the first.
+        DataError: two splits share images; the message says how many, and lists the first ones.
     """
-    rows = {name: _rows(part) for name, part in images.items()}
+    rows = {name: _rows(split) for name, split in images.items()}
     for first, second in combinations(rows, 2):
-        known = set(rows[first])
-        shared = [place for place, row in enumerate(rows[second]) if row in known]
+        rows_of_first = set(rows[first])
+        shared = [place for place, row in enumerate(rows[second]) if row in rows_of_first]
         if shared:
-            named = ", ".join(map(str, shared[:NAMED])) + (", ..." if len(shared) > NAMED else "")
+            numbers = ", ".join(map(str, shared[:NAMED]))
+            if len(shared) > NAMED:
+                numbers += ", ..."
             raise DataError(
-                f"the splits overlap: {len(shared)} of the {len(rows[second])} images of {second} are in {first} too "
-                f"(numbers {named}, from 0). Take them out of one of the two, or give all images together: splits "
-                "that share none are then drawn"
+                f"the splits overlap: {len(shared)} of the {len(rows[second])} images of {second} "
+                f"are also in {first} (numbers {numbers}, from 0). Remove them from one of the "
+                "two, or pass all images together so that disjoint splits are drawn"
             )
 
 
 def drawn_splits(images: NDArray[Any]) -> dict[str, NDArray[np.int64]]:
-    """Places of the images of each split: four fifths to train on, and two tenths.
+    """Draw splits, and return the indices of the images of each: 80% train, 10% and 10%.
 
-    The draw depends on how many images there are and which are the same, on nothing else. Images
-    that are the same are in one split.
+    The draw depends only on the number of images and on which of them are equal. Equal images go
+    into the same split.
 
     Args:
         images: `[count, ...]`.
 
+    Returns:
+        sorted indices `[images of the split]`, by the name of the split.
+
     Raises:
-        DataError: there are fewer than three different ones.
+        DataError: there are fewer than three different images.
     """
     numbers: dict[bytes, int] = {}
     group = [numbers.setdefault(row, len(numbers)) for row in _rows(images)]
     different = len(numbers)
     if different < len(SPLITS):
         raise DataError(f"three splits need three different images; there are {different}")
-    part = max(1, different // SHARE)
+    size = max(1, different // SHARE)
     order = np.random.default_rng(SPLIT_SEED).permutation(different)
-    bounds = {
-        "validation": order[:part],
-        "test": order[part : 2 * part],
-        "train": order[2 * part :],
+    groups = {
+        "validation": order[:size],
+        "test": order[size : 2 * size],
+        "train": order[2 * size :],
     }
-    return {name: np.flatnonzero(np.isin(group, bounds[name])) for name in SPLITS}
+    return {name: np.flatnonzero(np.isin(group, groups[name])) for name in SPLITS}
 
 
 def _rows(images: NDArray[Any]) -> list[bytes]:
-    """The bytes of each image."""
+    """Return the bytes of each image."""
     return [image.tobytes() for image in np.ascontiguousarray(images)]

@@ -1,7 +1,7 @@
-"""Estimators of scikit-learn for chains and graphs with linear scores.
+"""Estimators in the style of scikit-learn for chains and graphs with linear scores.
 
-Public. Stands on structures and `solvers.labels`; nothing imports it. Needs scikit-learn and scipy,
-which are asked for when an estimator is made.
+Public. Imports structures and `solvers.labels`; no other package imports it. The estimators need
+scikit-learn and scipy, and say so when `fit` is called without them.
 """
 
 from .chains import ChainCRF, ChainSSVM

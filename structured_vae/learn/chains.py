@@ -1,4 +1,4 @@
-"""Estimators of labels along chains: sequence tagging."""
+"""Estimators that label the positions of chains (sequence tagging)."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 import numpy as np
 
 from .estimator import LinearEstimator, by_likelihood, by_margin
-from .inputs import Given, of_chains
+from .inputs import Inputs, of_chains
 from .instances import Instances
-from .likelihood import Fitted
+from .likelihood import Fit
 from .sums import chain_sums
 
 
 class ChainCRF(LinearEstimator):
-    r"""A linear-chain conditional random field, by L-BFGS.
+    r"""A linear-chain conditional random field, trained by L-BFGS.
 
-    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are
-    exact. X is a list of features `[length, d]`, arrays or sparse arrays, and y a list of labels
-    `[length]`; or X is `[samples, d]`, of chains of one place. Every prediction is a maximum, and
-    proved to be one.
+    Training minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its
+    gradient are exact. X is a list of features `[length, d]`, dense or sparse, and y a list of
+    labels `[length]`. Or X is `[samples, d]` and y `[samples]`, for chains of length 1. Every
+    prediction is a certified maximum of the score.
 
     Args:
-        C: of the likelihood beside the penalty, positive.
-        tol: it ends when a step lowers the objective by less than `tol` times its value.
-        max_iter: most steps.
+        C: weight of the likelihood relative to the penalty, positive.
+        tol: training stops when a step lowers the objective by less than `tol` times its value.
+        max_iter: maximum number of steps.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
-        coef_: `[k, d]`.
-        start_: `[k]`, of the label of the first place.
-        end_: `[k]`, of the last.
-        transitions_: `[k, k]`, from rows to columns.
+        coef_: `[k, d]`, the weight of each feature for each label.
+        start_: `[k]`, the score of each label at the first position.
+        end_: `[k]`, the score of each label at the last position.
+        transitions_: `[k, k]`, the score of a label (row) followed by another (column).
         n_features_in_: d.
-        n_iter_: steps.
-        objective_: at the end.
+        n_iter_: number of steps.
+        objective_: the final value of the objective.
 
     References:
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
@@ -48,54 +48,59 @@ class ChainCRF(LinearEstimator):
 
     _borders = True
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):  # noqa: N803  # scikit-learn's name
+    # C is scikit-learn's name
+    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000):  # noqa: N803
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
-        """The probability of each label at each place: a list of `[length, k]`; of `[samples, d]`, `[samples, k]`.
+        """Return the marginal probability of each label at each position.
 
         Args:
-            X: as of `fit`.
+            X: chains, as for `fit`.
+
+        Returns:
+            a list of arrays `[length, k]`; or `[samples, k]` if X is `[samples, d]`.
 
         Raises:
-            DataError: X is no such list, or has another number of features.
+            DataError: X has another form or another number of features than in training.
         """
         return self._probabilities(X, chain_sums)
 
-    def _given(self, X: Any) -> Given:  # noqa: N803
+    def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_chains(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
+    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
         return by_likelihood(self, instances, labels, k, chain_sums)
 
 
 class ChainSSVM(LinearEstimator):
-    r"""A structural support vector machine over chains, by block-coordinate Frank-Wolfe.
+    r"""A structural support vector machine over chains, trained by block-coordinate Frank-Wolfe.
 
-    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L
-    counts labels that differ. X and y are those of `ChainCRF`. Every prediction is a maximum, and
-    proved to be one.
+    Training minimises
+    1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)],
+    where the Hamming loss L counts labels that differ. X and y have the same form as for
+    `ChainCRF`. Every prediction is a certified maximum of the score.
 
     Args:
-        C: of the losses beside the penalty, positive.
-        tol: it ends when the duality gap, by which the objective can be above its minimum at most,
-            is below `tol` times the objective.
-        max_iter: most passes over the chains.
-        batch_size: chains whose labels are asked for at once.
-        random_state: of the order of the chains: a seed, a generator of numpy, or None.
+        C: weight of the losses relative to the penalty, positive.
+        tol: training stops when the duality gap, an upper bound on the suboptimality of the
+            objective, is below `tol` times the objective.
+        max_iter: maximum number of passes over the chains.
+        batch_size: number of chains that are decoded in one call.
+        random_state: source of the random order of the chains: a seed, a NumPy generator, or None.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
-        coef_: `[k, d]`.
-        start_: `[k]`, of the label of the first place.
-        end_: `[k]`, of the last.
-        transitions_: `[k, k]`, from rows to columns.
+        coef_: `[k, d]`, the weight of each feature for each label.
+        start_: `[k]`, the score of each label at the first position.
+        end_: `[k]`, the score of each label at the last position.
+        transitions_: `[k, k]`, the score of a label (row) followed by another (column).
         n_features_in_: d.
-        n_iter_: passes.
-        objective_: at the end.
-        gap_: the duality gap at the end.
+        n_iter_: number of passes.
+        objective_: the final value of the objective.
+        gap_: the final duality gap.
 
     References:
         Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization
@@ -124,8 +129,8 @@ class ChainSSVM(LinearEstimator):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _given(self, X: Any) -> Given:  # noqa: N803
+    def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_chains(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
+    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
         return by_margin(self, instances, labels, k)

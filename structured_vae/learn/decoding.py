@@ -1,4 +1,4 @@
-"""The best labels of instances under a linear model, each with its proof."""
+"""The best labels of instances under a linear model, each with its optimality certificate."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from solvers.labels import LabelSolver
 from .instances import Group, Instances, Weights
 
 Solver: TypeAlias = "str | LabelSolver | ArgmaxSolver"
-"""A name or an object, as `solvers.labels.solve` takes them."""
+"""A solver's name or object, as `solvers.labels.solve` takes it."""
 
 BATCH = 256
-"""Instances that are solved in one call, so that tables of their scores stay small."""
+"""Maximum number of instances solved in one call, so that the tables of their scores stay small."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """The best labels of all instances.
+    """The best labels of all instances, with their scores and optimality certificates.
 
     Attributes:
-        labels: `[places]`, from 0 to k - 1.
-        score: `[instances]`.
-        bound: `[instances]`: no labels score more.
-        optimal: `[instances]`, whether it is proved that no labels score more than these.
+        labels: `[nodes]`, from 0 to k - 1, of all instances one after the other.
+        score: `[instances]`, the score of these labels.
+        bound: `[instances]`, an upper bound on the score of any labels.
+        optimal: `[instances]`, True if these labels are proved to have the maximum score.
     """
 
     labels: np.ndarray
@@ -43,38 +43,44 @@ def decode(
     time_limit: float | None = None,
     away_from: np.ndarray | None = None,
 ) -> Decoded:
-    """The best labels of each instance.
+    """Return the best labels of each instance.
 
     Args:
-        instances: what to label.
+        instances: the instances to label.
         weights: the model.
-        solver: of `solvers.labels`.
+        solver: a solver of `solvers.labels`.
         time_limit: seconds for each instance, for solvers that can stop early.
-        away_from: `[places]`, labels: every other label scores one more at its place. None for the
-            scores alone.
+        away_from: true labels `[nodes]` for loss-augmented decoding: every other label scores one
+            more at its node. None for plain decoding.
 
     Raises:
-        solvers.SolverError: the solver cannot take the scores.
+        solvers.SolverError: the solver does not accept the scores.
     """
-    unary, tables = weights.unary(instances), weights.tables(instances)
+    unary = weights.unary(instances)
+    tables = weights.tables(instances)
     if away_from is not None:
         unary = augmented(unary, away_from)
-    found = np.empty(instances.places, np.int64)
-    score, bound = np.empty(instances.count), np.empty(instances.count)
-    optimal = np.empty(instances.count, bool)
+    decoded = Decoded(
+        labels=np.empty(instances.nodes, np.int64),
+        score=np.empty(instances.count),
+        bound=np.empty(instances.count),
+        optimal=np.empty(instances.count, bool),
+    )
     for group in instances.groups:
-        for part in group.batches(BATCH):
-            solution = solve_group(part, unary, tables, weights.pairs[0], solver, time_limit)
-            found[part.places], score[part.members] = solution.labels, solution.score
-            bound[part.members], optimal[part.members] = solution.bound, solution.optimal
-    return Decoded(found, score, bound, optimal)
+        for batch in group.batches(BATCH):
+            solution = solve_group(batch, unary, tables, weights.pairs[0], solver, time_limit)
+            decoded.labels[batch.nodes] = solution.labels
+            decoded.score[batch.members] = solution.score
+            decoded.bound[batch.members] = solution.bound
+            decoded.optimal[batch.members] = solution.optimal
+    return decoded
 
 
 def augmented(unary: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """`[places, k]`: one more for every label but the true one, so that scores count the labels that differ."""
-    further = unary + 1.0
-    further[np.arange(len(truth)), truth] -= 1.0
-    return further
+    """Add the Hamming loss to scores: one more for every label but the true one, `[nodes, k]`."""
+    scores = unary + 1.0
+    scores[np.arange(len(truth)), truth] -= 1.0
+    return scores
 
 
 def solve_group(
@@ -85,19 +91,20 @@ def solve_group(
     solver: Solver,
     time_limit: float | None = None,
 ) -> Solution[np.ndarray]:
-    """One batch.
+    """Return the best labels of one batch of instances that share their edges.
 
     Args:
-        group: its instances.
-        unary: `[places, k]`, of all instances.
-        tables: `[pairs, k, k]`, of all instances; None where all have `table`.
-        table: `[k, k]`.
-        solver: of `solvers.labels`.
+        group: the instances.
+        unary: `[nodes, k]`, the unary scores of all instances.
+        tables: `[pairs, k, k]`, the pairwise scores of all instances; None if all edges share
+            `table`.
+        table: `[k, k]`, the pairwise scores that all edges share.
+        solver: a solver of `solvers.labels`.
         time_limit: seconds for each instance.
     """
     limit = None if time_limit is None else time_limit * len(group.members)
-    own: np.ndarray = unary[group.places]
+    scores: np.ndarray = unary[group.nodes]
     if not len(group.edges):
-        return labels.solve(own, solver=solver, time_limit=limit)
+        return labels.solve(scores, solver=solver, time_limit=limit)
     pairwise: np.ndarray | None = table if tables is None else tables[group.pairs]
-    return labels.solve(own, pairwise, edges=group.edges, solver=solver, time_limit=limit)
+    return labels.solve(scores, pairwise, edges=group.edges, solver=solver, time_limit=limit)

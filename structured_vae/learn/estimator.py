@@ -1,4 +1,4 @@
-"""What all estimators share: X and y in, labels out, in the ways of scikit-learn."""
+"""The base class of all estimators: X and y in, labels out, by scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from ..errors import ConfigError, DataError, MissingPackageError, shortened
 from .decoding import Decoded, decode
 from .frank_wolfe import FrankWolfe
-from .inputs import Given, is_table, labels_of, of_rows, stacked
+from .inputs import Inputs, is_table, labels_of, of_rows, stacked
 from .instances import Instances, Weights
-from .likelihood import Fitted, Likelihood, maximise_likelihood
+from .likelihood import Fit, Likelihood, maximise_likelihood
 from .sums import LogSums
 
 _PRESENT = find_spec("sklearn") is not None
@@ -25,75 +25,84 @@ _Classifier: Any = (
 )
 
 
-class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of another package, which may be missing
-    """A linear model of the labels of instances.
+# scikit-learn may be missing, so mypy cannot know these two classes.
+class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
+    """A linear model that labels the nodes of instances.
 
-    X is a list of instances, and y a list of their labels; or X is `[samples, d]` and y
-    `[samples]`, of instances with one place each, which makes it a classifier like any other of
+    X is a list of instances, and y a list of their labels. Or X is `[samples, d]` and y
+    `[samples]`, for instances with one node; the estimator is then an ordinary classifier of
     scikit-learn.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
         n_features_in_: d.
-        n_iter_: steps or passes of the training.
-        objective_: what was minimised, at the end.
+        n_iter_: number of training steps or passes.
+        objective_: the final value of the objective.
     """
 
     _borders: ClassVar[bool]
-    """Whether the first and the last place of an instance have weights of their own; else all share an intercept."""
+    """Whether the first and the last node have separate weights; else all share an intercept."""
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
-        """Learns from instances and their labels.
+        """Train on instances and their labels.
 
         Args:
             X: instances, or `[samples, d]`.
-            y: a list of labels a place for each instance, of any sortable type; or `[samples]`.
+            y: a list with one label per node for each instance, of any sortable type; or
+                `[samples]`.
+
+        Returns:
+            the estimator itself.
 
         Raises:
-            DataError: X or y is no such list, or features are not finite.
-            ConfigError: a parameter of this estimator has a value that cannot work.
+            DataError: X or y has another form, or features are not finite.
+            ConfigError: a parameter of this estimator has an invalid value.
             MissingPackageError: scikit-learn or scipy is not installed.
-            solvers.SolverError: edges repeat, or sums or maxima cannot be had.
+            solvers.SolverError: an edge occurs twice, or the solver does not accept the scores.
         """
         _check_installed()
         self._check()
         instances, labels = self._of_training(X, y)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
-        fitted = self._search(instances, numbers.reshape(-1).astype(np.int64), len(self.classes_))
-        if not fitted.converged:
+        fit = self._search(instances, numbers.reshape(-1).astype(np.int64), len(self.classes_))
+        if not fit.converged:
             _warn(
-                f"{type(self).__name__} did not converge in {fitted.n_iter} iterations: raise max_iter or tol"
+                f"{type(self).__name__} did not converge in {fit.n_iter} iterations: "
+                "increase max_iter or tol"
             )
-        self._keep(fitted)
+        self._keep(fit)
         return self
 
     def solve(self, X: Any) -> Decoded:  # noqa: N803
-        """The best labels of each instance with score, bound and proof.
+        """Return the best labels of each instance with score, bound and optimality certificate.
 
         Args:
-            X: as of `fit`.
+            X: instances, as for `fit`.
 
         Returns:
-            `labels`, from 0 to k - 1, places of `classes_`, of all instances one after the other;
-            `score`, `bound` and `optimal`, one an instance.
+            `labels` `[nodes]`, indices into `classes_`, of all instances one after the other;
+            `score`, `bound` and `optimal` `[instances]`.
 
         Raises:
-            DataError: X is no such list, or has another number of features.
-            solvers.SolverError: the solver cannot take the scores.
+            DataError: X has another form or another number of features than in training.
+            solvers.SolverError: the solver does not accept the scores.
         """
         _check_installed()
         importlib.import_module("sklearn.utils.validation").check_is_fitted(self, "classes_")
         return self._decoded(self._of_prediction(X))
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The best labels of each instance, as a list of arrays; of `[samples, d]`, `[samples]`.
+        """Return the best labels of each instance.
 
         Args:
-            X: as of `fit`.
+            X: instances, as for `fit`.
+
+        Returns:
+            a list of arrays with one label per node; or `[samples]` if X is `[samples, d]`.
 
         Raises:
-            DataError: X is no such list, or has another number of features.
-            solvers.SolverError: the solver cannot take the scores.
+            DataError: X has another form or another number of features than in training.
+            solvers.SolverError: the solver does not accept the scores.
         """
         _check_installed()
         importlib.import_module("sklearn.utils.validation").check_is_fitted(self, "classes_")
@@ -102,62 +111,67 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         return labels if is_table(X) else instances.split(labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
-        """The share of places whose label is right.
+        """Return the accuracy: the share of nodes whose predicted label is correct.
 
         Args:
-            X: as of `fit`.
-            y: as of `fit`.
-            sample_weight: of each instance; None for ones.
+            X: instances, as for `fit`.
+            y: true labels, as for `fit`.
+            sample_weight: the weight of each instance; None for ones.
 
         Raises:
-            DataError: X or y is no such list.
-            solvers.SolverError: the solver cannot take the scores.
+            DataError: X or y has another form.
+            solvers.SolverError: the solver does not accept the scores.
         """
-        found, truth = self.predict(X), y
+        predicted = self.predict(X)
         if is_table(X):
-            right, counts = np.asarray(found) == np.asarray(truth), np.ones(len(found), np.int64)
+            counts = np.ones(len(predicted), np.int64)
+            correct = np.asarray(predicted) == np.asarray(y)
         else:
-            counts = np.array([len(each) for each in found])
-            right = np.concatenate(found) == labels_of(truth, counts)
+            counts = np.array([len(labels) for labels in predicted])
+            correct = np.concatenate(predicted) == labels_of(y, counts)
         weights = None if sample_weight is None else np.repeat(np.asarray(sample_weight), counts)
-        return float(np.average(right, weights=weights))
+        return float(np.average(correct, weights=weights))
 
     @abstractmethod
-    def _given(self, X: Any) -> Given:  # noqa: N803
-        """A list of instances, checked."""
+    def _inputs(self, X: Any) -> Inputs:  # noqa: N803
+        """Check a list of instances."""
 
     @abstractmethod
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
-        """Trains."""
+    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
+        """Train on labels `[nodes]`, numbers from 0 to k - 1."""
+
+    @property
+    def _border_features(self) -> int:
+        """The number of features added to those of X: both borders, or an intercept."""
+        return 2 if self._borders else 1
 
     def _check(self) -> None:
-        """Refuses parameters that cannot work.
+        """Check the parameters.
 
         Raises:
-            ConfigError: one is no positive number, or no whole number from 1.
+            ConfigError: a parameter is not a positive number, or not an integer of at least 1.
         """
         _check_positive(self, "C", "tol")
-        _check_counts(self, "max_iter", *(["batch_size"] if hasattr(self, "batch_size") else []))
+        _check_counts(self, "max_iter")
+        if hasattr(self, "batch_size"):
+            _check_counts(self, "batch_size")
 
-    def _keep(self, fitted: Fitted) -> None:
-        """What was learned, as attributes."""
-        self._weights, self.n_iter_, self.objective_ = (
-            fitted.weights,
-            fitted.n_iter,
-            fitted.objective,
-        )
-        if fitted.gap is not None:
-            self.gap_ = fitted.gap
-        places, extra = self._weights.places, 2 if self._borders else 1
-        self.coef_ = places[:-extra].T
+    def _keep(self, fit: Fit) -> None:
+        """Set the attributes that scikit-learn's conventions ask for."""
+        self._weights = fit.weights
+        self.n_iter_ = fit.n_iter
+        self.objective_ = fit.objective
+        if fit.gap is not None:
+            self.gap_ = fit.gap
+        nodes = fit.weights.nodes
+        self.coef_ = nodes[: -self._border_features].T
         if self._borders:
-            self.start_, self.end_, self.transitions_ = (
-                places[-2],
-                places[-1],
-                self._weights.pairs[0],
-            )
+            self.start_ = nodes[-2]
+            self.end_ = nodes[-1]
+            self.transitions_ = fit.weights.pairs[0]
         else:
-            self.intercept_, self.pair_coef_ = places[-1], self._weights.pairs
+            self.intercept_ = nodes[-1]
+            self.pair_coef_ = fit.weights.pairs
 
     def _decoded(self, instances: Instances) -> Decoded:
         return decode(instances, self._of_edges(instances), **_of_decoding(self))
@@ -170,10 +184,10 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         return marginals if is_table(x) else instances.split(marginals)
 
     def _of_edges(self, instances: Instances) -> Weights:
-        """The weights; where instances have no edges, though those of training had some with features, fewer."""
+        """Return the weights, with a single pairwise table if the instances have no edges."""
         weights = self._weights
         if instances.pair_features is None and len(weights.pairs) > 1:
-            return Weights(weights.places, weights.pairs[:1])
+            return Weights(weights.nodes, weights.pairs[:1])
         return weights
 
     def _of_training(self, x: Any, y: Any) -> tuple[Instances, np.ndarray]:
@@ -188,8 +202,8 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        instances = stacked(self._given(x), self._borders)
-        self.n_features_in_ = instances.features.shape[1] - (2 if self._borders else 1)
+        instances = stacked(self._inputs(x), self._borders)
+        self.n_features_in_ = instances.features.shape[1] - self._border_features
         return instances, labels_of(y, np.diff(instances.offsets))
 
     def _of_prediction(self, x: Any) -> Instances:
@@ -199,12 +213,13 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
                 self, x, accept_sparse="csr", dtype=np.float64, reset=False
             )
             return stacked(of_rows(features), self._borders)
-        given, pairs = self._given(x), self._weights.pairs
-        if given.pair_features is None and len(pairs) > 1:
+        inputs = self._inputs(x)
+        pair_width = len(self._weights.pairs)
+        if inputs.pair_features is None and pair_width > 1:
             raise DataError(
-                f"X must have pair features of {len(pairs)} columns, as in training; it has none"
+                f"X must have pair features of {pair_width} columns, as in training; it has none"
             )
-        return stacked(given, self._borders, self.n_features_in_, len(pairs))
+        return stacked(inputs, self._borders, self.n_features_in_, pair_width)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,14 +229,14 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
 
 def by_likelihood(
     estimator: Any, instances: Instances, labels: np.ndarray, k: int, log_sums: LogSums
-) -> Fitted:
-    """Training by L-BFGS, of an estimator with `C`, `tol` and `max_iter`."""
+) -> Fit:
+    """Train by L-BFGS; the estimator has the parameters `C`, `tol` and `max_iter`."""
     objective = Likelihood.of(instances, labels, k, float(estimator.C), log_sums)
     return maximise_likelihood(objective, estimator.tol, estimator.max_iter)
 
 
-def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
-    """Training by Frank-Wolfe, of an estimator with `batch_size` and `random_state` beside."""
+def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) -> Fit:
+    """Train by Frank-Wolfe; the estimator has the parameters of `FrankWolfe` and a random state."""
     search = FrankWolfe(
         float(estimator.C),
         estimator.tol,
@@ -233,7 +248,7 @@ def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) 
 
 
 def _of_decoding(estimator: Any) -> dict[str, Any]:
-    """How labels are found, of estimators that have a choice."""
+    """Return the solver and the time limit, of estimators that have these parameters."""
     return {
         name: getattr(estimator, name)
         for name in ("solver", "time_limit")
@@ -241,28 +256,31 @@ def _of_decoding(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _generator(given: Any) -> np.random.Generator:
-    """That of a `random_state`.
+def _generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a `random_state` stands for.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: `random_state` has another type, or is negative.
     """
-    if isinstance(given, np.random.Generator):
-        return given
-    if isinstance(given, np.random.RandomState):
-        return np.random.default_rng(given.randint(2**31))
-    if given is None or (isinstance(given, int | np.integer) and given >= 0):
-        return np.random.default_rng(given)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(random_state)
     raise ConfigError(
-        f"random_state must be a seed from 0, a generator of numpy or None; got {shortened(given)}"
+        "random_state must be a seed of at least 0, a NumPy generator or None; "
+        f"got {shortened(random_state)}"
     )
 
 
 def _check_positive(estimator: Any, *names: str) -> None:
     for name in names:
         value = getattr(estimator, name)
-        fine = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not fine or not 0 < value < np.inf:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not 0 < value < np.inf:
             raise ConfigError(f"{name} must be a positive number; got {shortened(value)}")
 
 

@@ -3,10 +3,11 @@
 min_w 1/2 |w|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the
 labels that differ.
 
-A step asks for the most violating labels of one instance and moves its dual variables, a mixture of
-labels, towards them as far as is best. The mixture is kept as indicators by place and pair. Labels
-of a batch are found for the same weights, in one call; a step with labels that are no longer the
-most violating ones still goes as far as is best, which may be nowhere.
+The dual variables of an instance are a mixture of labellings, stored as indicators per node and
+per pair. A step finds the most violating labels of one instance, and moves the mixture towards
+them with the best step size. The labels of a batch are found in one call, for the same weights.
+They may no longer be the most violating ones when their step comes; the best size of such a step
+is smaller, possibly 0.
 
 References:
     Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization for
@@ -21,21 +22,21 @@ import numpy as np
 
 from .decoding import Solver, augmented, decode, solve_group
 from .instances import Group, Instances, Weights, indicators
-from .likelihood import Fitted
+from .likelihood import Fit
 
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """How to search.
+    """The settings of a search by block-coordinate Frank-Wolfe.
 
     Attributes:
-        C: of the losses beside the penalty.
-        tol: it ends when the duality gap is at most `tol` times the objective.
-        max_iter: most passes over the instances.
-        batch_size: instances whose labels are asked for at once.
-        solver: of `solvers.labels`.
+        C: weight of the losses relative to the penalty.
+        tol: the search stops when the duality gap is at most `tol` times the objective.
+        max_iter: maximum number of passes over the instances.
+        batch_size: number of instances that are decoded in one call.
+        solver: a solver of `solvers.labels`.
         time_limit: seconds for each instance, for solvers that can stop early.
-        check: passes from one measurement of the gap to the next, which costs as much as a pass.
+        check: number of passes between two measurements of the gap, which cost as much as a pass.
     """
 
     C: float
@@ -48,64 +49,73 @@ class FrankWolfe:
 
     def fit(
         self, instances: Instances, labels: np.ndarray, k: int, random: np.random.Generator
-    ) -> Fitted:
-        """The averaged weights, when the gap is small enough or passes have run out."""
+    ) -> Fit:
+        """Search until the gap is small enough or `max_iter` is reached; return average weights."""
         dual = _Dual.start(instances, labels, k, self.C)
         for n_iter in range(1, self.max_iter + 1):
             self._pass(dual, random)
             if n_iter % self.check == 0 or n_iter == self.max_iter:
-                fitted = self._measured(dual, n_iter)
-                if fitted.converged:
+                fit = self._measured(dual, n_iter)
+                if fit.converged:
                     break
-        return fitted
+        return fit
 
     def _pass(self, dual: _Dual, random: np.random.Generator) -> None:
-        """Every instance once, in another order each time."""
+        """Step through every instance once, in random order."""
         for group in _shuffled(dual.instances, self.batch_size, random):
             unary, tables = dual.scores(group)
-            own = Group(group.edges, np.arange(len(group.members)), *_renumbered(group))
-            found = solve_group(
-                own, unary, tables, dual.weights.pairs[0], self.solver, self.time_limit
-            ).labels
-            for places, pairs, violating in zip(group.places, group.pairs, found, strict=True):
-                dual.step(group.edges, places, pairs, violating)
+            # `unary` and `tables` hold only this batch, so its nodes and pairs count from 0.
+            batch = Group(
+                edges=group.edges,
+                members=np.arange(len(group.members)),
+                nodes=_counted(group.nodes),
+                pairs=_counted(group.pairs),
+            )
+            table = dual.weights.pairs[0]
+            solution = solve_group(batch, unary, tables, table, self.solver, self.time_limit)
+            steps = zip(group.nodes, group.pairs, solution.labels, strict=True)
+            for nodes, pairs, violating in steps:
+                dual.step(group.edges, nodes, pairs, violating)
 
-    def _measured(self, dual: _Dual, n_iter: int) -> Fitted:
-        """The averaged weights with their duality gap, which holds where a solver stopped short of its proof, too."""
-        weights, instances = dual.average, dual.instances
-        worst = decode(instances, weights, self.solver, self.time_limit, away_from=dual.truth)
+    def _measured(self, dual: _Dual, n_iter: int) -> Fit:
+        """Return the average weights with their duality gap.
+
+        The objective is computed from the solver's upper bounds, so the gap is valid even if the
+        solver stopped before it certified its labels.
+        """
+        weights = dual.average
+        worst = decode(dual.instances, weights, self.solver, self.time_limit, away_from=dual.truth)
         vector = weights.vector()
+        penalty = 0.5 * vector @ vector
         violation = worst.bound.sum() - vector @ dual.observed.vector()
-        objective = 0.5 * vector @ vector + self.C * max(0.0, float(violation))
-        gap = objective - (dual.average_loss - 0.5 * vector @ vector)
-        return Fitted(
-            weights, n_iter, bool(gap <= self.tol * objective), float(objective), float(gap)
-        )
+        objective = float(penalty + self.C * max(0.0, float(violation)))
+        gap = float(objective - (dual.average_loss - penalty))
+        return Fit(weights, n_iter, gap <= self.tol * objective, objective, gap)
 
 
 @dataclass(eq=False)
 class _Dual:
-    """Where the search stands.
+    """The state of the search: dual variables, and the weights that follow from them.
 
     Attributes:
         instances: x.
-        truth: `[places]`.
-        C: of the losses.
-        observed: the features as often as the true labels have them.
-        places: `[places, k]`, indicators of the truth less those of the mixtures.
-        pairs: `[pairs, k, k]`, likewise.
-        weights: C times the features as often as `places` and `pairs` have them.
+        truth: `[nodes]`, the true labels.
+        C: weight of the losses.
+        observed: the sum of f(x_i, y_i) over all instances.
+        nodes: `[nodes, k]`, indicators of the true labels minus those of the mixtures.
+        pairs: `[pairs, k, k]`, the same for pairs of labels.
+        weights: C times the features, weighted by `nodes` and `pairs`.
         loss: C times the expected loss of the mixtures.
-        average: of the weights of all steps, the later ones weighing more.
-        average_loss: likewise.
-        steps: so far.
+        average: weighted average of the weights of all steps, where later steps count more.
+        average_loss: the same average of `loss`.
+        steps: number of steps so far.
     """
 
     instances: Instances
     truth: np.ndarray
     C: float
     observed: Weights
-    places: np.ndarray
+    nodes: np.ndarray
     pairs: np.ndarray
     weights: Weights
     loss: float
@@ -114,74 +124,97 @@ class _Dual:
     steps: int
 
     @classmethod
-    def start(cls, instances: Instances, truth: np.ndarray, k: int, C: float) -> _Dual:  # noqa: N803
-        """Mixtures of the true labels alone, so that weights are zero."""
-        places, pairs = indicators(instances, truth, k)
-        observed = Weights.of_statistics(instances, places, pairs)
-        zeros, average = Weights.zeros(instances, k), Weights.zeros(instances, k)
+    def start(
+        cls,
+        instances: Instances,
+        truth: np.ndarray,
+        k: int,
+        C: float,  # noqa: N803  # scikit-learn's name
+    ) -> _Dual:
+        """Start with mixtures that hold only the true labels, so that all weights are zero."""
+        nodes, pairs = indicators(instances, truth, k)
         return cls(
-            instances, truth, C, observed, 0 * places, 0 * pairs, zeros, 0.0, average, 0.0, 0
+            instances=instances,
+            truth=truth,
+            C=C,
+            observed=Weights.of_statistics(instances, nodes, pairs),
+            nodes=np.zeros_like(nodes),
+            pairs=np.zeros_like(pairs),
+            weights=Weights.zeros(instances, k),
+            loss=0.0,
+            average=Weights.zeros(instances, k),
+            average_loss=0.0,
+            steps=0,
         )
 
     def scores(self, group: Group) -> tuple[np.ndarray, np.ndarray | None]:
-        """`[batch n, k]` and `[batch e, k, k]`: of a batch, every label but the true one being worth one more."""
-        rows = group.places.ravel()
-        unary = np.asarray(self.instances.features[rows] @ self.weights.places)
-        tables, features = None, self.instances.pair_features
-        if features is not None:
-            flat = np.asarray(
-                features[group.pairs.ravel()]
-                @ self.weights.pairs.reshape(len(self.weights.pairs), -1)
-            )
-            tables = flat.reshape(-1, self.weights.k, self.weights.k)
-        return augmented(unary, self.truth[rows]), tables
+        """Return the loss-augmented scores of a batch.
+
+        Returns:
+            unary `[batch * n, k]`; and pairwise `[batch * e, k, k]`, or None if all edges share a
+            table.
+        """
+        rows = group.nodes.ravel()
+        unary = np.asarray(self.instances.features[rows] @ self.weights.nodes)
+        unary = augmented(unary, self.truth[rows])
+        pair_features = self.instances.pair_features
+        if pair_features is None:
+            return unary, None
+        by_feature = self.weights.pairs.reshape(len(self.weights.pairs), -1)
+        tables = np.asarray(pair_features[group.pairs.ravel()] @ by_feature)
+        return unary, tables.reshape(-1, self.weights.k, self.weights.k)
 
     def step(
-        self, edges: np.ndarray, places: np.ndarray, pairs: np.ndarray, labels: np.ndarray
+        self, edges: np.ndarray, nodes: np.ndarray, pairs: np.ndarray, labels: np.ndarray
     ) -> None:
-        """Moves the mixture of one instance towards labels `[n]`, and the averages after it."""
-        k, truth = self.weights.k, self.truth[places]
-        corner, of_pairs = np.zeros((len(places), k)), np.zeros((len(pairs), k, k))
-        each, edge = np.arange(len(places)), np.arange(len(pairs))
-        corner[each, truth] += 1
-        corner[each, labels] -= 1
+        """Move the mixture of one instance towards labels `[n]`, and update the averages."""
+        k = self.weights.k
+        truth = self.truth[nodes]
+        # The corner of the dual's simplex: indicators of the truth minus those of `labels`.
+        corner = np.zeros((len(nodes), k))
+        corner[np.arange(len(nodes)), truth] += 1
+        corner[np.arange(len(nodes)), labels] -= 1
+        pair_corner = np.zeros((len(pairs), k, k))
         if len(pairs):
             first, second = edges.T
-            of_pairs[edge, truth[first], truth[second]] += 1
-            of_pairs[edge, labels[first], labels[second]] -= 1
-        to_places, to_pairs = corner - self.places[places], of_pairs - self.pairs[pairs]
-        change = self._features_of(places, pairs, to_places, to_pairs)
-        loss = self.C * float((labels != truth).sum() - self.places[places, truth].sum())
+            pair_corner[np.arange(len(pairs)), truth[first], truth[second]] += 1
+            pair_corner[np.arange(len(pairs)), labels[first], labels[second]] -= 1
+        # The direction to the corner, what it does to the weights, and the best step along it.
+        to_nodes = corner - self.nodes[nodes]
+        to_pairs = pair_corner - self.pairs[pairs]
+        change = self._features_of(nodes, pairs, to_nodes, to_pairs)
+        loss = self.C * float((labels != truth).sum() - self.nodes[nodes, truth].sum())
         size = self._best_size(change, loss)
         if size > 0:
-            self.places[places] += size * to_places
+            self.nodes[nodes] += size * to_nodes
             self.pairs[pairs] += size * to_pairs
-            self.weights.places[...] += size * change.places
+            self.weights.nodes[...] += size * change.nodes
             self.weights.pairs[...] += size * change.pairs
             self.loss += size * loss
         self._average()
 
     def _features_of(
-        self, places: np.ndarray, pairs: np.ndarray, to_places: np.ndarray, to_pairs: np.ndarray
+        self, nodes: np.ndarray, pairs: np.ndarray, to_nodes: np.ndarray, to_pairs: np.ndarray
     ) -> Weights:
-        """C times the features of one instance, each as often as indicators have it."""
-        k, features = self.weights.k, self.instances.pair_features
-        of_places = np.asarray(self.instances.features[places[0] : places[-1] + 1].T @ to_places)
-        if features is None:
+        """Return C times the features of one instance, weighted by changes of its indicators."""
+        of_nodes = np.asarray(self.instances.features[nodes[0] : nodes[-1] + 1].T @ to_nodes)
+        pair_features = self.instances.pair_features
+        if pair_features is None:
             of_pairs = to_pairs.sum(axis=0, keepdims=True)
         elif len(pairs):
-            rows = features[pairs[0] : pairs[-1] + 1]
-            of_pairs = np.asarray(rows.T @ to_pairs.reshape(len(pairs), -1)).reshape(-1, k, k)
+            rows = pair_features[pairs[0] : pairs[-1] + 1]
+            of_pairs = np.asarray(rows.T @ to_pairs.reshape(len(pairs), -1))
+            of_pairs = of_pairs.reshape(self.weights.pairs.shape)
         else:
             of_pairs = np.zeros_like(self.weights.pairs)
-        return Weights(self.C * of_places, self.C * of_pairs)
+        return Weights(self.C * of_nodes, self.C * of_pairs)
 
     def _best_size(self, change: Weights, loss: float) -> float:
-        """From 0 to 1: the dual is a parabola along the change."""
-        square = (change.places**2).sum() + (change.pairs**2).sum()
+        """Return the best step size in [0, 1]; the dual is a parabola along the change."""
+        square = (change.nodes**2).sum() + (change.pairs**2).sum()
         slope = (
             loss
-            - (change.places * self.weights.places).sum()
+            - (change.nodes * self.weights.nodes).sum()
             - (change.pairs * self.weights.pairs).sum()
         )
         if square == 0:
@@ -189,26 +222,24 @@ class _Dual:
         return float(np.clip(slope / square, 0.0, 1.0))
 
     def _average(self) -> None:
+        """Update the weighted averages, in which step t counts t times as much as the first."""
         share = 2 / (self.steps + 2)
-        for average, own in (
-            (self.average.places, self.weights.places),
-            (self.average.pairs, self.weights.pairs),
-        ):
-            average += share * (own - average)
+        self.average.nodes[...] += share * (self.weights.nodes - self.average.nodes)
+        self.average.pairs[...] += share * (self.weights.pairs - self.average.pairs)
         self.average_loss += share * (self.loss - self.average_loss)
         self.steps += 1
 
 
 def _shuffled(instances: Instances, size: int, random: np.random.Generator) -> list[Group]:
-    """Batches of all instances, members and batches in random order."""
-    batches = []
+    """Return batches of all instances, with the members and the batches in random order."""
+    batches: list[Group] = []
     for group in instances.groups:
         order = random.permutation(len(group.members))
-        mixed = Group(group.edges, group.members[order], group.places[order], group.pairs[order])
+        mixed = Group(group.edges, group.members[order], group.nodes[order], group.pairs[order])
         batches += list(mixed.batches(size))
-    return [batches[place] for place in random.permutation(len(batches))]
+    return [batches[number] for number in random.permutation(len(batches))]
 
 
-def _renumbered(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """Places and pairs of a batch whose scores were taken out of all."""
-    return tuple(np.arange(part.size).reshape(part.shape) for part in (group.places, group.pairs))  # type: ignore[return-value]
+def _counted(rows: np.ndarray) -> np.ndarray:
+    """Return the numbers 0, 1, ... in the shape of `rows`."""
+    return np.arange(rows.size).reshape(rows.shape)

@@ -1,4 +1,4 @@
-"""Estimators of labels on graphs, with features of places and of edges."""
+"""Estimators that label the nodes of graphs, from features of nodes and of edges."""
 
 from __future__ import annotations
 
@@ -10,38 +10,41 @@ from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
 from .estimator import LinearEstimator, by_likelihood, by_margin
-from .inputs import Given, of_graphs
+from .inputs import Inputs, of_graphs
 from .instances import Instances
-from .likelihood import Fitted
+from .likelihood import Fit
 from .sums import graph_sums
 
 
 class GraphCRF(LinearEstimator):
-    r"""A conditional random field over graphs of low treewidth, by L-BFGS.
+    r"""A conditional random field over graphs of low treewidth, trained by L-BFGS.
 
-    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are
-    exact, by elimination, so that graphs must be chains, trees or narrow; `GraphSSVM` takes all. X
-    is a list of (features `[n, d]`, edges `[e, 2]`), where all edges share a table of scores, or of
-    (features, edges, pair features `[e, p]`), in which the table of an edge is linear; y is a list
-    of labels `[n]`. Or X is `[samples, d]`, of instances of one place.
+    Training minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex. Log Z and its
+    gradient are exact, by variable elimination, so the graphs must have low treewidth; use
+    `GraphSSVM` for other graphs.
+
+    X is a list of (features `[n, d]`, edges `[e, 2]`), in which all edges share a table of scores.
+    Or X is a list of (features, edges, pair features `[e, p]`), in which the table of an edge is
+    linear in its pair features. y is a list of labels `[n]`. Or X is `[samples, d]` and y
+    `[samples]`, for graphs of one node.
 
     Args:
-        C: of the likelihood beside the penalty, positive.
-        tol: it ends when a step lowers the objective by less than `tol` times its value.
-        max_iter: most steps.
-        solver: of the predictions, as for `solvers.labels.solve`.
-        time_limit: seconds for the prediction of an instance, for solvers that can stop early; None
-            for none.
+        C: weight of the likelihood relative to the penalty, positive.
+        tol: training stops when a step lowers the objective by less than `tol` times its value.
+        max_iter: maximum number of steps.
+        solver: the solver for predictions, as for `solvers.labels.solve`.
+        time_limit: seconds to predict an instance, for solvers that can stop early; None for no
+            limit.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
-        coef_: `[k, d]`.
-        intercept_: `[k]`.
-        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair
-            features.
+        coef_: `[k, d]`, the weight of each feature for each label.
+        intercept_: `[k]`, the score of each label at every node.
+        pair_coef_: `[p, k, k]`, where rows are the labels of an edge's first node; p is 1 without
+            pair features.
         n_features_in_: d.
-        n_iter_: steps.
-        objective_: at the end.
+        n_iter_: number of steps.
+        objective_: the final value of the objective.
 
     Example:
         >>> square = np.eye(4), [[0, 1], [1, 2], [2, 3], [3, 0]]
@@ -67,52 +70,58 @@ class GraphCRF(LinearEstimator):
         self.time_limit = time_limit
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
-        """The probability of each label at each place: a list of `[n, k]`; of `[samples, d]`, `[samples, k]`.
+        """Return the marginal probability of each label at each node.
 
         Args:
-            X: as of `fit`.
+            X: graphs, as for `fit`.
+
+        Returns:
+            a list of arrays `[n, k]`; or `[samples, k]` if X is `[samples, d]`.
 
         Raises:
-            DataError: X is no such list, or has another number of features.
-            solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
+            DataError: X has another form or another number of features than in training.
+            solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
         """
         return self._probabilities(X, graph_sums)
 
-    def _given(self, X: Any) -> Given:  # noqa: N803
+    def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_graphs(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
+    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
         return by_likelihood(self, instances, labels, k, graph_sums)
 
 
 class GraphSSVM(LinearEstimator):
-    r"""A structural support vector machine over any graphs, by block-coordinate Frank-Wolfe.
+    r"""A structural support vector machine over graphs, trained by block-coordinate Frank-Wolfe.
 
-    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L
-    counts labels that differ. X and y are those of `GraphCRF`.
+    Training minimises
+    1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)],
+    where the Hamming loss L counts labels that differ. X and y have the same form as for
+    `GraphCRF`.
 
     Args:
-        C: of the losses beside the penalty, positive.
-        tol: it ends when the duality gap, by which the objective can be above its minimum at most,
-            is below `tol` times the objective. It holds where the solver stopped short of a proof,
-            too.
-        max_iter: most passes over the instances.
-        batch_size: instances whose labels are asked for at once.
-        solver: as for `solvers.labels.solve`.
-        time_limit: seconds for the labels of an instance, for solvers that can stop early; None for
-            none.
-        random_state: of the order of the instances: a seed, a generator of numpy, or None.
+        C: weight of the losses relative to the penalty, positive.
+        tol: training stops when the duality gap, an upper bound on the suboptimality of the
+            objective, is below `tol` times the objective. The gap is valid even if the solver
+            stopped before it certified its labels.
+        max_iter: maximum number of passes over the instances.
+        batch_size: number of instances that are decoded in one call.
+        solver: the solver for training and predictions, as for `solvers.labels.solve`.
+        time_limit: seconds to label an instance, for solvers that can stop early; None for no
+            limit.
+        random_state: source of the random order of the instances: a seed, a NumPy generator, or
+            None.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
-        coef_: `[k, d]`.
-        intercept_: `[k]`.
-        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair
-            features.
+        coef_: `[k, d]`, the weight of each feature for each label.
+        intercept_: `[k]`, the score of each label at every node.
+        pair_coef_: `[p, k, k]`, where rows are the labels of an edge's first node; p is 1 without
+            pair features.
         n_features_in_: d.
-        n_iter_: passes.
-        objective_: at the end.
-        gap_: the duality gap at the end.
+        n_iter_: number of passes.
+        objective_: the final value of the objective.
+        gap_: the final duality gap.
 
     Example:
         >>> square = np.eye(4), [[0, 1], [1, 2], [2, 3], [3, 0]]
@@ -141,8 +150,8 @@ class GraphSSVM(LinearEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def _given(self, X: Any) -> Given:  # noqa: N803
+    def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_graphs(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
+    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
         return by_margin(self, instances, labels, k)

@@ -1,4 +1,4 @@
-"""What callers give to the estimators, as stacked instances."""
+"""X and y as callers pass them to the estimators, checked and stacked."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .instances import Instances
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Parts of X.
+class Inputs:
+    """The checked contents of X.
 
     Attributes:
-        features: of each instance, `[n, d]`: arrays, or sparse arrays of scipy.
-        edges: of each instance, `[e, 2]`, int64.
-        pair_features: of each instance, `[e, p]`; None where all edges share one table.
+        features: `[n, d]` for each instance: arrays, or sparse arrays of scipy.
+        edges: `[e, 2]` for each instance, int64.
+        pair_features: `[e, p]` for each instance; None if all edges share one table.
     """
 
     features: list[Any]
@@ -28,158 +28,184 @@ class Given:
 
 
 def is_table(x: Any) -> bool:
-    """Whether X is `[samples, d]`, each row being an instance of one place, rather than a list of instances."""
-    if not isinstance(x, list | tuple) and not (isinstance(x, np.ndarray) and x.dtype == object):
+    """Return True if X is `[samples, d]`, one node per row, and False if it lists instances.
+
+    Raises:
+        DataError: X is an empty list.
+    """
+    is_list = isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object)
+    if not is_list:
         return True
     if not len(x):
         raise DataError("X has no instances")
-    return (
-        not isinstance(x[0], tuple)
-        and getattr(x[0], "ndim", np.ndim(x[0]) if isinstance(x[0], list) else 0) < 2
-    )
+    first = x[0]
+    if isinstance(first, tuple):
+        return False
+    if isinstance(first, list):
+        return np.ndim(first) < 2
+    return getattr(first, "ndim", 0) < 2
 
 
-def of_rows(features: Any) -> Given:
-    """Of checked features `[samples, d]`: an instance a row."""
-    none = np.empty((0, 2), np.int64)
-    return Given([features], [none] * features.shape[0])
+def of_rows(features: Any) -> Inputs:
+    """Make one instance of each row of checked features `[samples, d]`."""
+    no_edges = np.empty((0, 2), np.int64)
+    return Inputs([features], [no_edges] * features.shape[0])
 
 
-def of_chains(x: Sequence[Any]) -> Given:
-    """Of a list of features `[length, d]`: each place is paired with the next."""
-    features = [_matrix(each, f"X[{number}]") for number, each in enumerate(x)]
-    steps = {length: _steps(length) for length in {each.shape[0] for each in features}}
-    return Given(features, [steps[each.shape[0]] for each in features])
+def of_chains(x: Sequence[Any]) -> Inputs:
+    """Check a list of features `[length, d]`, and pair each position with the next.
+
+    Raises:
+        DataError: an element is not a matrix of finite numbers.
+    """
+    features = [_matrix(chain, f"X[{number}]") for number, chain in enumerate(x)]
+    steps = {length: _steps(length) for length in {chain.shape[0] for chain in features}}
+    return Inputs(features, [steps[chain.shape[0]] for chain in features])
 
 
 def _steps(length: int) -> np.ndarray:
     return np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
 
 
-def of_graphs(x: Sequence[Any]) -> Given:
-    """Of a list of (features, edges) or (features, edges, pair features)."""
-    features, edges, of_pairs = [], [], []
-    for number, each in enumerate(x):
+def of_graphs(x: Sequence[Any]) -> Inputs:
+    """Check a list of (features, edges) or (features, edges, pair features).
+
+    Raises:
+        DataError: an element has another form, or features that are not finite.
+    """
+    features = []
+    edges = []
+    pair_features = []
+    for number, graph in enumerate(x):
         name = f"X[{number}]"
-        if not isinstance(each, tuple) or len(each) not in (2, 3) or len(each) != len(x[0]):
+        if not isinstance(graph, tuple) or len(graph) not in (2, 3) or len(graph) != len(x[0]):
             raise DataError(
-                f"{name} must be (features, edges), or (features, edges, pair features) in all instances; "
-                f"got {shortened(each)}"
+                f"{name} must be (features, edges), or (features, edges, pair features) in all "
+                f"instances; got {shortened(graph)}"
             )
-        features.append(_matrix(each[0], name))
-        edges.append(_edges(each[1], features[-1].shape[0], name))
-        if len(each) == 3:
-            of_pairs.append(_matrix(each[2], f"pair features of {name}", len(edges[-1])))
-    return Given(features, edges, of_pairs or None)
+        features.append(_matrix(graph[0], name))
+        edges.append(_edges(graph[1], features[-1].shape[0], name))
+        if len(graph) == 3:
+            pair_features.append(_matrix(graph[2], f"pair features of {name}", len(edges[-1])))
+    return Inputs(features, edges, pair_features or None)
 
 
-def _matrix(given: Any, name: str, rows: int | None = None) -> Any:
-    """`[rows, columns]` of finite float64."""
-    if hasattr(given, "tocsr"):
-        matrix = given.tocsr().astype(np.float64)
+def _matrix(values: Any, name: str, rows: int | None = None) -> Any:
+    """Check a matrix of finite numbers, and return it as float64, dense or CSR.
+
+    Args:
+        values: the matrix.
+        name: its name in messages.
+        rows: the number of rows it must have; None for any but 0.
+    """
+    if hasattr(values, "tocsr"):
+        matrix = values.tocsr().astype(np.float64)
         numbers = matrix.data
     else:
         try:
-            matrix = numbers = np.asarray(given, np.float64)
+            matrix = np.asarray(values, np.float64)
         except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-            raise DataError(f"{name} must be features [n, d]; got {shortened(given)}") from error
-    if (
-        matrix.ndim != 2
-        or (rows is None and not matrix.shape[0])
-        or (rows is not None and matrix.shape[0] != rows)
-    ):
-        wanted = "[n, d], n at least 1" if rows is None else f"[{rows}, p], a row an edge"
-        raise DataError(f"{name} must be {wanted}; its shape is {matrix.shape}")
+            raise DataError(f"{name} must be features [n, d]; got {shortened(values)}") from error
+        numbers = matrix
+    if rows is None and (matrix.ndim != 2 or not matrix.shape[0]):
+        raise DataError(f"{name} must be [n, d], n at least 1; its shape is {matrix.shape}")
+    if rows is not None and (matrix.ndim != 2 or matrix.shape[0] != rows):
+        raise DataError(
+            f"{name} must be [{rows}, p], one row per edge; its shape is {matrix.shape}"
+        )
     if not np.isfinite(numbers).all():
-        raise DataError(f"{name} has nan or infinity among its features")
+        raise DataError(f"{name} must be finite; it contains nan or infinity")
     return matrix
 
 
-def _edges(given: Any, n: int, name: str) -> np.ndarray:
+def _edges(values: Any, n: int, name: str) -> np.ndarray:
     try:
-        edges = np.asarray(given)
-        edges = edges.reshape(-1, 2) if edges.size == 0 else edges
+        edges = np.asarray(values)
+        if edges.size == 0:
+            edges = edges.reshape(-1, 2)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise DataError(f"edges of {name} must be [e, 2]; got {shortened(given)}") from error
+        raise DataError(f"edges of {name} must be [e, 2]; got {shortened(values)}") from error
     if edges.ndim != 2 or edges.shape[1] != 2 or (edges.size and edges.dtype.kind not in "iu"):
-        raise DataError(f"edges of {name} must be [e, 2] integers; got {shortened(given)}")
+        raise DataError(f"edges of {name} must be [e, 2] integers; got {shortened(values)}")
     edges = edges.astype(np.int64)
     if edges.size and not ((edges >= 0) & (edges < n)).all():
-        raise DataError(f"edges of {name} must be of places 0 to {n - 1}; got {shortened(given)}")
+        raise DataError(f"edges of {name} must join nodes 0 to {n - 1}; got {shortened(values)}")
     return edges
 
 
 def stacked(
-    given: Given, borders: bool, width: int | None = None, pair_width: int | None = None
+    inputs: Inputs, borders: bool, width: int | None = None, pair_width: int | None = None
 ) -> Instances:
-    """As one `Instances`.
+    """Stack the instances, and add features for the borders or an intercept.
 
     Args:
-        given: what came.
-        borders: whether two features are added that mark the first and the last place of an
-            instance; else one, which is one everywhere.
-        width: how many features a place had in training; None in training.
-        pair_width: likewise, of an edge.
+        inputs: the instances.
+        borders: True adds two features, which mark the first and the last node of an instance;
+            False adds one feature, which is 1 at every node.
+        width: the number of features of a node in training; None during training.
+        pair_width: the number of features of an edge in training; None during training.
 
     Raises:
         DataError: instances have different numbers of features.
     """
-    features = _one_below_the_other(given.features, "features", width)
-    lengths = np.ones(len(given.edges), np.int64)
-    if len(given.features) == len(given.edges):
-        lengths = np.array([each.shape[0] for each in given.features])
-    further = np.ones((features.shape[0], 1))
+    features = _stack(inputs.features, "features", width)
+    lengths = np.ones(len(inputs.edges), np.int64)
+    if len(inputs.features) == len(inputs.edges):
+        lengths = np.array([matrix.shape[0] for matrix in inputs.features])
+    extra = np.ones((features.shape[0], 1))
     if borders:
         ends = np.cumsum(lengths)
-        further = np.zeros((features.shape[0], 2))
-        further[ends - lengths, 0] = further[ends - 1, 1] = 1
-    of_pairs = given.pair_features
-    pairs = (
-        None if of_pairs is None else _one_below_the_other(of_pairs, "pair features", pair_width)
-    )
-    return Instances.of(_beside(features, further), pairs, lengths, given.edges)
+        extra = np.zeros((features.shape[0], 2))
+        extra[ends - lengths, 0] = 1
+        extra[ends - 1, 1] = 1
+    pair_features = None
+    if inputs.pair_features is not None:
+        pair_features = _stack(inputs.pair_features, "pair features", pair_width)
+    return Instances.of(_append_columns(features, extra), pair_features, lengths, inputs.edges)
 
 
-def _one_below_the_other(parts: list[Any], name: str, width: int | None) -> Any:
-    widths = {part.shape[1] for part in parts}
-    wanted = parts[0].shape[1] if width is None else width
-    if widths != {wanted}:
-        other = next(iter(widths - {wanted}))
-        raise DataError(f"all {name} must have {wanted} columns; got some with {other}")
-    if len(parts) == 1:
-        return parts[0]
-    if not any(hasattr(part, "tocsr") for part in parts):
-        return np.concatenate(parts)
-    from scipy.sparse import vstack  # optional
+def _stack(matrices: list[Any], name: str, width: int | None) -> Any:
+    """Stack matrices vertically, which must all have `width` columns."""
+    if width is None:
+        width = matrices[0].shape[1]
+    widths = {matrix.shape[1] for matrix in matrices}
+    if widths != {width}:
+        other = next(iter(widths - {width}))
+        raise DataError(f"all {name} must have {width} columns; got some with {other}")
+    if len(matrices) == 1:
+        return matrices[0]
+    if not any(hasattr(matrix, "tocsr") for matrix in matrices):
+        return np.concatenate(matrices)
+    from scipy.sparse import vstack  # an optional dependency
 
-    return vstack(parts, format="csr")
+    return vstack(matrices, format="csr")
 
 
-def _beside(features: Any, further: np.ndarray) -> Any:
+def _append_columns(features: Any, extra: np.ndarray) -> Any:
     if not hasattr(features, "tocsr"):
-        return np.concatenate([features, further], axis=1)
-    from scipy.sparse import csr_array, hstack  # optional
+        return np.concatenate([features, extra], axis=1)
+    from scipy.sparse import csr_array, hstack  # an optional dependency
 
-    return hstack([csr_array(features), csr_array(further)], format="csr")
+    return hstack([csr_array(features), csr_array(extra)], format="csr")
 
 
 def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
-    """`[places]`: the labels of all instances, one after the other.
+    """Check the labels of all instances, and return them one after the other: `[nodes]`.
 
     Raises:
-        DataError: they are not one list an instance, each of its length.
+        DataError: y is not one list per instance with one label per node.
     """
     if not isinstance(y, list | tuple | np.ndarray) or len(y) != len(lengths):
         raise DataError(
             f"y must be a list of labels for {len(lengths)} instances; got {shortened(y)}"
         )
     try:
-        parts = [np.asarray(each) for each in y]
+        arrays = [np.asarray(labels) for labels in y]
     except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(f"y must be a list of arrays or lists; got {shortened(y)}") from error
-    for number, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-        if part.shape != (length,):
+    for number, (labels, length) in enumerate(zip(arrays, lengths, strict=True)):
+        if labels.shape != (length,):
             raise DataError(
-                f"y[{number}] must be [{length}], a label a place; its shape is {part.shape}"
+                f"y[{number}] must be [{length}], one label per node; its shape is {labels.shape}"
             )
-    return np.concatenate(parts)
+    return np.concatenate(arrays)

@@ -1,4 +1,4 @@
-"""What estimators learn from: instances of any sizes, stacked, and grouped by their edges for solvers of batches."""
+"""Training instances of any sizes, stacked, and grouped by their edges into batches."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ Features: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Instances with the same number of places and the same edges.
+    """Instances with the same number of nodes and the same edges.
 
     Attributes:
-        edges: `[e, 2]`, as they were given.
-        members: `[batch]`, which instances.
-        places: `[batch, n]`, the rows of their features.
+        edges: `[e, 2]`, in the caller's order.
+        members: `[batch]`, the numbers of the instances.
+        nodes: `[batch, n]`, the rows of their features.
         pairs: `[batch, e]`, the rows of their pair features.
     """
 
     edges: np.ndarray
     members: np.ndarray
-    places: np.ndarray
+    nodes: np.ndarray
     pairs: np.ndarray
 
     def batches(self, size: int) -> Iterator[Group]:
-        """In parts of at most so many instances."""
+        """Split the group into batches of at most `size` instances."""
         for first in range(0, len(self.members), size):
-            part = slice(first, first + size)
-            yield Group(self.edges, self.members[part], self.places[part], self.pairs[part])
+            rows = slice(first, first + size)
+            yield Group(self.edges, self.members[rows], self.nodes[rows], self.pairs[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """Instances of which each has places with features, and edges with features.
+    """Graphs with features of their nodes and edges, stacked.
 
     Attributes:
-        features: `[places, d]`, of all instances one after the other.
-        pair_features: `[pairs, p]`, likewise; None where all edges share one table.
-        offsets: `[instances + 1]`, where the places of each start.
-        groups: all instances, by their edges.
+        features: `[nodes, d]`, of all instances one after the other.
+        pair_features: `[pairs, p]`, of all instances one after the other; None if all edges share
+            one table.
+        offsets: `[instances + 1]`, the first node of each instance.
+        groups: all instances, grouped by their edges.
     """
 
     features: Features
@@ -59,119 +60,137 @@ class Instances:
         lengths: Sequence[int] | np.ndarray,
         edges: Sequence[np.ndarray],
     ) -> Instances:
-        """From stacked features, with the edges `[e, 2]` and the number of places of each instance."""
+        """Group stacked features by the graph of their instance.
+
+        Args:
+            features: `[nodes, d]`.
+            pair_features: `[pairs, p]`; None if all edges share one table.
+            lengths: the number of nodes of each instance.
+            edges: `[e, 2]` for each instance.
+        """
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         pair_offsets = np.concatenate([[0], np.cumsum([len(pairs) for pairs in edges])])
-        alike: dict[tuple[int, bytes], list[int]] = {}
+        members_of: dict[tuple[int, bytes], list[int]] = {}
         for instance, (length, pairs) in enumerate(zip(lengths, edges, strict=True)):
-            alike.setdefault((int(length), pairs.tobytes()), []).append(instance)
+            members_of.setdefault((int(length), pairs.tobytes()), []).append(instance)
         groups = []
-        for (length, _), members in alike.items():
-            own, of_pairs = edges[members[0]], pair_offsets[members, None]
-            places = offsets[members, None] + np.arange(length)
-            groups.append(Group(own, np.array(members), places, of_pairs + np.arange(len(own))))
+        for (length, _), members in members_of.items():
+            shared_edges = edges[members[0]]
+            group = Group(
+                edges=shared_edges,
+                members=np.array(members),
+                nodes=offsets[members, None] + np.arange(length),
+                pairs=pair_offsets[members, None] + np.arange(len(shared_edges)),
+            )
+            groups.append(group)
         return cls(features, pair_features, offsets, tuple(groups))
 
     @property
     def count(self) -> int:
-        """How many instances."""
+        """The number of instances."""
         return len(self.offsets) - 1
 
     @property
-    def places(self) -> int:
-        """How many places all instances have together."""
+    def nodes(self) -> int:
+        """The number of nodes of all instances together."""
         return int(self.offsets[-1])
 
     @property
     def pairs(self) -> int:
-        """How many edges all instances have together."""
+        """The number of edges of all instances together."""
         return sum(group.pairs.size for group in self.groups)
 
     def split(self, values: np.ndarray) -> list[np.ndarray]:
-        """Values `[places, ...]` by instances."""
+        """Split values `[nodes, ...]` into one array per instance."""
         return np.split(values, self.offsets[1:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """A linear model, or its gradient.
+    """The weights of a linear model, or their gradient.
 
     Attributes:
-        places: `[d, k]`, what a feature of a place adds to the score of a label.
-        pairs: `[p, k, k]`, what a feature of an edge adds to that of two labels; p is 1 where edges
-            share a table.
+        nodes: `[d, k]`, what a feature of a node adds to the score of a label.
+        pairs: `[p, k, k]`, what a feature of an edge adds to the score of two labels; p is 1 if all
+            edges share a table.
     """
 
-    places: np.ndarray
+    nodes: np.ndarray
     pairs: np.ndarray
 
     @classmethod
     def zeros(cls, instances: Instances, k: int) -> Weights:
-        """Of the sizes that these instances need."""
+        """Return zeros, in the shapes that these instances need."""
         p = 1 if instances.pair_features is None else instances.pair_features.shape[1]
         return cls(np.zeros((instances.features.shape[1], k)), np.zeros((p, k, k)))
 
     @property
     def k(self) -> int:
-        """Number of labels."""
-        return int(self.places.shape[1])
+        """The number of labels."""
+        return int(self.nodes.shape[1])
 
     def vector(self) -> np.ndarray:
-        """All numbers in one row."""
-        return np.concatenate([self.places.ravel(), self.pairs.ravel()])
+        """Return all weights in one vector."""
+        return np.concatenate([self.nodes.ravel(), self.pairs.ravel()])
 
     def like(self, vector: np.ndarray) -> Weights:
-        """The numbers of a row as weights of these sizes."""
-        places, pairs = np.split(vector, [self.places.size])
-        return Weights(places.reshape(self.places.shape), pairs.reshape(self.pairs.shape))
+        """Return the numbers of a vector as weights of these shapes."""
+        nodes, pairs = np.split(vector, [self.nodes.size])
+        return Weights(nodes.reshape(self.nodes.shape), pairs.reshape(self.pairs.shape))
 
     def unary(self, instances: Instances) -> np.ndarray:
-        """`[places, k]`: the scores of all places."""
-        return np.asarray(instances.features @ self.places)
+        """Return the scores of each label at each node: `[nodes, k]`."""
+        return np.asarray(instances.features @ self.nodes)
 
     def tables(self, instances: Instances) -> np.ndarray | None:
-        """`[pairs, k, k]`: the scores of all edges; None where all have `pairs[0]`."""
+        """Return the scores of each edge, `[pairs, k, k]`; None if all edges share `pairs[0]`."""
         if instances.pair_features is None:
             return None
         flat = np.asarray(instances.pair_features @ self.pairs.reshape(len(self.pairs), -1))
         return flat.reshape(-1, self.k, self.k)
 
     @classmethod
-    def of_statistics(cls, instances: Instances, places: np.ndarray, pairs: np.ndarray) -> Weights:
-        """The features, each as often as labels have it.
+    def of_statistics(cls, instances: Instances, nodes: np.ndarray, pairs: np.ndarray) -> Weights:
+        """Return the sum of all features, weighted by indicators or probabilities of labels.
 
         Args:
-            instances: whose features.
-            places: `[places, k]`, of indicators of labels or their probabilities.
-            pairs: `[pairs, k, k]`, of pairs of labels; or `[k, k]`, already summed, where edges
+            instances: the features.
+            nodes: `[nodes, k]`, the indicator or probability of each label.
+            pairs: `[pairs, k, k]`, the same for pairs of labels; or their sum `[k, k]` if all edges
                 share a table.
         """
-        k = places.shape[1]
-        of_places = np.asarray(instances.features.T @ places)
+        k = nodes.shape[1]
+        of_nodes = np.asarray(instances.features.T @ nodes)
         if instances.pair_features is None:
-            return cls(of_places, pairs.reshape(-1, k, k).sum(axis=0, keepdims=True))
+            return cls(of_nodes, pairs.reshape(-1, k, k).sum(axis=0, keepdims=True))
         of_pairs = np.asarray(instances.pair_features.T @ pairs.reshape(len(pairs), -1))
-        return cls(of_places, of_pairs.reshape(-1, k, k))
+        return cls(of_nodes, of_pairs.reshape(-1, k, k))
 
 
 def indicators(instances: Instances, labels: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """`[places, k]` and `[pairs, k, k]`: one where a place has the label, an edge the two labels; zero elsewhere."""
-    places, pairs = np.zeros((len(labels), k)), np.zeros((instances.pairs, k, k))
-    places[np.arange(len(labels)), labels] = 1
+    """Return one-hot labels of all nodes, `[nodes, k]`, and of all pairs, `[pairs, k, k]`."""
+    pairs = np.zeros((instances.pairs, k, k))
     for group in instances.groups:
-        own = labels[group.places]
-        pairs[group.pairs, own[:, group.edges[:, 0]], own[:, group.edges[:, 1]]] = 1
-    return places, pairs
+        first = labels[group.nodes[:, group.edges[:, 0]]]
+        second = labels[group.nodes[:, group.edges[:, 1]]]
+        pairs[group.pairs, first, second] = 1
+    return _one_hot(labels, k), pairs
 
 
 def statistics(instances: Instances, labels: np.ndarray, k: int) -> Weights:
-    """The features as often as labels `[places]` have them."""
+    """Return the sum of all features at labels `[nodes]`: the sufficient statistics."""
     if instances.pair_features is not None:
         return Weights.of_statistics(instances, *indicators(instances, labels, k))
-    places, pairs = np.zeros((len(labels), k)), np.zeros(k**2)
-    places[np.arange(len(labels)), labels] = 1
+    # All edges share a table, so counts of label pairs do, without an indicator for each edge.
+    counts = np.zeros(k**2)
     for group in instances.groups:
-        own = labels[group.places]
-        both = own[:, group.edges[:, 0]] * k + own[:, group.edges[:, 1]]
-        pairs += np.bincount(both.ravel(), minlength=k**2)
-    return Weights.of_statistics(instances, places, pairs)
+        first = labels[group.nodes[:, group.edges[:, 0]]]
+        second = labels[group.nodes[:, group.edges[:, 1]]]
+        counts += np.bincount((first * k + second).ravel(), minlength=k**2)
+    return Weights.of_statistics(instances, _one_hot(labels, k), counts)
+
+
+def _one_hot(labels: np.ndarray, k: int) -> np.ndarray:
+    nodes = np.zeros((len(labels), k))
+    nodes[np.arange(len(labels)), labels] = 1
+    return nodes

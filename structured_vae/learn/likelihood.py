@@ -18,9 +18,9 @@ class Likelihood:
 
     Attributes:
         instances: x.
-        observed: the features as often as the true labels have them.
-        C: of the likelihood beside the penalty.
-        log_sums: log Z and its gradient.
+        observed: the sum of all features at the true labels.
+        C: weight of the likelihood relative to the penalty.
+        log_sums: computes log Z and its gradient.
     """
 
     instances: Instances
@@ -37,29 +37,29 @@ class Likelihood:
         C: float,  # noqa: N803  # scikit-learn's name
         log_sums: LogSums,
     ) -> Likelihood:
-        """Of labels `[places]`."""
+        """Make the objective from the true labels `[nodes]`."""
         observed = statistics(instances, labels, k)
         return cls(instances, observed, C, log_sums)
 
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """At weights in one row."""
-        log_z, places, pairs = self.log_sums(self.instances, self.observed.like(vector))
-        expected = Weights.of_statistics(self.instances, places, pairs).vector()
+        """Return the objective and its gradient at a vector of weights."""
+        log_z, nodes, pairs = self.log_sums(self.instances, self.observed.like(vector))
+        expected = Weights.of_statistics(self.instances, nodes, pairs).vector()
         observed = self.observed.vector()
         value = 0.5 * vector @ vector + self.C * (log_z - observed @ vector)
         return float(value), vector + self.C * (expected - observed)
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """Weights, after how many steps, and what they were measured by.
+class Fit:
+    """The result of training.
 
     Attributes:
         weights: the model.
-        n_iter: steps.
+        n_iter: number of steps or passes.
         converged: whether the stopping rule was met.
-        objective: its value at the weights.
-        gap: how far the objective can be above its minimum at most; None where that is not known.
+        objective: the value of the objective at the weights.
+        gap: upper bound on the objective minus its minimum; None if training computes none.
     """
 
     weights: Weights
@@ -69,28 +69,32 @@ class Fitted:
     gap: float | None = None
 
 
-def maximise_likelihood(objective: Likelihood, tol: float, max_iter: int) -> Fitted:
-    """The minimum of the objective by L-BFGS from zero.
+def maximise_likelihood(objective: Likelihood, tol: float, max_iter: int) -> Fit:
+    """Minimise the objective by L-BFGS, starting from zero.
 
     Args:
-        objective: what is minimised.
-        tol: it ends when a step lowers the objective by less than `tol` times its value.
-        max_iter: most steps.
+        objective: the objective.
+        tol: the search stops when a step lowers the objective by less than `tol` times its value.
+        max_iter: maximum number of steps.
     """
     start = np.zeros_like(objective.observed.vector())
-    found = _minimize()(
+    result = _minimize()(
         objective.value_and_gradient,
         start,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "ftol": tol, "gtol": 0.0},
     )
-    converged = found.status == 0
-    return Fitted(objective.observed.like(found.x), int(found.nit), converged, float(found.fun))
+    return Fit(
+        weights=objective.observed.like(result.x),
+        n_iter=int(result.nit),
+        converged=result.status == 0,
+        objective=float(result.fun),
+    )
 
 
 def _minimize() -> Callable[..., Any]:
-    from scipy.optimize import minimize  # optional
+    from scipy.optimize import minimize  # an optional dependency
 
     search: Callable[..., Any] = minimize
     return search

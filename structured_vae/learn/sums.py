@@ -1,4 +1,4 @@
-"""Log Z of all instances, and the expected indicators, which are its gradient."""
+"""Log Z of all instances, and its gradient, the expected indicators of the labels."""
 
 from __future__ import annotations
 
@@ -15,30 +15,40 @@ from .decoding import BATCH
 from .instances import Group, Instances, Weights
 
 LogSums: TypeAlias = Callable[[Instances, Weights], tuple[float, np.ndarray, np.ndarray]]
-"""Log Z summed over instances; `[places, k]`; and `[pairs, k, k]`, or their sum `[k, k]` where edges share a table."""
+"""Function that returns the sum of log Z over instances, and the marginals of nodes and pairs.
+
+The marginals are `[nodes, k]` and `[pairs, k, k]`, or the sum `[k, k]` of the latter if all edges
+share a table.
+"""
 
 TOKENS: Final = 1 << 14
-"""Places of a batch of chains, so that what a pass keeps stays in the cache of a core."""
+"""Number of positions in a batch of chains, so that its arrays fit into a core's cache."""
 
 
 def chain_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarray, np.ndarray]:
-    """`LogSums` where each instance is a chain, by the forward and backward algorithms."""
+    """Compute the `LogSums` of chains by the forward and backward algorithms."""
     unary = torch.from_numpy(weights.unary(instances))
     table = torch.from_numpy(weights.pairs[0]).requires_grad_()
-    marginals, pairs, log_z = torch.zeros_like(unary), torch.zeros_like(table), 0.0
+    marginals = torch.zeros_like(unary)
+    pairs = torch.zeros_like(table)
+    log_z = 0.0
     ends = torch.zeros(weights.k, dtype=unary.dtype)
-    for places, mask in _batches_of_chains(instances):
-        emissions = (unary[places] * mask[..., None]).requires_grad_()
+    for nodes, mask in _batches_of_chains(instances):
+        emissions = (unary[nodes] * mask[..., None]).requires_grad_()
         total = Chains(emissions, mask, table, ends, ends).log_partition().sum()
-        own, steps = torch.autograd.grad(total, [emissions, table])
-        marginals[places[mask]] = own[mask]
-        pairs += steps
+        # The gradient of log Z: marginals of the positions, and of the transitions summed.
+        of_nodes, of_steps = torch.autograd.grad(total, [emissions, table])
+        marginals[nodes[mask]] = of_nodes[mask]
+        pairs += of_steps
         log_z += total.item()
     return log_z, marginals.numpy(), pairs.numpy()
 
 
 def _batches_of_chains(instances: Instances) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """`[length, batch]`: rows of places, any row where a chain has ended, and whether it has not."""
+    """Yield padded batches: the feature row of each position and a mask, both `[length, batch]`.
+
+    The longest chains come first, so that chains of similar length share a batch.
+    """
     lengths = np.diff(instances.offsets)
     order = np.argsort(-lengths, kind="stable")
     first = 0
@@ -47,39 +57,42 @@ def _batches_of_chains(instances: Instances) -> Iterator[tuple[torch.Tensor, tor
         members = order[first:last]
         steps = np.arange(lengths[members].max())[:, None]
         mask = steps < lengths[members]
-        places = instances.offsets[members] + np.minimum(steps, lengths[members] - 1)
-        yield torch.from_numpy(places), torch.from_numpy(mask)
+        nodes = instances.offsets[members] + np.minimum(steps, lengths[members] - 1)
+        yield torch.from_numpy(nodes), torch.from_numpy(mask)
         first = last
 
 
 def graph_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarray, np.ndarray]:
-    """`LogSums` of any graphs, by elimination.
+    """Compute the `LogSums` of any graphs by variable elimination.
 
     Raises:
-        solvers.UnsupportedProblemError: its tables do not fit into memory.
+        solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
     """
-    unary, tables = weights.unary(instances), weights.tables(instances)
-    marginals, log_z = np.empty_like(unary), 0.0
+    unary = weights.unary(instances)
+    tables = weights.tables(instances)
+    marginals = np.empty_like(unary)
     pairs = np.zeros((instances.pairs, weights.k, weights.k))
+    log_z = 0.0
     for group in instances.groups:
-        for part in group.batches(BATCH):
-            pairwise = weights.pairs[0] if tables is None else tables[part.pairs]
-            log_z += _sums_of_group(part, unary, pairwise, marginals, pairs)
+        for batch in group.batches(BATCH):
+            pairwise = weights.pairs[0] if tables is None else tables[batch.pairs]
+            log_z += _sums_of_group(batch, unary, pairwise, marginals, pairs)
     return log_z, marginals, pairs
 
 
 def _sums_of_group(
     group: Group, unary: np.ndarray, pairwise: np.ndarray, marginals: np.ndarray, pairs: np.ndarray
 ) -> float:
-    """Log Z of a batch; fills its marginals in."""
-    own = unary[group.places]
+    """Return log Z of a batch, and write its marginals into `marginals` and `pairs`."""
+    scores = unary[group.nodes]
     if not len(group.edges):
-        found = labels.gibbs(own)
+        gibbs = labels.gibbs(scores)
     else:
-        found = labels.gibbs(own, pairwise, edges=group.edges)
+        gibbs = labels.gibbs(scores, pairwise, edges=group.edges)
+        # The solver orders each edge as i < j; transpose the tables of edges with i > j.
         swapped = group.edges[:, 0] > group.edges[:, 1]
-        of_pairs = found.pairwise_marginals
-        turned = np.swapaxes(of_pairs, -1, -2)
-        pairs[group.pairs] = np.where(swapped[:, None, None], turned, of_pairs)
-    marginals[group.places] = found.unary_marginals
-    return float(found.log_partition.sum())
+        of_pairs = gibbs.pairwise_marginals
+        transposed = np.swapaxes(of_pairs, -1, -2)
+        pairs[group.pairs] = np.where(swapped[:, None, None], transposed, of_pairs)
+    marginals[group.nodes] = gibbs.unary_marginals
+    return float(gibbs.log_partition.sum())

@@ -1,4 +1,4 @@
-"""The command `solve`: files read, batches solved in chunks, answers written.
+"""The command `solve`: it reads files, solves batches in chunks, and writes the answers.
 
-Loads no torch; the list of commands alone imports it.
+It does not load torch, and only the list of commands imports it.
 """

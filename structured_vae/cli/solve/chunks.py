@@ -1,4 +1,4 @@
-"""A large batch solved a chunk at a time: progress to see, and answers that outlive an interruption."""
+"""Solve a large batch in chunks, to show progress and to keep the answers after an interruption."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ from solvers import (
 )
 
 CHUNK_SECONDS = 0.5
+"""Time that a chunk should take."""
+
 GROWTH = 8
+"""Maximum ratio of the sizes of two consecutive chunks."""
+
 TICK = 0.1
 """Seconds between two calls of `progress`."""
 
 GRACE = 1.0
-"""Seconds that a search gets after Ctrl-C to say what it has."""
+"""Seconds that a search has after Ctrl-C to return its incumbents."""
 
 THREAD = "structured-vae solve"
+"""The name of the threads that solve chunks."""
 
 COUNTS = (
     "reached",
@@ -46,19 +51,20 @@ COUNTS = (
     "bounds_",
     "states_",
 )
-"""How the names of statistics begin that add up over chunks."""
+"""Prefixes of the statistics that are summed over chunks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The solution of a whole batch, as far as there was time for it.
+    """The solution of a whole batch, as far as the time allowed.
 
     Attributes:
-        solution: instances that were not reached have zeros, and the sum of their positive
-            coefficients as the bound.
-        reached: instances that were solved, or begun.
-        seconds: what it took.
-        stopped: the KeyboardInterrupt or the failure of a chunk that ended it early, if one did.
+        solution: the solution; instances that were not reached have all zeros, and the sum of their
+            positive coefficients as the bound.
+        reached: the number of instances whose search was started or finished.
+        seconds: wall-clock time.
+        stopped: the KeyboardInterrupt or the error of a chunk that ended the work early; None if
+            nothing did.
     """
 
     solution: Solution
@@ -74,57 +80,58 @@ def solve_in_chunks(
     progress: Callable[[int], None] = lambda done: None,
     heard: Callable[[Progress[Any]], object] | None = None,
 ) -> Answers:
-    """The solutions of a host batch, of chunks that take about half a second each.
+    """Solve a batch in host memory, in chunks that take about half a second each.
 
     Args:
-        problem: numpy coefficients.
-        solver: for all chunks.
-        time_limit: seconds for the batch; every chunk may take what is left.
-        progress: called with the number of instances done, ten times a second and after each chunk.
-        heard: what a search tells, as `solvers.solve(callback=)` does, in another thread; None for
-            nobody.
+        problem: NumPy coefficients.
+        solver: the solver for all chunks.
+        time_limit: seconds for the batch; each chunk may use all the remaining time.
+        progress: called with the number of finished instances, ten times a second and after each
+            chunk.
+        heard: the callback of the searches, as in `solvers.solve(callback=)`, called in another
+            thread; None for no callback.
 
     Raises:
-        SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is
+        SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is stored in
             `Answers.stopped`.
     """
     with naming_alternatives(problem):
         solver.check(problem, time_limit)
-    begin, deadline = time.monotonic(), Deadline.after(time_limit)
-    parts: list[Solution] = []
-    least = cpu_count()
-    # A heuristic uses its time limit up, so it gets the batch as a whole.
-    at_once = time_limit is not None and not solver.capabilities.exact
-    done, size = 0, problem.batch if at_once else least
+    begin = time.monotonic()
+    deadline = Deadline.after(time_limit)
+    solutions: list[Solution] = []
+    done = 0
+    smallest = cpu_count()
+    size = smallest
+    # A heuristic uses all of its time limit, so it gets the whole batch in one chunk.
+    if time_limit is not None and not solver.capabilities.exact:
+        size = problem.batch
     stopped: BaseException | None = None
     while done < problem.batch:
         start = time.monotonic()
         if deadline.passed:
             break
         chunk = problem.instances(slice(done, done + size))
+        call = partial(_solved, chunk, solver, deadline.seconds, heard)
         try:
-            parts.append(
-                _interruptible(
-                    partial(_solved, chunk, solver, deadline.seconds, heard),
-                    partial(progress, done),
-                )
-            )
-        except SolveInterrupted as error:  # the chunk as far as it came
-            parts.append(error.solution)
-            done, stopped = done + chunk.batch, error
+            solutions.append(_interruptible(call, partial(progress, done)))
+        except SolveInterrupted as error:  # it has the incumbents of the chunk
+            solutions.append(error.solution)
+            done += chunk.batch
+            stopped = error
             break
         except (KeyboardInterrupt, SolveFailedError) as error:
-            if not parts and isinstance(error, SolveFailedError):
+            if not solutions and isinstance(error, SolveFailedError):
                 raise
             stopped = error
             break
         done += chunk.batch
         progress(done)
         wanted = int(size * CHUNK_SECONDS / max(1e-9, time.monotonic() - start))
-        size = min(max(least, wanted), GROWTH * size)
-    solution = _joined(problem, solver, parts, done)
-    # A search counts in `reached` those that it began before its time was up.
-    reached = sum(part.stats.get("reached", len(part.z)) for part in parts)
+        size = min(max(smallest, wanted), GROWTH * size)
+    # A search counts in `reached` the instances that it started before its time was up.
+    reached = sum(solution.stats.get("reached", len(solution.z)) for solution in solutions)
+    solution = _joined(problem, solver, solutions, done)
     return Answers(solution, reached, time.monotonic() - begin, stopped)
 
 
@@ -140,24 +147,28 @@ def _solved(
 
 
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
-    """`call()` in a thread of its own, as compiled code cannot be interrupted in the main one.
+    """Run `call()` in another thread, since compiled code in the main thread blocks Ctrl-C.
 
-    After a signal from the keyboard a search ends and says what it has. The thread of anything else
-    is left behind; it does not keep the process alive.
+    After Ctrl-C a search stops and returns its incumbents. The thread of any other solver is left
+    running; it does not keep the process alive.
+
+    Args:
+        call: solves a chunk.
+        tick: called ten times a second while it runs.
 
     Raises:
-        SolveInterrupted: what a search has found until a signal.
-        KeyboardInterrupt: a signal, and nothing was found yet.
+        SolveInterrupted: Ctrl-C was pressed; the error has the incumbents of the search.
+        KeyboardInterrupt: Ctrl-C was pressed before there was an incumbent.
     """
     answers: list[Solution] = []
     errors: list[BaseException] = []
-    # a signal in `join` marks a thread as ended that runs on, before Python 3.13
+    # Before Python 3.13, a signal during `join` marks a running thread as ended; so use an event.
     ended = threading.Event()
 
     def run() -> None:
         try:
             answers.append(call())
-        except BaseException as error:  # raised again in the caller's thread
+        except BaseException as error:  # it is raised again in the caller's thread
             errors.append(error)
         ended.set()
 
@@ -178,48 +189,52 @@ def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> So
 
 
 def left_behind() -> bool:
-    """Whether a solver that was interrupted still runs."""
+    """Return True if a solver that was interrupted is still running."""
     return any(thread.name == THREAD for thread in threading.enumerate())
 
 
 def _joined(
-    problem: Problem, solver: ArgmaxSolver, parts: Sequence[Solution], done: int
+    problem: Problem, solver: ArgmaxSolver, solutions: Sequence[Solution], done: int
 ) -> Solution:
-    """One solution of all instances, trivial from `done` on."""
+    """Join the solutions of the chunks; instances from `done` on get all zeros."""
     rest = problem.instances(slice(done, None))
-    bound = rest.positive_part
-    trivial = (
-        np.zeros((rest.batch, rest.n), np.int8),
-        np.zeros(rest.batch),
-        bound <= rest.rounding,
-        bound,
+    trivial = Solution(
+        z=np.zeros((rest.batch, rest.n), np.int8),
+        score=np.zeros(rest.batch),
+        optimal=rest.positive_part <= rest.rounding,
+        bound=rest.positive_part,
+        solver=solver.name,
+        stats={},
     )
-    columns = zip(*((part.z, part.score, part.optimal, part.bound) for part in parts), strict=True)
-    found = list(columns) or [()] * len(trivial)
-    z, score, optimal, bound = (
-        problem.restore(np.concatenate([*column, last]))
-        for column, last in zip(found, trivial, strict=True)
-    )
+    pieces = [*solutions, trivial]
     return Solution(
-        z, score, optimal, bound, _joined_names(parts) or solver.name, _joined_stats(parts)
+        z=problem.restore(np.concatenate([piece.z for piece in pieces])),
+        score=problem.restore(np.concatenate([piece.score for piece in pieces])),
+        optimal=problem.restore(np.concatenate([piece.optimal for piece in pieces])),
+        bound=problem.restore(np.concatenate([piece.bound for piece in pieces])),
+        solver=_joined_names(solutions) or solver.name,
+        stats=_joined_stats(solutions),
     )
 
 
-def _joined_names(parts: Sequence[Solution]) -> str:
-    """Every solver that answered a chunk, once."""
-    return " + ".join(dict.fromkeys(name for part in parts for name in part.solver.split(" + ")))
+def _joined_names(solutions: Sequence[Solution]) -> str:
+    """Return the names of all solvers that solved a chunk, each once."""
+    names = [name for solution in solutions for name in solution.solver.split(" + ")]
+    return " + ".join(dict.fromkeys(names))
 
 
-def _joined_stats(parts: Sequence[Solution]) -> Mapping[str, Any]:
-    """Counts added up, shares averaged, anything else listed where the chunks differ."""
+def _joined_stats(solutions: Sequence[Solution]) -> Mapping[str, Any]:
+    """Sum the counts, average the shares, and list other statistics if the chunks differ."""
     stats: dict[str, Any] = {}
-    sizes = [len(part.z) for part in parts]
-    for name in dict.fromkeys(name for part in parts for name in part.stats):
-        values = [part.stats.get(name) for part in parts]
+    sizes = [len(solution.z) for solution in solutions]
+    for name in dict.fromkeys(name for solution in solutions for name in solution.stats):
+        values = [solution.stats.get(name) for solution in solutions]
         if name.endswith("_share"):
             stats[name] = float(np.average([value or 0.0 for value in values], weights=sizes))
         elif name.startswith(COUNTS):
             stats[name] = sum(value or 0 for value in values)
+        elif all(value == values[0] for value in values):
+            stats[name] = values[0]
         else:
-            stats[name] = values[0] if all(value == values[0] for value in values) else values
+            stats[name] = values
     return stats

@@ -1,4 +1,4 @@
-"""`structured-vae solve`: problems in files, one file after the other."""
+"""The command `structured-vae solve`, which solves the problems in files one after the other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
@@ -26,70 +27,88 @@ from .live import Live
 from .of_labels import check_name, label_record, label_table, read, solve_labels
 
 REFUSED = 2
+"""Exit status after an error."""
+
 INTERRUPTED = 130
-"""Exit status after an error, and after Ctrl-C."""
+"""Exit status after Ctrl-C."""
 
 SHOWN_WHOLE = 40
-"""Variables of a state that is shown in the table."""
+"""Maximum number of variables of a state that the table shows in full."""
 
 
 def options() -> ArgumentParser:
-    """What the command takes."""
+    """Make the parser of the command's options."""
     parser = command(
         "solve FILE ...",
-        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
-        "optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; its objective is "
-        "sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in {0,1}^n. The other formats "
-        "have objectives of their own, which are what `value` shows; those of toulbar2 (.wcsp, .cfn), and .uai of "
-        "any sizes, have variables of several values. A large batch is solved in chunks; Ctrl-C "
-        "ends it, and what was found until then is shown and written.",
+        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary "
+        "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; "
+        "its objective is sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in "
+        "{0,1}^n. Each other format defines its objective, which the column `value` shows. The "
+        "formats of toulbar2 (.wcsp, .cfn), and .uai with more than two values, have variables of "
+        "several values. A large batch is solved in chunks. Ctrl-C stops the search; the best "
+        "states so far are shown and written.",
     )
     parser.add_argument(
-        "files", type=str, nargs="+", metavar="FILE", help="with one problem, or .npz with a batch"
+        "files",
+        type=str,
+        nargs="+",
+        metavar="FILE",
+        help="file with one problem, or .npz file with a batch",
     )
-    formats = ", ".join(
-        [*FORMATS, *(name for name in label_formats.FORMATS if name not in FORMATS)]
+    extra = [name for name in label_formats.FORMATS if name not in FORMATS]
+    formats = ", ".join([*FORMATS, *extra])
+    parser.add_argument(
+        "--format", type=str | None, help=f"{formats}; default: detected from the file"
     )
-    parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
     parser.add_argument(
         "--solver",
         type=str,
         default="auto",
-        help="a name from `structured-vae solvers`; for files of several values also one of solvers.labels",
+        help="a name from `structured-vae solvers`; for variables of several values also a name "
+        "from solvers.labels",
     )
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
     parser.add_argument(
-        "--threads", type=int | None, help="for solvers with this option; default: theirs"
+        "--threads",
+        type=int | None,
+        help="number of threads, for solvers with this option; default: the solver's default",
     )
     parser.add_argument(
         "--output",
         type=str | None,
-        help="file for the answers: a table if it ends in .csv, else JSON",
+        help="file for the answers: a table if its name ends in .csv, otherwise JSON",
     )
     return parser
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Solves the files; ends the process where not all went well."""
-    settings = chosen.solver, chosen.format, chosen.time_limit, chosen.threads
-    status = FileSolver(*settings, console, console_of(stderr=True)).solve(
-        chosen.files, chosen.output
+    """Solve the files; after an error or Ctrl-C, end the process with its exit status."""
+    solver = FileSolver(
+        solver=chosen.solver,
+        format=chosen.format,
+        time_limit=chosen.time_limit,
+        threads=chosen.threads,
+        console=console,
+        errors=console_of(stderr=True),
     )
+    status = solver.solve(chosen.files, chosen.output)
     if status:
         leave(status)
 
 
 @dataclass
 class FileSolver:
-    """What a call of `structured-vae solve` does, and what it has to say at the end.
+    """A call of `structured-vae solve`: its options, and the results so far.
 
     Attributes:
-        solver: registry name or "auto".
-        format: of the files; None to see it from each.
+        solver: a solver's name or "auto".
+        format: the format of the files; None to detect it for each file.
         time_limit: seconds for each file.
-        threads: for solvers with that option; None for their default.
-        console: for answers.
-        errors: for messages and progress.
+        threads: number of threads, for solvers with this option; None for their default.
+        console: where answers are printed.
+        errors: where messages and progress are printed.
+        records: the JSON records of the finished files.
+        status: the exit status so far.
     """
 
     solver: str
@@ -102,10 +121,14 @@ class FileSolver:
     status: int = 0
 
     def solve(self, files: Sequence[str], output: str | None) -> int:
-        """Reports every file, writes the answers, and returns the exit status.
+        """Solve and report every file, write the answers, and return the exit status.
 
-        An error of one file does not lose the others. Ctrl-C ends the work; what was found until
-        then is reported and written.
+        An error in one file does not affect the others. After Ctrl-C, the best states so far are
+        reported and written.
+
+        Args:
+            files: paths of the files.
+            output: file for the answers; None for no file.
 
         Raises:
             SolverError: no solver has that name.
@@ -120,7 +143,7 @@ class FileSolver:
                 self._solve_one(file, len(files) > 1)
                 if self.status == INTERRUPTED:
                     break
-        except KeyboardInterrupt:  # while a file was read
+        except KeyboardInterrupt:  # Ctrl-C while a file was being read
             self.errors.print("stopped")
             self.status = INTERRUPTED
         if output and any("score" in record for record in self.records):
@@ -141,8 +164,10 @@ class FileSolver:
                 )
         except (SolverError, OSError) as error:
             message = str(error)
-            self._refuse(message if file in message or not several else f"{file}: {message}")
             self.records.append({"file": file, "error": message})
+            if several and file not in message:
+                message = f"{file}: {message}"
+            self._refuse(message)
             return
         answers = replace(answers, solution=conversion.completed(answers.solution))
         self.records.append(answer_record(file, conversion, answers))
@@ -154,9 +179,9 @@ class FileSolver:
             )
             self.status = INTERRUPTED
         elif answers.stopped:
-            done = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
-            self._refuse(f"{file} {done}")
-            self.records[-1]["error"] = done
+            failure = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
+            self._refuse(f"{file} {failure}")
+            self.records[-1]["error"] = failure
 
     def _solve_labels(self, file: str, conversion: LabelConversion, several: bool) -> None:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
@@ -165,12 +190,11 @@ class FileSolver:
         self.console.print(
             label_table(record, conversion, answer.solution, file if several else "")
         )
-        problem, proved = (
-            conversion.problem,
-            "proved optimal" if record["optimal"] else "not proved",
-        )
+        problem = conversion.problem
+        proved = "proved optimal" if record["optimal"] else "not proved"
         self.console.print(
-            f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in {answer.seconds:.3g} s, {proved}"
+            f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in "
+            f"{answer.seconds:.3g} s, {proved}"
         )
         if answer.reason:
             self.console.print(f"chosen because {answer.reason}")
@@ -179,7 +203,11 @@ class FileSolver:
             self.status = INTERRUPTED
 
     def _choose(self, problem: Problem) -> tuple[ArgmaxSolver, str]:
-        """The solver, and why it; a named one has to have the option `threads` if that is given."""
+        """Return the solver, and the reason for the choice of `auto`.
+
+        Raises:
+            SolverError: the named solver lacks the option `threads`, which the user has set.
+        """
         if self.solver != "auto":
             options = {} if self.threads is None else {"threads": self.threads}
             return solver_class(self.solver)().with_options(**options), ""
@@ -194,7 +222,7 @@ class FileSolver:
 
 
 def leave(status: int) -> None:
-    """Ends the process; at once where a solver still runs in a thread that was left behind."""
+    """End the process with this exit status, without waiting for a solver that is still running."""
     if status == INTERRUPTED and left_behind():
         sys.stdout.flush()
         sys.stderr.flush()
@@ -205,12 +233,12 @@ def leave(status: int) -> None:
 def _summary(problem: Problem, answers: Answers, reason: str) -> str:
     proved = int(answers.solution.optimal.sum())
     lines = [
-        f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in {answers.seconds:.3g} s, "
-        f"{proved} proved optimal"
+        f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in "
+        f"{answers.seconds:.3g} s, {proved} proved optimal"
     ]
     if answers.reached < problem.batch:
         lines.append(
-            f"{problem.batch - answers.reached} were not reached: their answer is all zeros"
+            f"{problem.batch - answers.reached} were not reached: their states are all zeros"
         )
     if reason:
         lines.append(f"chosen because {reason}")
@@ -220,25 +248,42 @@ def _summary(problem: Problem, answers: Answers, reason: str) -> str:
 def solution_table(
     conversion: Conversion, solution: Solution, file: str = "", shown: int = 10
 ) -> Table:
-    """The first few answers of a batch, short states whole; value and bound are of the objective in the file."""
+    """Make a table of the first solutions of a batch.
+
+    Args:
+        conversion: the problem as its file states it.
+        solution: the solution; values and bounds are converted to the objective of the file.
+        file: the name of the file for the title; "" for none.
+        shown: maximum number of rows.
+    """
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {solution.solver}")
     z = solution.z.reshape(-1, solution.z.shape[-1])
-    whole = z.shape[-1] <= SHOWN_WHOLE
-    for column in ("instance", "value", "optimal", "bound", "z" if whole else "ones"):
+    in_full = z.shape[-1] <= SHOWN_WHOLE
+    for column in ("instance", "value", "optimal", "bound", "z" if in_full else "ones"):
         table.add_column(column, justify="right", overflow="fold")
-    arrays = (
-        objectives(conversion, solution),
-        solution.optimal,
-        objective_bounds(conversion, solution),
-    )
-    rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
-    for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
-        ones = "".join(map(str, state.tolist())) if whole else f"{int(state.sum())} of {len(state)}"
+    values = objectives(conversion, solution).reshape(-1)
+    bounds = objective_bounds(conversion, solution).reshape(-1)
+    optimal = solution.optimal.reshape(-1)
+    for number in range(min(len(z), shown)):
         table.add_row(
-            str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones
+            str(number),
+            f"{values[number]:.10g}",
+            "yes" if optimal[number] else "no",
+            f"{bounds[number]:.10g}",
+            _state_text(z[number], in_full),
         )
-    said = [f"{len(rows) - shown} more"] if len(rows) > shown else []
-    said += [] if whole else ["--output FILE has the states"]
-    table.caption = "; ".join(said) or None
+    notes = []
+    if len(z) > shown:
+        notes.append(f"{len(z) - shown} more")
+    if not in_full:
+        notes.append("use --output FILE to write the states")
+    table.caption = "; ".join(notes) or None
     return table
+
+
+def _state_text(state: np.ndarray, in_full: bool) -> str:
+    """Return the bits of a state, or the number of its ones if it is too long."""
+    if in_full:
+        return "".join(map(str, state.tolist()))
+    return f"{int(state.sum())} of {len(state)}"

@@ -1,4 +1,4 @@
-"""What is seen of a long solve on a terminal: how many instances are done, the best value so far and its bound."""
+"""The progress line of a long solve: finished instances, the incumbent's value and the bound."""
 
 from __future__ import annotations
 
@@ -10,39 +10,41 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from solvers import Progress as Known
+from solvers import Progress as SearchProgress
 from solvers.conversions import Conversion
 
 DELAY = 1.0
-"""Seconds of work before anything is shown."""
+"""Seconds of work before the line is shown."""
 
 
 class Live:
-    """A line on a terminal; elsewhere nothing.
+    """A progress line on a terminal; it shows nothing if the output is not a terminal.
 
     Attributes:
-        heard: what a search tells; None where nobody would see it, so that searches need not.
+        heard: the callback for searches; None if its messages would not be shown.
     """
 
     def __init__(self, file: str, conversion: Conversion, console: Console):
-        """Shows nothing yet."""
-        self._conversion, self._begin = conversion, time.monotonic()
+        """Prepare the line without showing it."""
+        self._conversion = conversion
+        self._begin = time.monotonic()
         self._line = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("solved{task.fields[known]}", markup=False),
+            TextColumn("solved{task.fields[incumbent]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
         )
-        self._task = self._line.add_task(file, total=conversion.problem.batch, known="")
+        self._task = self._line.add_task(file, total=conversion.problem.batch, incumbent="")
         self._started = False
-        self.heard = self._hear if console.is_terminal and conversion.problem.batch == 1 else None
         self._shown = console.is_terminal
+        has_incumbent = self._shown and conversion.problem.batch == 1
+        self.heard = self._hear if has_incumbent else None
 
     def __enter__(self) -> Self:
-        """Begins to count the seconds."""
+        """Return the line itself."""
         return self
 
     def __exit__(
@@ -51,26 +53,26 @@ class Live:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Takes the line away."""
+        """Remove the line."""
         if self._started:
             self._line.stop()
 
     def done(self, instances: int) -> None:
-        """So many instances are solved."""
+        """Show the number of solved instances."""
         if self._shown and not self._started and time.monotonic() - self._begin >= DELAY:
             self._line.start()
             self._started = True
         self._line.update(self._task, completed=instances)
 
-    def _hear(self, known: Known[Any]) -> None:
-        z, score, limit = (part.reshape(-1) for part in (known.z, known.score, known.bound))
-        found, bounded = math.isfinite(score[0]), math.isfinite(limit[0])
-        value, bound = (float(self._conversion.value(part[0])) for part in (score, limit))
-        if found:
-            value, bound = (
-                self._conversion.objective(z),
-                self._conversion.objective_bound(z, float(limit[0])),
-            )
-        best = f"best {value:.8g}" if found else "no state yet"
-        limit_text = f"bound {bound:.8g}" if bounded else "no bound yet"
-        self._line.update(self._task, known=f", {best}, {limit_text}")
+    def _hear(self, search: SearchProgress[Any]) -> None:
+        """Show the value of the incumbent and the bound, in the objective of the file."""
+        z = search.z.reshape(-1)
+        score = float(search.score.reshape(-1)[0])
+        limit = float(search.bound.reshape(-1)[0])
+        incumbent = "no state yet"
+        bound = float(self._conversion.value(limit))
+        if math.isfinite(score):
+            incumbent = f"best {self._conversion.objective(z):.8g}"
+            bound = self._conversion.objective_bound(z, limit)
+        bound_text = f"bound {bound:.8g}" if math.isfinite(limit) else "no bound yet"
+        self._line.update(self._task, incumbent=f", {incumbent}, {bound_text}")

@@ -1,4 +1,4 @@
-"""Files whose variables have several values."""
+"""Files whose variables have more than two values."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from solvers.labels import formats as label_formats
 from .answers import plain_stats
 
 SHOWN = 10
-"""Variables of which the table has the values."""
+"""Maximum number of variables whose values the table shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelAnswer:
-    """What was found of a file.
+    """The solution of a file of labels.
 
     Attributes:
-        solution: of one instance.
-        seconds: what it took.
-        reason: why `auto` took its solver; empty for a named one.
+        solution: the solution of its one instance.
+        seconds: wall-clock time.
+        reason: why `auto` chose this solver; "" if the user named it.
         stopped: whether Ctrl-C ended the search.
     """
 
@@ -45,12 +45,12 @@ class LabelAnswer:
 
 
 def read(file: str, format: str | None) -> Conversion | LabelConversion:
-    """The problem of a file: of bits where a format of bits has it, else of labels.
+    """Read the problem of a file: as bits if a format of bits can read it, otherwise as labels.
 
     Raises:
-        ProblemFileError: no format fits.
+        ProblemFileError: no format can read the file.
         OptionError: no format has that name.
-        OSError: the file may not be read.
+        OSError: the file cannot be read.
     """
     of_labels = label_formats.FORMATS
     if format in of_labels and format not in FORMATS:
@@ -59,20 +59,22 @@ def read(file: str, format: str | None) -> Conversion | LabelConversion:
         return read_problem(file, format)
     except OptionError as error:
         names = ", ".join(name for name in of_labels if name not in FORMATS)
-        raise OptionError(f"{error}\nand of several values: {names}") from None
+        raise OptionError(f"{error}\nand for variables of several values: {names}") from None
     except ProblemFileError:
         if format not in (None, *of_labels):
             raise
         try:
             return label_formats.read_problem(file, format)
-        except ProblemFileError as of_several:
-            if any(file.removesuffix(".gz").endswith(each.suffixes) for each in of_labels.values()):
-                raise of_several from None
+        except ProblemFileError as label_error:
+            # The file's name says that it holds labels, so that error helps more.
+            suffixes = tuple(suffix for kind in of_labels.values() for suffix in kind.suffixes)
+            if file.removesuffix(".gz").endswith(suffixes):
+                raise label_error from None
         raise
 
 
 def check_name(solver: str) -> None:
-    """Raises an UnknownSolverError where a name is that of no solver of either kind."""
+    """Raise an UnknownSolverError if no solver of bits or of labels has this name."""
     try:
         solver_class(solver)
     except UnknownSolverError:
@@ -83,7 +85,7 @@ def check_name(solver: str) -> None:
 def solve_labels(
     conversion: LabelConversion, solver: str, time_limit: float | None, threads: int | None
 ) -> LabelAnswer:
-    """The answer of the solver of that name, or of the one that `auto` takes.
+    """Solve a problem of labels with the solver of that name, or with the one `auto` chooses.
 
     Raises:
         SolverError: as `solvers.labels.solve`.
@@ -92,21 +94,24 @@ def solve_labels(
     reason = ""
     if solver == "auto":
         selection = labels.select_solver(conversion.problem)
-        chosen, reason = selection.solver, selection.reason
+        chosen = selection.solver
+        reason = selection.reason
         if threads is not None and "threads" in selection.solver.options():
             chosen = selection.solver.with_options(threads=threads)
     elif threads is not None:
         chosen = labels.solver_class(solver)().with_options(threads=threads)
-    begin, stopped = time.monotonic(), False
+    begin = time.monotonic()
+    stopped = False
     try:
         solution = labels.solve(conversion.problem, solver=chosen, time_limit=time_limit)
     except SolveInterrupted as interrupt:
-        solution, stopped = interrupt.solution, True
+        solution = interrupt.solution
+        stopped = True
     return LabelAnswer(solution, time.monotonic() - begin, reason, stopped)
 
 
 def label_record(file: str, conversion: LabelConversion, answer: LabelAnswer) -> dict[str, Any]:
-    """Labels, score, certificate, bound, solver and time, and the objective of the file's format."""
+    """Make the JSON record of a file: labels, value, score, certificate, bound, solver and time."""
     solution = answer.solution
     return {
         "file": file,
@@ -128,18 +133,17 @@ def label_record(file: str, conversion: LabelConversion, answer: LabelAnswer) ->
 def label_table(
     record: dict[str, Any], conversion: LabelConversion, solution: Solution, file: str = ""
 ) -> Table:
-    """Value, bound and the first few values, in the words of the file."""
+    """Make a table of value, certificate, bound and the first labels, named as in the file."""
     limit = conversion.objective_bound(solution.labels, float(solution.bound))
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {record['solver']}")
-    for column in ("value", "optimal", "bound", "values"):
-        table.add_column(column, justify="left" if column == "values" else "right")
+    for column in ("value", "optimal", "bound"):
+        table.add_column(column, justify="right")
+    table.add_column("values")
+    optimal = "yes" if record["optimal"] else "no"
     values = list(record["assignment"].values())
-    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-    table.add_row(
-        f"{record['value']:.10g}",
-        "yes" if record["optimal"] else "no",
-        f"{limit:.10g}",
-        f"{' '.join(values[:SHOWN])}{more}",
-    )
+    shown = " ".join(values[:SHOWN])
+    if len(values) > SHOWN:
+        shown += f" and {len(values) - SHOWN} more"
+    table.add_row(f"{record['value']:.10g}", optimal, f"{limit:.10g}", shown)
     return table

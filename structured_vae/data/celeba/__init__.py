@@ -1,4 +1,4 @@
 """CelebA: faces with attributes, from the official files, decoded once.
 
-Private to `data`; stands on `files`, on what a reader gives, and on the small files of the root.
+Private to `data`; imports `files`, `reader` and the small modules of the root.
 """

@@ -18,33 +18,38 @@ from ...atomic import whole_file
 from ...errors import DataDownloadError, DataError
 
 TOGETHER: Final = 100
-"""Images that a thread decodes at a time."""
+"""Number of images that a thread decodes at a time."""
 
 CHECKED_TOGETHER: Final = 1 << 24
-"""Bytes of a checksum at a time."""
+"""Number of bytes that go into the checksum at a time."""
 
 
 def decoded(
     path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str
 ) -> NDArray[np.uint8]:
-    """`shape`: the images of a cache file, which is made if it is not there. What is changed stays in memory.
+    """Map the images of a cache file into memory, and make the file first if it is missing.
+
+    The map is copy-on-write: changes to the array stay in memory.
 
     Args:
-        path: the .npy file, of a name that changes when its content would; its checksum is beside
+        path: the .npy file. Its name must change when its content would; its checksum lies beside
             it.
-        shape: number of images, and theirs.
-        decode: gives an image by its place; called in several threads.
-        title: of the progress bar, which a terminal has if it takes longer than a second.
+        shape: `(count, *image_shape)`.
+        decode: returns the image with this index; called in several threads.
+        title: the title of the progress bar, which a terminal shows after one second.
+
+    Returns:
+        uint8 array of shape `shape`.
 
     Raises:
-        DataError: the file is damaged, or an image is.
-        DataDownloadError: there is no room for the file.
+        DataError: the file or an image is damaged.
+        DataDownloadError: the disk has no room for the file.
     """
     checksum = path.with_suffix(".crc32")
     if not (path.exists() and checksum.exists()):
         _make(path, shape, decode, title)
-        with whole_file(checksum) as part:
-            part.write_text(_crc(np.load(path, mmap_mode="r")), encoding="ascii")
+        with whole_file(checksum) as unfinished:
+            unfinished.write_text(_crc(np.load(path, mmap_mode="r")), encoding="ascii")
     try:
         images: NDArray[np.uint8] = np.load(path, mmap_mode="c", allow_pickle=False)
         if (
@@ -52,9 +57,11 @@ def decoded(
             or images.dtype != np.uint8
             or _crc(images) != checksum.read_text("ascii")
         ):
-            raise ValueError("its content is not what was written")
+            raise ValueError("its content differs from what was written")
     except (OSError, EOFError, ValueError) as error:
-        raise DataError(f"{path} is damaged: {error}. Delete it, and it is made again") from error
+        raise DataError(
+            f"{path} is damaged: {error}. Delete it; the next call makes it again"
+        ) from error
     return images
 
 
@@ -63,10 +70,10 @@ def _make(
 ) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # a map of a full disk would end the process
-        _refuse_full_disk(path.parent, int(np.prod(shape)))
-        with whole_file(path) as part:
-            images = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
+        # Writing to a map on a full disk would kill the process, so check beforehand.
+        _check_disk_space(path.parent, int(np.prod(shape)))
+        with whole_file(path) as unfinished:
+            images = np.lib.format.open_memmap(unfinished, mode="w+", dtype=np.uint8, shape=shape)
             _fill(images, decode, title)
             images.flush()
     except OSError as error:
@@ -81,24 +88,25 @@ def _fill(
             images[place] = decode(place)
         return len(places)
 
-    every = range(len(images))
-    parts = [every[start : start + TOGETHER] for start in every[::TOGETHER]]
+    places = range(len(images))
+    chunks = [places[start : start + TOGETHER] for start in places[::TOGETHER]]
     with (
         tqdm(total=len(images), desc=title, delay=1, leave=False, disable=None) as bar,
         ThreadPoolExecutor(cpu_count()) as pool,
     ):
-        for count in pool.map(decode_some, parts):
+        for count in pool.map(decode_some, chunks):
             bar.update(count)
 
 
-def _refuse_full_disk(folder: Path, needed: int) -> None:
+def _check_disk_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(f"it needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free")
 
 
 def _crc(images: NDArray[np.uint8]) -> str:
-    content, crc = images.reshape(-1), 0
+    content = images.reshape(-1)
+    crc = 0
     for start in range(0, len(content), CHECKED_TOGETHER):
         crc = zlib.crc32(content[start : start + CHECKED_TOGETHER].data, crc)
     return f"{crc:08x}"

@@ -1,4 +1,4 @@
-"""The aligned faces of CelebA, in a folder or a zip, and what is made of one."""
+"""The aligned faces of CelebA, in a folder or a zip, and how an image is decoded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SIZE: Final = (178, 218)
 """Width and height of an official image."""
 
 SQUARES: Final = {SIZE: 148, (89, 109): 74}
-"""The side of the central square, by the sizes of image that are read."""
+"""The side of the central square for each accepted image size."""
 
 MOST_BYTES: Final = 1_000_000
-"""Of an image file; the official ones have about ten thousand."""
+"""Maximum size of an image file; the official ones have about ten thousand bytes."""
 
 BROKEN: Final = (
     OSError,
@@ -34,7 +34,7 @@ BROKEN: Final = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What zipfile and Pillow raise of bytes that are not what they should be."""
+"""The exceptions that zipfile and Pillow raise on damaged bytes."""
 
 
 class FaceFiles(Protocol):
@@ -42,21 +42,21 @@ class FaceFiles(Protocol):
 
     @property
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Name -> bytes, and what changes when the content does."""
+        """The size in bytes of each file, and a number that changes with its content."""
         ...
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         ...
 
 
 @dataclass(frozen=True)
 class FaceFolder:
-    """The .jpg files of a folder and the folders in it.
+    """The .jpg files of a folder and its subfolders.
 
     Attributes:
-        folder: where.
-        paths: by file name.
+        folder: the folder.
+        paths: the path of each file, by file name.
     """
 
     folder: Path
@@ -64,33 +64,33 @@ class FaceFolder:
 
     @classmethod
     def of(cls, folder: Path) -> FaceFolder:
-        """The files of a folder.
+        """List the files of a folder.
 
         Raises:
-            DataError: two have the same name.
+            DataError: two files have the same name.
         """
-        found = sorted(folder.rglob("*.jpg"))
-        _refuse_twins(folder, [path.name for path in found])
-        return cls(folder, {path.name: path for path in found})
+        paths = sorted(folder.rglob("*.jpg"))
+        _check_unique(folder, [path.name for path in paths])
+        return cls(folder, {path.name: path for path in paths})
 
     @property
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Bytes, and time of the last change in nanoseconds."""
+        """The size in bytes of each file, and the time of its last change in nanoseconds."""
         stats = {name: path.stat() for name, path in self.paths.items()}
         return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         return self.paths[name].read_bytes()
 
 
 @dataclass(frozen=True)
 class FaceZip:
-    """The .jpg members of a zip; they are read, never unpacked.
+    """The .jpg members of a zip, which are read without unpacking the zip.
 
     Attributes:
-        archive: open, to read; threads may share it.
-        members: by file name.
+        archive: the zip, open for reading; threads may share it.
+        members: the member of each image, by file name.
     """
 
     archive: zipfile.ZipFile
@@ -98,83 +98,87 @@ class FaceZip:
 
     @classmethod
     def of(cls, path: Path) -> FaceZip:
-        """The members of a zip.
+        """List the images of a zip.
 
         Raises:
-            DataError: it is damaged, two members have the same name, or one points out of the zip.
+            DataError: the zip is damaged, two members have the same name, or a member's path leads
+                outside the zip.
         """
         try:
             archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{path} is damaged, or no zip: {error}; replace it by a whole one"
+                f"{path} is damaged, or is not a zip: {error}; replace it by an intact one"
             ) from error
-        places = [(PurePosixPath(info.filename), info) for info in archive.infolist()]
-        places = [(place, info) for place, info in places if "__MACOSX" not in place.parts]
-        for place, _ in places:
-            if place.is_absolute() or ".." in place.parts or "\\" in str(place):
-                raise DataError(f"{path}: the member '{place}' points out of the zip")
-        images = [(place, info) for place, info in places if place.suffix == ".jpg"]
-        _refuse_twins(path, [place.name for place, _ in images])
-        return cls(archive, {place.name: info for place, info in images})
+        members = [(PurePosixPath(info.filename), info) for info in archive.infolist()]
+        members = [(name, info) for name, info in members if "__MACOSX" not in name.parts]
+        for name, _ in members:
+            if name.is_absolute() or ".." in name.parts or "\\" in str(name):
+                raise DataError(f"{path}: the member '{name}' points outside the zip")
+        images = [(name, info) for name, info in members if name.suffix == ".jpg"]
+        _check_unique(path, [name.name for name, _ in images])
+        return cls(archive, {name.name: info for name, info in images})
 
     @property
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Bytes and checksum, as the zip states them."""
+        """The size in bytes and the checksum of each member, as the zip states them."""
         return {name: (info.file_size, info.CRC) for name, info in self.members.items()}
 
     def read(self, name: str) -> bytes:
-        """The content of a member, its checksum tested."""
+        """Return the content of a member, after checking its checksum."""
         return self.archive.read(self.members[name])
 
 
 def face_files(path: Path, names: Sequence[str]) -> FaceFiles:
-    """The images in a folder or a zip, if they are those with these names.
+    """Return the images in a folder or a zip, after checking that they have these names.
 
     Raises:
-        DataError: an image is missing, has no name here, or is too large.
+        DataError: an image is missing, is not in `names`, or is too large.
     """
     files: FaceFiles = FaceFolder.of(path) if path.is_dir() else FaceZip.of(path)
     sizes = files.sizes
-    missing, nameless = sorted(set(names) - set(sizes)), sorted(set(sizes) - set(names))
+    missing = sorted(set(names) - set(sizes))
     if missing:
         raise DataError(
-            f"{path}: {len(missing)} images of the list of attributes are missing, first {missing[0]}"
+            f"{path}: {len(missing)} images of the list of attributes are missing, "
+            f"the first is {missing[0]}"
         )
-    if nameless:
+    unlisted = sorted(set(sizes) - set(names))
+    if unlisted:
         raise DataError(
-            f"{path}: {len(nameless)} images are not in the list of attributes, first {nameless[0]}"
+            f"{path}: {len(unlisted)} images are not in the list of attributes, "
+            f"the first is {unlisted[0]}"
         )
     largest = max(sizes, key=lambda name: sizes[name][0])
     if sizes[largest][0] > MOST_BYTES:
         raise DataError(
-            f"{path}: {largest} has {sizes[largest][0]:,} bytes; no face has over {MOST_BYTES:,}"
+            f"{path}: {largest} has {sizes[largest][0]:,} bytes; the maximum is {MOST_BYTES:,}"
         )
     return files
 
 
 def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
-    """`[3, 64, 64]`: the central square of an image, red, green and blue.
+    """Decode the central square of an image, red, green and blue: `[3, 64, 64]`.
 
-    148 x 148 of the 178 x 218 pixels, or 74 x 74 of 89 x 109, are cut out and averaged down to 64 x
-    64 (Pillow's bilinear filter).
+    The central 148 x 148 of the 178 x 218 pixels, or 74 x 74 of 89 x 109, are cut out and averaged
+    down to 64 x 64 (Pillow's bilinear filter).
 
     Args:
-        files: where the image is.
-        name: of the image.
+        files: the files that contain the image.
+        name: the file name of the image.
 
     Raises:
-        DataError: it cannot be read, or is no colour JPEG of either size.
+        DataError: the image cannot be read, or is not a colour JPEG of one of the two sizes.
     """
-    from PIL import Image  # `structured-vae-solvers` does without
+    from PIL import Image  # not at the top: `structured-vae-solvers` does not install it
 
     try:
         with Image.open(io.BytesIO(files.read(name)), formats=["JPEG"]) as image:
             square = SQUARES.get(image.size)
             if square is None or image.mode != "RGB":
                 raise ValueError(
-                    f"expected RGB of {SIZE[0]} x {SIZE[1]} or 89 x 109 pixels, found {image.mode} of "
-                    f"{image.size[0]} x {image.size[1]}"
+                    f"expected RGB of {SIZE[0]} x {SIZE[1]} or 89 x 109 pixels, "
+                    f"found {image.mode} of {image.size[0]} x {image.size[1]}"
                 )
             left, top = ((side - square) // 2 for side in image.size)
             cut = image.crop((left, top, left + square, top + square))
@@ -186,7 +190,7 @@ def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
     return np.asarray(small).transpose(2, 0, 1)
 
 
-def _refuse_twins(path: Path, names: Iterable[str]) -> None:
+def _check_unique(path: Path, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -1,4 +1,4 @@
-"""The text files of CelebA: a row of attributes an image, and the split that each image is in."""
+"""The text files of CelebA: the attributes of each image, and the split that it belongs to."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ ATTRIBUTES: Final = (
     "Wearing_Hat",
     "Young",
 )
-"""The eight of the 40 that are used. The paper names the first three alone."""
+"""The eight of the 40 attributes that we use. The paper names only the first three."""
 
 TYPICAL: Final = (0, 0, 0, 0, 0, 0, 0, 1)
-"""The more frequent value of each."""
+"""The more frequent value of each attribute."""
 
 MOST_BYTES: Final = 100_000_000
-"""Of a list; the longest official one has 27 million."""
+"""Maximum size of a list; the longest official one has 27 million bytes."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.jpg")
-"""Of an image: a file in no folder."""
+"""The name of an image: a file name without a folder."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeList:
-    """The rows of the images, in order.
+    """The attributes of all images, in the order of the file.
 
     Attributes:
-        names: of the images.
+        names: the file names of the images.
         values: 0 or 1, int64 `[count, 8]`, in the order of `ATTRIBUTES`.
     """
 
@@ -52,25 +52,28 @@ class AttributeList:
 
 
 def read_attributes(path: Path) -> AttributeList:
-    """The rows of a `list_attr_celeba.txt`, plain or gzip.
+    """Read a file `list_attr_celeba.txt`, plain or gzip.
 
-    Its first line is the number of rows, its second the names of the attributes; a row has the name
-    of an image and -1 or 1 for each attribute.
+    Its first line is the number of rows, its second the names of the attributes. Each row has the
+    name of an image, and -1 or 1 for each attribute.
 
     Raises:
-        DataError: it is not such a file; the message names the line.
+        DataError: the file has another format; the message names the line.
     """
     lines = _lines(path)
     if len(lines) < 3:
         raise DataError(f"{path}: expected the number of images, a line of attributes and rows")
-    count, header, rows = lines[0][1].strip(), lines[1][1].split(), lines[2:]
+    count = lines[0][1].strip()
+    header = lines[1][1].split()
+    rows = lines[2:]
     if count != str(len(rows)):
         raise DataError(
             f"{path}: line 1 must be the number of rows, {len(rows)}; found '{count[:40]}'"
         )
     if absent := [name for name in ATTRIBUTES if header.count(name) != 1]:
         raise DataError(
-            f"{path}: line 2 must name every attribute once; it does not so {', '.join(absent)}"
+            f"{path}: line 2 must name every attribute exactly once; "
+            f"it does not for {', '.join(absent)}"
         )
     places = [header.index(name) for name in ATTRIBUTES]
     names, values = _table(path, rows, {"-1": 0, "1": 1}, len(header), places)
@@ -78,21 +81,23 @@ def read_attributes(path: Path) -> AttributeList:
 
 
 def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
-    """`[count]`: 0 for train, 1 for validation, 2 for test, from a `list_eval_partition.txt`, plain or gzip.
+    """Read the split of each image from a `list_eval_partition.txt`, plain or gzip: `[count]`.
+
+    The splits are 0 for train, 1 for validation and 2 for test, in the order of `names`.
 
     Args:
-        path: the file; a row has the name of an image and its split.
-        names: of the images.
+        path: the file; each row has the name of an image and its split.
+        names: the file names of the images.
 
     Raises:
-        DataError: it is not such a file, has other images, or leaves a split empty.
+        DataError: the file has another format or other images, or a split is empty.
     """
     listed, splits = _table(path, _lines(path), {"0": 0, "1": 1, "2": 2}, 1, [0])
     split_of = dict(zip(listed, splits[:, 0].tolist(), strict=True))
     if other := set(split_of) ^ set(names):
         raise DataError(
-            f"{path}: it must have a row for every image of the list of attributes, and no other; "
-            f"{len(other)} differ, such as {min(other)}"
+            f"{path}: it must have exactly one row for each image of the list of attributes; "
+            f"{len(other)} images are in only one of the two files, such as {min(other)}"
         )
     in_order = np.array([split_of[name] for name in names])
     if len(np.unique(in_order)) < 3:
@@ -103,7 +108,7 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """The lines that are not empty, numbered from 1."""
+    """Return the lines that are not empty, numbered from 1."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -112,17 +117,28 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         numbered = enumerate(content.decode("ascii").splitlines(), 1)
         return [(number, line) for number, line in numbered if line.strip()]
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise DataError(f"{path}: not a list of CelebA: {error}") from error
+        raise DataError(f"{path} is not a list of CelebA: {error}") from error
 
 
 def _table(
     path: Path,
     lines: Sequence[tuple[int, str]],
-    known: Mapping[str, int],
+    meanings: Mapping[str, int],
     width: int,
     places: Sequence[int],
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Names of images, and `[count, places]`: what the words at these places stand for, of `width` a line."""
+    """Read a table whose rows are an image's name and `width` words.
+
+    Args:
+        path: the file, for the messages.
+        lines: its rows, with their line numbers.
+        meanings: the value that each word stands for.
+        width: how many words follow the name.
+        places: the columns to return.
+
+    Returns:
+        the names of the images, and the values in these columns: `[count, columns]`.
+    """
     names: list[str] = []
     values: list[list[int]] = []
     for number, line in lines:
@@ -135,12 +151,13 @@ def _table(
             raise DataError(
                 f"{path}: line {number} must have a name and {width} values; it has {len(words)}"
             )
-        if unknown := set(words) - set(known):
+        if unknown := set(words) - set(meanings):
             raise DataError(
-                f"{path}: values must be {' or '.join(known)}; line {number} has '{min(unknown)[:40]}'"
+                f"{path}: values must be {' or '.join(meanings)}; "
+                f"line {number} has '{min(unknown)[:40]}'"
             )
         names.append(name)
-        values.append([known[words[place]] for place in places])
+        values.append([meanings[words[place]] for place in places])
     if len(set(names)) < len(names):
         raise DataError(f"{path}: {Counter(names).most_common(1)[0][0]} has more than one row")
     return tuple(names), np.array(values, np.int64).reshape(len(names), len(places))

@@ -1,5 +1,5 @@
 """Where files of datasets come from: roots, official sources, downloads, the IDX format.
 
-Private to `data` and to the script that makes the embedded images; stands on the small files of the
-root alone.
+Private to `data` and to the script that makes the embedded images. Imports only the small modules
+of the root.
 """

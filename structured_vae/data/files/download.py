@@ -1,4 +1,4 @@
-"""Downloading an official file to the cache, which keeps it only if its content is intact."""
+"""Download an official file to the cache, and keep it only if its content is intact."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .sources import DataFile, Source, check_content
 CHUNK_BYTES: Final = 1 << 16
 
 OVERHEAD_BYTES: Final = 1 << 20
-"""Beyond those of the content; gzip may lengthen what it cannot compress, by far less than this."""
+"""Bytes allowed beyond the content; gzip lengthens incompressible data by far less than this."""
 
 
 def cache_folder() -> Path:
-    """The per-user folder in which downloads are kept."""
+    """Return the per-user folder in which downloads are kept."""
     return Path(pooch.os_cache("structured-vae")).expanduser()
 
 
 def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
-    """The path of an official file in the cache, after a download if need be.
+    """Return the path of an official file in the cache, and download the file if necessary.
 
     The file is kept uncompressed. It is written under a temporary name and renamed once its
-    checksum is right. One that was damaged since is downloaded again.
+    checksum is right. A file that has been damaged since then is downloaded again.
 
     Args:
         source: the dataset.
@@ -42,7 +42,7 @@ def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
 
     Raises:
         DataDownloadError: the file could not be downloaded or written.
-        DataError: what was downloaded is damaged; it is not kept.
+        DataError: the download is damaged; it is deleted.
     """
     url = source.url_of(file)
     try:
@@ -63,20 +63,20 @@ class CheckedDownload:
     """A downloader for pooch that writes the uncompressed file, if its content is intact.
 
     Attributes:
-        file: what is to come.
+        file: the file to expect.
     """
 
     file: DataFile
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Downloads `url`, checks it, and writes it uncompressed to `output_file`.
+        """Download `url`, check its content, and write it uncompressed to `output_file`.
 
         Raises:
-            DataError: the content is not that of the official file.
+            DataError: the content differs from the official file.
         """
         buffer = BoundedBuffer(url, math.prod(self.file.shape) + OVERHEAD_BYTES)
         with ExitStack() as stack:
-            # pooch leaves the connection open where a transfer fails; we close it.
+            # pooch leaves the connection open if a transfer fails; we close it.
             hooks = {"response": lambda response, **_: stack.enter_context(response)}
             pooch.HTTPDownloader(chunk_size=CHUNK_BYTES, hooks=hooks)(url, buffer, None)
         write_idx(output_file, self._checked(buffer.content, url))
@@ -92,12 +92,12 @@ class CheckedDownload:
 
 @dataclass(frozen=True)
 class BoundedBuffer:
-    """A file in memory that refuses to grow beyond a limit.
+    """A file in memory that raises an error when it would grow beyond a limit.
 
     Attributes:
         url: where the bytes come from, for the message.
-        limit: the most bytes that it takes.
-        content: what was written.
+        limit: the maximum number of bytes.
+        content: the bytes written so far.
     """
 
     url: str
@@ -105,7 +105,7 @@ class BoundedBuffer:
     content: BytesIO = field(default_factory=BytesIO)
 
     def write(self, chunk: bytes) -> None:
-        """Appends a chunk.
+        """Append a chunk.
 
         Raises:
             DataError: the content would exceed the limit.
@@ -115,14 +115,14 @@ class BoundedBuffer:
         self.content.write(chunk)
 
     def flush(self) -> None:
-        """Does nothing: what is written is in memory at once."""
+        """Do nothing, since `write` stores each chunk at once."""
 
 
 def _failure(url: str, file: DataFile, folder: Path, error: OSError, advice: str) -> str:
     path = folder / file.name
-    found = "a damaged file there" if path.is_file() else "no file there"
+    content = "a damaged file there" if path.is_file() else "no file there"
     return (
         f"Could not download {url} to the cache: {error}"
         f"\n  expected {path}, its content with SHA-256 {file.sha256}"
-        f"\n  found {found}\n{advice}"
+        f"\n  found {content}\n{advice}"
     )

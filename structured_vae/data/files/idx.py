@@ -30,24 +30,24 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 CHUNK_BYTES: Final = 1 << 20
 
 MAX_DIMENSIONS: Final = 64
-"""The most that a NumPy array has."""
+"""Maximum number of dimensions of a NumPy array."""
 
 MAX_BYTES: Final = 1 << 30
-"""Far above any IDX dataset in use; the largest that we read has 47 MB."""
+"""Maximum content of an IDX file; the largest official file that we read has 47 MB."""
 
 DEFLATE_RATIO: Final = 1032
-"""Deflate codes at most 258 bytes in 2 bits."""
+"""Maximum compression ratio of deflate, which codes at most 258 bytes in 2 bits."""
 
 
 def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """The array in an IDX file of unsigned bytes, of the shape in its header.
+    """Read an IDX file of unsigned bytes into an array, in the shape that its header states.
 
-    Nothing is allocated before the header is found to be possible, and never more is
-    decompressed than the header promises.
+    The header is checked before any memory is allocated, and decompression stops at the size that
+    the header states.
 
     Args:
-        path: the file; it is taken as compressed if, and only if, its name ends in `.gz`.
-        shape: the shape that the array has to have; None allows any.
+        path: the file; it is read as gzip if, and only if, its name ends in `.gz`.
+        shape: the shape that the array must have; None allows any.
 
     Raises:
         DataNotFoundError: there is no such file.
@@ -74,7 +74,7 @@ def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
 
 
 def write_idx(path: str | Path, array: NDArray[np.uint8]) -> None:
-    """Writes an array as an uncompressed IDX file.
+    """Write an array as an uncompressed IDX file.
 
     Args:
         path: the file, which is replaced if it exists.
@@ -86,19 +86,19 @@ def write_idx(path: str | Path, array: NDArray[np.uint8]) -> None:
 
 
 def idx_sha256(array: NDArray[np.uint8]) -> str:
-    """The SHA-256 of the uncompressed IDX file that holds this array, in hexadecimal."""
+    """Return the SHA-256 of the uncompressed IDX file with this array, in hexadecimal."""
     digest = hashlib.sha256(_header(array.shape))
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 
 def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """The array in an open, uncompressed IDX file.
+    """Read the array of an open, uncompressed IDX file.
 
     Args:
         file: a seekable binary file, at its start.
         origin: where the bytes come from, for the messages.
-        shape: the shape that the array has to have; None allows any.
+        shape: the shape that the array must have; None allows any.
 
     Raises:
         DataError: as in `read_idx`.
@@ -109,7 +109,7 @@ def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) ->
 def decode_gzip_idx(
     file: BufferedIOBase, origin: str, shape: Shape | None = None
 ) -> NDArray[np.uint8]:
-    """The array in an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
+    """Read the array of an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
     stored = _stored_bytes(file)
     _check_gzip_magic(file, origin)
     try:
@@ -125,11 +125,13 @@ def decode_gzip_idx(
 def _decode(
     stream: BufferedIOBase, origin: str, shape: Shape | None, capacity: int
 ) -> NDArray[np.uint8]:
-    found = _read_shape(stream, origin)
-    if shape is not None and found != shape:
-        raise DataError(f"{origin}: expected shape {shape}, found {found} in the IDX header.")
-    _check_size(found, origin, capacity)
-    return _read_elements(stream, origin, math.prod(found)).reshape(found)
+    stored_shape = _read_shape(stream, origin)
+    if shape is not None and stored_shape != shape:
+        raise DataError(
+            f"{origin}: expected shape {shape}, found {stored_shape} in the IDX header."
+        )
+    _check_size(stored_shape, origin, capacity)
+    return _read_elements(stream, origin, math.prod(stored_shape)).reshape(stored_shape)
 
 
 def _read_shape(stream: BufferedIOBase, origin: str) -> Shape:
@@ -145,7 +147,8 @@ def _read_shape(stream: BufferedIOBase, origin: str) -> Shape:
 def _dimension_count(magic: bytes, origin: str) -> int:
     if magic[:2] == GZIP_MAGIC:
         raise DataError(
-            f"{origin}: expected an uncompressed IDX file, found gzip data; give its name the ending .gz."
+            f"{origin}: expected an uncompressed IDX file, found gzip data; "
+            "rename it so that its name ends in .gz."
         )
     if magic[:2] != b"\0\0":
         raise DataError(
@@ -164,7 +167,8 @@ def _check_size(shape: Shape, origin: str, capacity: int) -> None:
     size = math.prod(shape)
     if size > MAX_BYTES:
         raise DataError(
-            f"{origin}: expected at most {MAX_BYTES:,} elements, found a header {shape} that claims {size:,}."
+            f"{origin}: expected at most {MAX_BYTES:,} elements, "
+            f"found a header {shape} that claims {size:,}."
         )
     if len(_header(shape)) + size > capacity:
         raise DataError(
@@ -177,12 +181,12 @@ def _read_elements(stream: BufferedIOBase, origin: str, size: int) -> NDArray[np
     elements = np.empty(size, np.uint8)
     view = elements.data
     filled = 0
-    # In chunks, because GzipFile.readinto makes a copy of what it is asked for.
+    # Read in chunks, because GzipFile.readinto copies as many bytes as are requested.
     while count := stream.readinto(view[filled : filled + CHUNK_BYTES]):
         filled += count
     if filled < size:
         raise DataError(f"{origin}: truncated: expected {size:,} elements, found {filled:,}.")
-    # This read also makes GzipFile compare its checksum, which it does at the end of a stream.
+    # Reading past the end also makes GzipFile check the checksum of the stream.
     if stream.read(1):
         raise DataError(
             f"{origin}: expected the file to end after {size:,} elements, found trailing bytes."

@@ -1,4 +1,4 @@
-"""Reading of .npz archives that are not trusted: what a header claims is held against what the archive has."""
+"""Read untrusted .npz archives: the size that a header claims is checked against the archive."""
 
 from __future__ import annotations
 
@@ -22,38 +22,34 @@ HEADERS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-"""By the version of the file; a third is for names of fields, which no array of ours has."""
+"""The header reader for each format version; version 3 is for field names, which we do not use."""
 
 DAMAGES: Final = (
-    *(
-        OSError,
-        EOFError,
-        ValueError,
-        OverflowError,
-        MemoryError,
-        struct.error,
-        zlib.error,
-        zipfile.BadZipFile,
-    ),
-    *(
-        RuntimeError,
-        SyntaxError,
-        tokenize.TokenError,
-        TypeError,
-    ),  # encrypted; numpy, of a header that is no Python
+    OSError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+    RuntimeError,  # zipfile, if the archive is encrypted
+    SyntaxError,  # this and the next two: numpy, if a header is not valid Python
+    tokenize.TokenError,
+    TypeError,
 )
-"""What zipfile and numpy raise on bytes that are no archive of arrays."""
+"""The exceptions that zipfile and numpy raise on bytes that are not an archive of arrays."""
 
 
 def read_npz(file: Path, wanted: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """Those of the wanted arrays that are there, by name.
+    """Read the wanted arrays from an archive, by name; missing ones are left out.
 
     Args:
-        file: made by `numpy.savez` or `numpy.savez_compressed`.
-        wanted: their names.
+        file: an archive made by `numpy.savez` or `numpy.savez_compressed`.
+        wanted: the names of the arrays.
 
     Raises:
-        DataError: the archive is damaged, or an array claims more than the archive has.
+        DataError: the archive is damaged, or an array claims more bytes than the archive has.
     """
     try:
         stored = file.stat().st_size
@@ -70,17 +66,20 @@ def read_npz(file: Path, wanted: Iterable[str]) -> dict[str, NDArray[Any]]:
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stored: int) -> NDArray[Any]:
     with archive.open(member) as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
+        warnings.simplefilter("ignore", UserWarning)  # numpy warns about headers from Python 2
         version = np.lib.format.read_magic(stream)
         if version not in HEADERS:
             raise ValueError(
-                f"{member.filename} is of version {version}, which no array of numbers needs"
+                f"{member.filename} has format version {version}; only "
+                "1.0 and 2.0 can hold an array of numbers"
             )
         shape, _, kind = HEADERS[version](stream)
-    claimed, most = math.prod(shape) * kind.itemsize, min(member.file_size, stored * DEFLATE_RATIO)
-    if claimed > most:
+    claimed = math.prod(shape) * kind.itemsize
+    available = min(member.file_size, stored * DEFLATE_RATIO)
+    if claimed > available:
         raise ValueError(
-            f"{member.filename} claims the shape {list(shape)}, which takes {claimed:,} bytes, and has at most {most:,}"
+            f"{member.filename} claims the shape {list(shape)}, which takes {claimed:,} bytes, "
+            f"but the archive holds at most {available:,}"
         )
     with archive.open(member) as stream, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

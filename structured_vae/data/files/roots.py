@@ -1,4 +1,4 @@
-"""Where the files of a dataset are looked for: a named folder, or the per-user cache."""
+"""The folders where the files of a dataset may lie: a named one, or the per-user cache."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class DataRoot(Protocol):
 
     @property
     def folder(self) -> Path:
-        """The folder with a folder for each dataset."""
+        """The folder that holds one folder per dataset."""
         ...
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Where the files of `source` are, in the order of `source.files`."""
+        """Return the paths of the files of `source`, in the order of `source.files`."""
         ...
 
 
 @dataclass(frozen=True)
 class NamedRoot:
-    """A folder that the user named: it has the files already, so none is downloaded.
+    """A folder that the user named, which must have the files; nothing is downloaded to it.
 
     Attributes:
         folder: holds `<dataset>/<file name>`, or the same with `.gz`.
@@ -40,7 +40,7 @@ class NamedRoot:
     named_by: str
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Where the files of `source` are, in the order of `source.files`.
+        """Return the paths of the files of `source`, in the order of `source.files`.
 
         Raises:
             DataNotFoundError: a file is missing; the message says how to provide it.
@@ -68,7 +68,7 @@ class NamedRoot:
 
 @dataclass(frozen=True)
 class CacheRoot:
-    """The per-user cache: what it lacks, or has damaged, is downloaded.
+    """The per-user cache, to which missing and damaged files are downloaded.
 
     Attributes:
         folder: holds `<dataset>/<file name>`, uncompressed.
@@ -77,11 +77,11 @@ class CacheRoot:
     folder: Path
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Where the files of `source` are, in the order of `source.files`.
+        """Return the paths of the files of `source`, in the order of `source.files`.
 
         Raises:
             DataDownloadError: a file could not be downloaded or written.
-            DataError: a file that was downloaded is damaged; it is not kept.
+            DataError: a download is damaged; it is deleted.
         """
         folder = self.folder / source.name
         advice = ways_to_provide(source)
@@ -89,13 +89,14 @@ class CacheRoot:
 
 
 def data_root(root: str | Path | None = None) -> DataRoot:
-    """Where to look for data: `root`, else the environment variable, else the cache.
+    """Return where to look for data: `root`, else the environment variable, else the cache.
 
     Args:
-        root: a folder; None leaves it to `STRUCTURED_VAE_DATA`, which counts as unset if empty.
+        root: a folder; None means the one in `STRUCTURED_VAE_DATA`, which counts as unset if
+            empty.
 
     Raises:
-        DataError: it can be no folder.
+        DataError: `root` is not a valid path.
 
     Example:
         >>> data_root("/data").folder.as_posix()
@@ -103,8 +104,8 @@ def data_root(root: str | Path | None = None) -> DataRoot:
     """
     if root is not None:
         return NamedRoot(_folder(root), "the argument `root`")
-    if named := os.environ.get(ROOT_VARIABLE):
-        return NamedRoot(_folder(named), f"the environment variable {ROOT_VARIABLE}")
+    if from_environment := os.environ.get(ROOT_VARIABLE):
+        return NamedRoot(_folder(from_environment), f"the environment variable {ROOT_VARIABLE}")
     return CacheRoot(cache_folder())
 
 
@@ -112,8 +113,9 @@ def _folder(root: str | Path) -> Path:
     try:
         folder = Path(root).expanduser()
         folder.exists()
-    except (TypeError, ValueError, OSError, RuntimeError) as error:  # the last: nobody's home
-        reason = getattr(error, "strerror", None) or error  # without the path, which may be long
+    # pathlib raises RuntimeError if `~` names a user without a home folder
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error  # strerror lacks the path, maybe long
         raise DataError(
             f"root must be the path of a folder; got {shortened(root)}: {reason}"
         ) from error
@@ -121,13 +123,13 @@ def _folder(root: str | Path) -> Path:
 
 
 def ways_to_provide(source: Source) -> str:
-    """The part of a message that says how the user can provide the files."""
+    """Return the sentences of a message that say how the user can provide the files."""
     return (
         "To provide the files, do one of these:\n"
         f"  - name a folder DIR that has them in DIR/{source.name}: `--data.root DIR`, or "
         f'load_dataset("{source.name}", root=DIR);\n'
         f"  - name it in the environment: {ROOT_VARIABLE}=DIR;\n"
-        f"  - name none, and have them downloaded from {source.url} to the cache "
+        f"  - name no folder: they are then downloaded from {source.url} to the cache "
         f"{cache_folder() / source.name}.\n"
         'The dataset "fashion-mnist-mini" comes with the package and needs no files.'
     )

@@ -1,4 +1,4 @@
-"""What the official files of each dataset are: names, shapes, checksums and addresses."""
+"""The official files of each dataset: names, shapes, checksums and addresses."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Source:
         train_labels: their classes, `[count]`.
         test_images: images of the official test set, `[count, height, width]`.
         test_labels: their classes, `[count]`.
-        train_count: how many images of the official training set, counted from its first, we
-            train on; the others are for validation.
+        train_count: how many images of the official training set, from the first, form the train
+            split; the remaining ones form the validation split.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Source:
         return (self.train_images, self.train_labels, self.test_images, self.test_labels)
 
     def url_of(self, file: DataFile) -> str:
-        """The address of one of the four files."""
+        """Return the address of one of the four files."""
         return f"{self.url}/{file.name}.gz"
 
 
 def check_content(array: NDArray[np.uint8], file: DataFile, origin: str) -> None:
-    """Checks that an array is, byte for byte, what the official file holds.
+    """Check that an array equals the content of the official file, byte for byte.
 
     Args:
         array: the content read, of the file's shape.
@@ -72,11 +72,11 @@ def check_content(array: NDArray[np.uint8], file: DataFile, origin: str) -> None
     Raises:
         DataError: the checksum differs.
     """
-    found = idx_sha256(array)
-    if found != file.sha256:
+    checksum = idx_sha256(array)
+    if checksum != file.sha256:
         raise DataError(
             f"{origin}: not the official {file.name}: expected content with SHA-256 "
-            f"{file.sha256}, found {found}."
+            f"{file.sha256}, found {checksum}."
         )
 
 
