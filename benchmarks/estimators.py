@@ -50,9 +50,9 @@ from structured_vae import (
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.runs.allocator import keep_freed_buffers
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
+from structured_vae.runs.trainer.allocator import keep_freed_buffers
 
 BATCH, N, MANY = 100, 15, 50
 CHAIN = 1

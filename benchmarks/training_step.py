@@ -31,7 +31,7 @@ from solvers import Solution, instances, solve, solver_class
 from structured_vae import Direct, Reconstruction, load_dataset
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.runs.allocator import keep_freed_buffers
+from structured_vae.runs.trainer.allocator import keep_freed_buffers
 
 BATCH, N = 100, 15
 PAIRS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}

@@ -65,7 +65,8 @@ from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
 from .runs.networks import load_vae
-from .runs.train import resume, train
+from .runs.resume import resume
+from .runs.train import train
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
 from .spaces import (
     Arborescences,

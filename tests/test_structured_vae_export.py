@@ -9,9 +9,9 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
-from structured_vae.runs.config_file import END, START
 from structured_vae.runs.export import export_run, exported_training
 from structured_vae.runs.folder import Run
+from structured_vae.runs.folder.config_file import END, START
 from structured_vae.vaes.config import OLDER, EpsilonConfig
 
 CONFIGS = {

@@ -41,7 +41,7 @@ from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.folder import Run
 from structured_vae.runs.given import configured, given_images
 from structured_vae.runs.gradients import gradient_figure
-from structured_vae.runs.loggers import Tracked, ended
+from structured_vae.runs.trainer.loggers import Tracked, ended
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}

@@ -40,7 +40,7 @@ def test_more_processes_than_cores_are_refused(tmp_path, monkeypatch, count):
 
 LAUNCHED = """
 import time
-from structured_vae.runs.processes import end_with_launcher
+from structured_vae.runs.trainer.processes import end_with_launcher
 end_with_launcher()
 print("launched", flush=True)
 time.sleep(20)
@@ -48,7 +48,7 @@ print("outlived its launcher", flush=True)
 """
 LAUNCHING = """
 import subprocess, sys
-from structured_vae.runs.processes import launching
+from structured_vae.runs.trainer.processes import launching
 with launching():
     child = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
 print(child.pid, flush=True)

@@ -30,9 +30,9 @@ from structured_vae.cli import main
 from structured_vae.explorer.upload import read_colours, read_upload
 from structured_vae.runs.export import export_run
 from structured_vae.runs.folder import Run
-from structured_vae.runs.lock import locked
-from structured_vae.runs.processes import BY_HAND, NODE_COUNTS, check_nodes
-from structured_vae.runs.small_files import CONFIG_SIZE, read_small_text
+from structured_vae.runs.folder.lock import locked
+from structured_vae.runs.folder.small_files import CONFIG_SIZE, read_small_text
+from structured_vae.runs.trainer.processes import BY_HAND, NODE_COUNTS, check_nodes
 
 TINY = TrainConfig(
     n=2, hidden=2, epochs=2, picture_every=0, logger="none", data=DataConfig(batch_size=20)
@@ -73,7 +73,7 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from structured_vae.runs.folder import Run
-from structured_vae.runs.lock import locked
+from structured_vae.runs.folder.lock import locked
 with locked(Run(Path(sys.argv[1]))):
     print("locked", flush=True)
     time.sleep(60)

@@ -45,7 +45,7 @@ from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
-from structured_vae.runs.lock import LOCK
+from structured_vae.runs.folder.lock import LOCK
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
@@ -354,7 +354,7 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 FAULTS_OF_STEPS = """
 import resource, sys
 import numpy as np
-from structured_vae.runs.allocator import keep_freed_buffers
+from structured_vae.runs.trainer.allocator import keep_freed_buffers
 if sys.argv[1] == "kept":
     print(keep_freed_buffers())
 def step():

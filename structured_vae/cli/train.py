@@ -10,7 +10,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ig
 from rich.console import Console
 
 from ..errors import ConfigError
-from ..runs.small_files import CONFIG_SIZE, read_small_text
+from ..runs.folder.small_files import CONFIG_SIZE, read_small_text
 from ..vaes.config import TrainConfig
 from ..vaes.config.plain_values import read_yaml, refuse_foreign
 from ..vaes.config.union import option_types
@@ -92,7 +92,7 @@ def run_train(chosen: Namespace, console: Console) -> None:
 
 def run_resume(chosen: Namespace, console: Console) -> None:
     """Resume a run, and list its files."""
-    from ..runs.train import resume  # loads torch
+    from ..runs.resume import resume  # loads torch
 
     _print_run(resume(chosen.folder, chosen.epochs, start=chosen["from"]).folder, console)
 

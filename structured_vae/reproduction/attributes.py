@@ -7,7 +7,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from ..runs.curves import PAGE_WIDTH
+from ..runs.folder.curves import PAGE_WIDTH
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, values_of
 from .records import Record

@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..runs.curves import PAGE_WIDTH
+from ..runs.folder.curves import PAGE_WIDTH
 from ..vaes.fitting import PERTURB_AND_MAP
 from .experiments import Experiment
 from .quantities import Records

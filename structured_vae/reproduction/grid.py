@@ -7,7 +7,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from ..runs.curves import PAGE_WIDTH, legend_below
+from ..runs.folder.curves import PAGE_WIDTH, legend_below
 from .comparison import comparisons, of_the_papers_kind
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, unit

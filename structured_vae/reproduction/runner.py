@@ -20,7 +20,8 @@ from ..runs.assembly import dataset_of
 from ..runs.evaluate import evaluate_run
 from ..runs.folder import Run
 from ..runs.networks import load_vae
-from ..runs.train import resume, train
+from ..runs.resume import resume
+from ..runs.train import train
 from ..training.checkpoints import read_checkpoint
 from ..training.pictures import picture_name
 from ..vaes.config import TrainConfig

@@ -1,5 +1,6 @@
-"""A run folder, and what is done with one: configure, assemble, train, evaluate, export, measure gradients.
+"""What is done with a run folder: train, resume, evaluate, export, measure gradients.
 
-Stands on training, evaluation and all below; the explorer, the reproduction and the commands use
-it.
+`folder/` is its files, `trainer/` Lightning's trainer as we run it, and the files here put together
+what a configuration names. Stands on the kinds of VAE and all below; the explorer, the reproduction
+and the commands use it.
 """

@@ -17,8 +17,8 @@ from ..errors import ConfigError, RunError
 from ..training.checkpoints import read_checkpoint
 from ..vaes.config import TrainConfig
 from .folder import Run, Which
+from .folder.small_files import RECORD_SIZE, read_small_text
 from .networks import load_vae
-from .small_files import RECORD_SIZE, read_small_text
 
 HUB_DATASETS: Final = {
     "fashion-mnist": "zalando-datasets/fashion_mnist",

@@ -36,8 +36,8 @@ from ..vaes.config import EstimatorConfig
 from ..vaes.fitting import fitting_solver
 from ..vaes.registry import kind_of
 from .assembly import dataset_of
-from .curves import PAGE_WIDTH, legend_below
 from .folder import Run, Which
+from .folder.curves import PAGE_WIDTH, legend_below
 from .given import Given, given_images
 from .networks import load_vae
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..vaes.config import TrainConfig
+from ...vaes.config import TrainConfig
 
 START: Final = (
     "# The configuration of a run of structured-vae; its last line says that nothing is missing."

@@ -6,13 +6,16 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 import torch
 from lightning.pytorch.utilities import rank_zero_only
 
-from ..errors import ConfigError
+from ...errors import ConfigError
+from ...vaes.config import TrainConfig
+from ..folder import Run
+from ..folder.lock import locked
 
 LAUNCHER: Final = "STRUCTURED_VAE_LAUNCHER"
 """The environment variable with the number of the process that launches others."""
@@ -97,3 +100,10 @@ def _watch(launcher: int) -> None:
     while os.getppid() == launcher:
         time.sleep(SECONDS)
     os._exit(1)  # the other threads wait for processes that will never answer
+
+
+def alone(config: TrainConfig, run: Run) -> AbstractContextManager[None]:
+    """Keeps other trainings out of the folder; the processes of one training share the lock of the first."""
+    if is_launched_worker(config.processes * config.nodes):
+        return nullcontext()
+    return locked(run)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import lightning.pytorch as pl
 
-from ..errors import RunError
-from .folder import Run
+from ...errors import RunError
+from ..folder import Run
 
 
 def require_present(run: Run) -> None:

@@ -14,9 +14,9 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from ..atomic import whole_file
-from ..errors import RunError
-from .folder import Run
+from ...atomic import whole_file
+from ...errors import RunError
+from .run import Run
 from .small_files import read_small_text
 
 LOCK: Final = ".structured-vae.lock"

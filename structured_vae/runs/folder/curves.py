@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RunError
+from ...errors import RunError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

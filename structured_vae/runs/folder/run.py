@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..atomic import remove_leftovers, whole_file
-from ..errors import RunError, shortened
-from ..vaes.config import TrainConfig
-from ..vaes.config.plain_values import read_yaml
+from ...atomic import remove_leftovers, whole_file
+from ...errors import RunError, shortened
+from ...vaes.config import TrainConfig
+from ...vaes.config.plain_values import read_yaml
 from .config_file import config_text, is_whole
 from .curves import curves
 from .small_files import CONFIG_SIZE, RECORD_SIZE, read_small_text

@@ -17,12 +17,12 @@ from lightning.pytorch.loggers import (
     WandbLogger,
 )
 
-from ..atomic import whole_file
-from ..errors import MissingPackageError, RunError
-from ..training.forgiving import Forgiving
-from ..vaes.config import TrainConfig
-from .folder import Run
-from .small_files import read_small_text
+from ...atomic import whole_file
+from ...errors import MissingPackageError, RunError
+from ...training.forgiving import Forgiving
+from ...vaes.config import TrainConfig
+from ..folder import Run
+from ..folder.small_files import read_small_text
 
 PROJECT: Final = "structured-vae"
 

@@ -1,0 +1,160 @@
+"""Resume a training run from a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+from lightning.pytorch.loggers import Logger
+
+from models import DiscreteVAE
+
+from ..errors import RunError
+from ..estimators import Estimator
+from ..training.base import Training
+from ..training.checkpoints import damaged, read_checkpoint
+from ..training.sound_checkpoint import UnsoundError, require_sound_training
+from ..vaes.config import TrainConfig
+from .assembly import data_of, dataset_of, initialised, training_of
+from .folder import Run, Which
+from .given import Given, given_for
+from .networks import load_vae
+from .start import load_start
+from .trainer.fit import fit
+from .trainer.processes import alone, end_with_launcher
+from .trainer.trainer import check_lightning, trainer_of
+
+
+def resume(
+    folder: str | Path,
+    epochs: int | None = None,
+    progress: bool = True,
+    start: Which = "last",
+    *,
+    model: DiscreteVAE | None = None,
+    data: Any = None,
+    estimator: Estimator | None = None,
+    callbacks: Sequence[pl.Callback] = (),
+    logger: str | Logger | None = None,
+) -> Run:
+    """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
+
+    What `train` was given as an object is given again, since no file of a run holds it; the weights
+    of the networks come from the run.
+
+    Args:
+        folder: of the run.
+        epochs: a new total; None for the one that the run was started with. What falls over all
+            epochs, the learning rate or dropout, takes from there on the course that it has over
+            the new total.
+        progress: whether to show a bar.
+        start: the checkpoint to go on from. Both hold all that a training needs; from the best one,
+            the epochs after it are done again.
+        model: networks of one's own.
+        data: the images of the run, where they are in memory; others are refused.
+        estimator: an object of one's own.
+        callbacks: of Lightning.
+        logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in
+            the configuration.
+
+    Raises:
+        ConfigError: there are more processes than cores or GPUs here, or no such device; or what
+            was given to `train` is missing or is another.
+        DataError: images are missing or damaged, or those of a file are others now.
+        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is
+            missing or damaged, another process trains in it, or the folder is removed meanwhile or
+            cannot be written to.
+        TerminatedError: the training was asked to end, by SIGTERM.
+    """
+    end_with_launcher()
+    run = Run.at(folder)
+    config = run.config()
+    if isinstance(logger, str):
+        by_name: dict[str, Any] = {"logger": logger}
+        config, logger = replace(config, **by_name), None
+    given = given_for(config, model, data, estimator)
+    check_lightning(callbacks, logger)
+    with alone(config, run):
+        _continue(run, config, given, epochs, start, progress, callbacks, logger)
+    return run
+
+
+def _continue(
+    run: Run,
+    config: TrainConfig,
+    given: Given,
+    epochs: int | None,
+    start: Which,
+    progress: bool,
+    callbacks: Sequence[pl.Callback],
+    logger: Logger | None,
+) -> None:
+    """Train the remaining epochs; the arguments are those of `resume`."""
+    folder = run.folder
+    checkpoint = _checkpoint_to_go_on_from(run, start)
+    done = 0
+    if checkpoint:
+        if given.model is None:
+            load_vae(folder, start)  # refuses weights that do not fit, before any work
+        done = read_checkpoint(checkpoint)["epoch"] + 1
+    config = config if epochs is None else replace(config, epochs=epochs)
+    if done >= config.epochs:
+        raise RunError(
+            f"{folder} has trained all of its {done} epochs; for more: epochs={2 * done}, or "
+            f"structured-vae resume {folder} --epochs {2 * done}"
+        )
+    dataset = dataset_of(config, given)
+    vae = initialised(config, dataset.pixels, given)
+    training = training_of(config, vae, given)
+    batches = data_of(config, dataset)
+    if checkpoint:
+        batches.refuse_others(read_checkpoint(checkpoint))
+    elif given.model is not None and run.start.exists():
+        load_start(training, run.start)
+    trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
+    if checkpoint:
+        _refuse_unsound(checkpoint, training, trainer)
+    if trainer.is_global_zero:
+        run.remove_leftovers()
+        run.save_config(config)
+    fit(trainer, run, batches, training, checkpoint)
+
+
+def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
+    """The file; None if the run was stopped in its first epoch, so that nothing is lost at its beginning.
+
+    Raises:
+        RunError: there is none, though the run has trained for longer.
+    """
+    checkpoint, other = run.checkpoint(start), run.checkpoint("best" if start == "last" else "last")
+    if checkpoint.exists():
+        return checkpoint
+    if other.exists():
+        raise RunError(
+            f"{checkpoint} does not exist, and the run is not begun anew over {other.name}. Go on from that: "
+            f"structured-vae resume {run.folder} --from {other.stem}"
+        )
+    if (recorded := run.recorded_epochs()) > 1:
+        raise RunError(
+            f"{run.checkpoints} holds no checkpoint, and the run is not begun anew over the metrics of {recorded} "
+            "epochs. Put last.ckpt or best.ckpt back, or train in another folder: structured-vae train --config "
+            f"{run.config_file} --run FOLDER"
+        )
+    return None
+
+
+def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -> None:
+    """Check all that Lightning is going to read, before it does.
+
+    Raises:
+        RunError: a value is missing or impossible, or does not fit the run's configuration.
+    """
+    content = read_checkpoint(checkpoint)
+    optimizer = training.configure_optimizers()
+    try:
+        require_sound_training(content, training, optimizer, trainer.fit_loop.state_dict())
+    except UnsoundError as error:
+        raise damaged(checkpoint, error) from error

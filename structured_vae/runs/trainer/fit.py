@@ -1,0 +1,121 @@
+"""One call of Lightning: signals, errors and global state around it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import lightning.pytorch as pl
+import torch
+
+from ...errors import RunError, TerminatedError
+from ...training.base import Training
+from ...training.batches import ImageData
+from ...training.forgiving import forgiving_loggers
+from ...training.quiet import quiet
+from ..folder import Run
+from .allocator import keep_freed_buffers
+from .interrupt import HeardInterrupts
+from .loggers import ended
+from .presence import require_present
+from .processes import launching
+
+
+def fit(
+    trainer: pl.Trainer,
+    run: Run,
+    data: ImageData,
+    training: Training,
+    checkpoint: Path | None,
+) -> None:
+    """Train until the last epoch.
+
+    Args:
+        trainer: of the run.
+        run: its folder.
+        data: batches.
+        training: what is trained.
+        checkpoint: to start from; None for the beginning.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it.
+        TerminatedError: it was asked to end, by SIGTERM.
+        RunError: the folder is removed or cannot be written to.
+    """
+    again = f"structured-vae resume {run.folder}"
+    keep_freed_buffers()
+    with (
+        quiet(),
+        _told_once(),
+        _handlers_restored(),
+        ended(trainer),
+        forgiving_loggers(trainer.loggers),
+        _heard(trainer),
+        launching(),
+        _global_generator_restored(),
+    ):
+        try:
+            trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
+        except SystemExit as stop:  # Lightning's answer to both signals
+            if not trainer.received_sigterm:
+                raise KeyboardInterrupt(
+                    f"stopped; it goes on from the last whole epoch, if there is one, with: {again}"
+                ) from stop
+        except OSError as error:
+            require_present(run)
+            raise RunError(
+                f"{run.folder} cannot be written to ({error}). What was saved before is whole; when there is room, "
+                f"go on with: {again}"
+            ) from error
+    if trainer.received_sigterm:
+        raise TerminatedError(
+            f"training was terminated; it goes on from the last whole epoch, if there is one, with: {again}"
+        )
+
+
+def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
+    """Listens for interrupts that Python would lose."""
+    (callback,) = [
+        each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)
+    ]
+    return callback.listening()
+
+
+@contextmanager
+def _global_generator_restored() -> Iterator[None]:
+    """Layers such as dropout draw from torch's global generator, which each epoch seeds."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=devices):
+        yield
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """What TensorBoard's thread cannot write, the training raises at its next call: the thread need not print it."""
+    plain = threading.excepthook
+
+    def print_others(thread: threading.ExceptHookArgs) -> None:
+        if not isinstance(thread.exc_value, OSError):
+            plain(thread)
+
+    threading.excepthook = print_others
+    try:
+        yield
+    finally:
+        threading.excepthook = plain
+
+
+@contextmanager
+def _handlers_restored() -> Iterator[None]:
+    """Lightning leaves its own handlers of signals behind where a logger fails beside the training."""
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in before.items():
+                signal.signal(number, handler or signal.SIG_DFL)

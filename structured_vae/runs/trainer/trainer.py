@@ -1,0 +1,136 @@
+"""The trainer of a run: device, processes, callbacks and logger."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, RichProgressBar, TQDMProgressBar
+from lightning.pytorch.loggers import Logger
+from lightning.pytorch.strategies import DDPStrategy
+
+from ...data import ImageDataset
+from ...errors import ConfigError, shortened
+from ...training.base import Training
+from ...training.checkpoints import EpochCheckpoints, WholeCheckpoints
+from ...training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
+from ...training.pictures import Pictures
+from ...training.quiet import quiet
+from ...training.record import RunRecord
+from ...vaes.config import TrainConfig, known
+from ...vaes.options import by_epoch
+from ..folder import Run
+from .interrupt import HeardInterrupts
+from .loggers import Tracked, logger_of
+from .presence import FolderPresence
+from .processes import check_nodes, check_room
+
+PICTURED = 50
+"""Validation images in a picture of reconstructions."""
+
+LOGGED_EVERY: Final = 50
+"""Steps between what callbacks may log of steps; fewer where an epoch has fewer, of which Lightning would warn."""
+
+
+def check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> None:
+    """Refuses what Lightning cannot call, before there is a folder.
+
+    Raises:
+        ConfigError: there is some.
+    """
+    if not isinstance(callbacks, Sequence) or not all(
+        isinstance(each, pl.Callback) for each in callbacks
+    ):
+        raise ConfigError(
+            f"callbacks must be a list of Lightning's callbacks; got {shortened(callbacks)}"
+        )
+    if not isinstance(logger, Logger | None):
+        raise ConfigError(
+            f"logger must be a name or one of Lightning's loggers; got {shortened(logger)}"
+        )
+
+
+def trainer_of(
+    config: TrainConfig,
+    run: Run,
+    dataset: ImageDataset,
+    training: Training,
+    progress: bool,
+    callbacks: Sequence[pl.Callback],
+    logger: Logger | None,
+) -> pl.Trainer:
+    """Return the trainer that a configuration asks for.
+
+    Args:
+        config: device, processes, epochs and how often there are evaluations and pictures.
+        run: where everything is written.
+        dataset: whose validation images are drawn.
+        training: tells which metric the best epoch is chosen by.
+        progress: whether to show a bar.
+        callbacks: of the caller.
+        logger: an object in the place of the one that the configuration names, or None.
+
+    Raises:
+        ConfigError: there is no such device, or there are more processes or nodes than there may be.
+        MissingPackageError: the logger's package is not installed.
+    """
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(
+            "device is cuda, but torch sees none; use --device cpu, or for a run that goes on the line device: cpu in "
+            f"{run.config_file}"
+        )
+    cuda = config.device != "cpu" and torch.cuda.is_available()
+    check_room(config.processes, cuda)
+    check_nodes(config.nodes)
+    pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
+    size = (dataset.channels, dataset.height, dataset.width)
+    ours = [
+        HeardInterrupts(),
+        FolderPresence(run),
+        RunRecord(run.folder, config.to_dict()),
+        Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
+        EpochCheckpoints(run.checkpoints, training.monitored),
+        RateByEpoch(by_epoch(known(config.learning_rate), known(config.rate_decay), config.epochs)),
+        EvaluatedAtLast(),
+        SeededEpochs(config.seed),
+    ]
+    if logger is None:
+        ours.append(Tracked(config, run))
+    if config.patience:
+        ours.append(_early_stopping(training, config.patience))
+    if progress:
+        ours.append(_progress_bar())
+    images_a_step = config.data.batch_size * config.processes * config.nodes
+    with quiet():
+        return pl.Trainer(
+            accelerator="cuda" if cuda else "cpu",
+            devices=config.processes,
+            num_nodes=config.nodes,
+            strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
+            max_epochs=config.epochs,
+            callbacks=[*ours, *callbacks],
+            logger=logger_of(config, run) if logger is None else logger,
+            plugins=[WholeCheckpoints(run.folder)],
+            num_sanity_val_steps=0,
+            check_val_every_n_epoch=config.evaluate_every,
+            enable_checkpointing=True,
+            enable_progress_bar=progress,
+            enable_model_summary=False,
+            log_every_n_steps=max(1, min(LOGGED_EVERY, len(dataset.train) // images_a_step)),
+            use_distributed_sampler=False,
+        )
+
+
+def _early_stopping(training: Training, patience: int) -> pl.Callback:
+    """Asked after an evaluation, so that the pictures of the last epoch know that it is the last."""
+    return EarlyStopping(
+        training.monitored, patience=patience, check_finite=False, check_on_train_epoch_end=False
+    )
+
+
+def _progress_bar() -> pl.Callback:
+    """Lightning's other bar knows what a notebook shows."""
+    return TQDMProgressBar(10) if "ipykernel" in sys.modules else RichProgressBar(10, leave=True)
