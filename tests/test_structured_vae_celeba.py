@@ -365,7 +365,10 @@ def test_an_encrypted_zip_is_refused(root):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({f"img_align_celeba/{NAMES[3]}": None}, "1 images of the list of attributes are missing, the first is 000004.jpg"),
+        (
+            {f"img_align_celeba/{NAMES[3]}": None},
+            "1 images of the list of attributes are missing, the first is 000004.jpg",
+        ),
         ({"img_align_celeba/000021.jpg": b""}, "1 images are not in the list of attributes, the first is 000021.jpg"),
         ({f"copy/{NAMES[3]}": jpeg(3)}, "two images are called 000004.jpg"),
         ({f"../../{NAMES[3]}": jpeg(3)}, "the member '../../000004.jpg' points outside the zip"),

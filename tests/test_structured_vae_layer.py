@@ -366,7 +366,8 @@ def test_a_layer_warns_once_when_nothing_moves(cost, seed, advice):
         step()
     with pytest.warns(
         StalledWarning,
-        match=rf"no argmax changed in 20 consecutive steps.*ArgmaxLayer\('independent'.*epsilon=1, seed={seed}\).*{advice}$",
+        match=r"no argmax changed in 20 consecutive steps.*ArgmaxLayer\('independent'"
+        rf".*epsilon=1, seed={seed}\).*{advice}$",
     ):
         step()
     for _ in range(30):
