@@ -211,7 +211,7 @@ def test_evaluate_draws_as_many_samples_as_asked(cli, monkeypatch):
     cli("train", "--run", "mine", *SMALL)
     draws = []
     monkeypatch.setattr(
-        "structured_vae.noise.gumbel_differences",
+        "structured_vae.spaces.space.gumbel_differences",
         lambda like, noise: draws.append(len(like)) or like,
     )
     for samples in (1, 4):

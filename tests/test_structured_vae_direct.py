@@ -42,7 +42,7 @@ from structured_vae import (
     paper_recipe,
     perturb_and_map,
 )
-from structured_vae.distributions.kl import tightest_kl
+from structured_vae.distributions.distribution import tightest_kl
 from structured_vae.evaluation.bound import summarise
 from structured_vae.noise import gumbel
 

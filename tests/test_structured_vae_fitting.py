@@ -264,7 +264,7 @@ OVER_A_STRUCTURE = [
 def test_a_vae_is_trained_over_the_states_that_its_estimator_draws(tmp_path, estimator):
     config = replace(SMALL, encoder="independent")
     run = train(config, tmp_path / "run", estimator=estimator)
-    assert run.record()
+    assert (run.folder / "record.json").exists()
 
 
 @tiny

@@ -37,7 +37,8 @@ from structured_vae import (
     kl_of_unary,
     paper_recipe,
 )
-from structured_vae.distributions.kl import kl_ceiling, tightest_kl
+from structured_vae.distributions.distribution import tightest_kl
+from structured_vae.distributions.kl import kl_ceiling
 from structured_vae.objectives.costs import CostOfStates
 from structured_vae.spaces import as_space, space_of
 

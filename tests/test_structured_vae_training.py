@@ -310,7 +310,7 @@ def test_noise_is_new_in_every_step_and_the_same_at_every_evaluation(tmp_path, m
         drawn.append(gumbel_differences(like, noise))
         return drawn[-1]
 
-    monkeypatch.setattr("structured_vae.noise.gumbel_differences", recorded)
+    monkeypatch.setattr("structured_vae.spaces.space.gumbel_differences", recorded)
     train(SMALL, tmp_path / "run")
     first = [draw[0, 0, 0].item() for draw in drawn[:15]]
     epochs = [first[start : start + 5] for start in (0, 5, 10)]

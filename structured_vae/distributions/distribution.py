@@ -10,7 +10,7 @@ from models import AnyPotentials
 
 from ..spaces import StateSpace
 from ..spaces.completions import Completions
-from .kl import KL
+from .kl import KL, kl_ceiling
 
 Moments = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]`, and the means of `pairs`: of bits P(z_i = z_j = 1) `[batch, e]`; None without pairwise
@@ -61,3 +61,11 @@ class Distribution(Protocol):
 
     def kl(self, method: str = ..., generator: torch.Generator | None = None) -> KL:
         """Return KL(q || uniform) in nats by one of the distribution's methods, and what it is."""
+
+
+def tightest_kl(q: Distribution) -> KL:
+    """Return the tightest KL to the uniform distribution that is valid and costs no samples."""
+    ceiling = kl_ceiling(q.potentials)
+    if not q.tractable:
+        return ceiling
+    return KL(ceiling.value - q.entropy(), "exact")

@@ -6,7 +6,7 @@ The others are `Gibbs.kl` and `PerturbAndMAP.kl`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 
@@ -14,9 +14,6 @@ from models import AnyPotentials
 
 from ..errors import StructureError
 from ..spaces import space_of
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 Kind: TypeAlias = Literal["exact", "bound", "neither"]
 """What a number is: the quantity itself, a bound on it in expectation, or neither."""
@@ -38,14 +35,6 @@ class KL:
     def valid(self) -> bool:
         """Whether reconstruction + value is, in expectation, an upper bound on -log p(x)."""
         return self.kind != "neither"
-
-
-def tightest_kl(q: Distribution) -> KL:
-    """Return the tightest KL to the uniform distribution that is valid and costs no samples."""
-    ceiling = kl_ceiling(q.potentials)
-    if not q.tractable:
-        return ceiling
-    return KL(ceiling.value - q.entropy(), "exact")
 
 
 def kl_of_unary(potentials: AnyPotentials) -> KL:

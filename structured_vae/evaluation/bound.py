@@ -11,7 +11,8 @@ import torch
 from models import AnyPotentials, DiscreteVAE
 
 from ..distributions import Distribution, Gibbs
-from ..distributions.kl import kl_of_unary, tightest_kl
+from ..distributions.distribution import tightest_kl
+from ..distributions.kl import kl_of_unary
 from ..distributions.prior import PriorExcess, excess_of
 
 

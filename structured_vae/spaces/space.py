@@ -97,7 +97,7 @@ class StateSpace(ABC):
         Raises:
             StructureError: there are none.
         """
-        self.argmax(torch.zeros((1, n), device="cpu"))
+        self._best(torch.zeros((1, n), device="cpu"))
 
     def log_count(self, n: int) -> float | None:
         """Return the logarithm of the number of states of n entries; None if it is not known."""
@@ -111,7 +111,7 @@ class StateSpace(ABC):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n]` is a state: none agrees better with itself."""
-        return (self.argmax(2 * z - 1) == z).all(dim=-1)
+        return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
         """Return every state `[states, n]`.
@@ -149,7 +149,7 @@ class StateSpace(ABC):
         base = 2 * z - 1 if scores is None else scores
         force = 2 * base.abs().sum(dim=-1, keepdim=True) + 1
         turned = torch.diag_embed((1 - 2 * z) * force)
-        moved = self.argmax(base[..., None, :] + turned).to(z.dtype)
+        moved = self._best(base[..., None, :] + turned).to(z.dtype)
         changed = (moved != z[..., None, :]).diagonal(dim1=-2, dim2=-1)
         return torch.where(changed[..., None], moved, z[..., None, :])
 
@@ -177,7 +177,7 @@ class StateSpace(ABC):
 
     def minimises(self, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether z minimises slope . z over all states, within rounding."""
-        least = (slope * self.argmax(-slope)).sum(dim=-1)
+        least = (slope * self._best(-slope)).sum(dim=-1)
         rounding = 1e-6 * slope.abs().sum(dim=-1)
         return (slope * z).sum(dim=-1) <= least + rounding
 
@@ -259,8 +259,7 @@ class StateSpace(ABC):
         scores = potentials.unary
         if forbidden is not None:
             scores = _far_below(scores, forbidden)
-        with autograd_allowed():
-            z = self.argmax(scores.clone())
+        z = self._best(scores)
         if not isinstance(z, torch.Tensor) or z.shape != potentials.unary.shape:
             answer = list(z.shape) if isinstance(z, torch.Tensor) else shortened(z)
             raise StructureError(
@@ -270,6 +269,12 @@ class StateSpace(ABC):
         if forbidden is not None:
             refuse_forbidden((z > 0.5) & forbidden, str(self))
         return z
+
+    def _best(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return what `argmax` gives for a copy of the scores, where it may use autograd."""
+        with autograd_allowed():
+            z = self.argmax(scores.detach().clone())
+        return z.detach() if isinstance(z, torch.Tensor) else z
 
     def sums(self, potentials: AnyPotentials) -> Any:
         """Return the sums over the states of potentials with pairwise scores, by `solvers`.

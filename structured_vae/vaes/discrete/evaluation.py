@@ -24,7 +24,8 @@ from models import (
 )
 
 from ...distributions import Distribution, Gibbs, histogram_kl
-from ...distributions.kl import kl_ceiling, kl_of_unary, tightest_kl
+from ...distributions.distribution import tightest_kl
+from ...distributions.kl import kl_ceiling, kl_of_unary
 from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
