@@ -84,9 +84,9 @@ def step_of(
     make = {"paper": paper_recipe, "elbo": elbo_recipe}[recipe]
 
     def step() -> None:
-        potentials = vae.encoder(x)
-        objective = make(vae, x, potentials, estimator.kl)
-        estimate = estimator(potentials, objective.cost, noise)
+        q = estimator.posterior(vae.encoder(x))
+        objective = make(vae, x, q, estimator.kl)
+        estimate = estimator(q, objective.cost, noise)
         adam.zero_grad()
         ((estimate.surrogate + objective.kl).mean() + estimate.tuning).backward()
         adam.step()

@@ -38,9 +38,9 @@ noise = torch.Generator().manual_seed(0)
 costs = []
 for _ in range(8):
     for x in images[torch.randperm(len(images), generator=noise)].split(100):
-        potentials = vae.encoder(x)
-        objective = elbo_recipe(vae, x, potentials, estimator.kl)
-        estimate = estimator(potentials, objective.cost, noise, len(costs))
+        q = estimator.posterior(vae.encoder(x))
+        objective = elbo_recipe(vae, x, q, estimator.kl)
+        estimate = estimator(q, objective.cost, noise, len(costs))
         adam.zero_grad()
         (estimate.surrogate + objective.kl).mean().backward()
         adam.step()

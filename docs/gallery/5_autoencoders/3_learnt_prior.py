@@ -31,9 +31,9 @@ def trained(prior, epochs=4):
     adam = torch.optim.Adam(vae.parameters(), lr=3e-3)
     for step in range(epochs * 50):
         x = images[torch.randint(len(images), (100,), generator=noise)]
-        potentials = vae.encoder(x)
-        objective = elbo_recipe(vae, x, potentials, estimator.kl)
-        estimate = estimator(potentials, objective.cost, noise, step)
+        q = estimator.posterior(vae.encoder(x))
+        objective = elbo_recipe(vae, x, q, estimator.kl)
+        estimate = estimator(q, objective.cost, noise, step)
         adam.zero_grad()
         (estimate.surrogate + objective.kl).mean().backward()
         adam.step()
