@@ -77,8 +77,7 @@ def _seed(generator: np.random.Generator) -> int:
     return int(generator.integers(2**31))
 
 
-# --- dense
-# ------------------------------------------------------------------------------------------------------------
+# --- dense ----------------------------------------------------------------------------------------
 
 
 @family("dense, normal", 40, 80, 120)
@@ -159,8 +158,7 @@ def _(n: int, generator: np.random.Generator) -> Problem:
     return from_matrix(pairwise - np.diag((pairwise + pairwise.T).sum(axis=1) / 2))
 
 
-# --- lattices
-# ---------------------------------------------------------------------------------------------------------
+# --- lattices -------------------------------------------------------------------------------------
 
 
 @family("grid, +-1", 10, 22, 32)
@@ -242,8 +240,7 @@ def _(side: int, generator: np.random.Generator) -> Problem:
     return signs(graph, generator)
 
 
-# --- sparse graphs
-# ----------------------------------------------------------------------------------------------------
+# --- sparse graphs --------------------------------------------------------------------------------
 
 
 @family("tree, normal", 100, 1000, 10000)
@@ -292,8 +289,7 @@ def _(n: int, generator: np.random.Generator) -> Problem:
     return signs(nx.random_geometric_graph(n, radius, seed=_seed(generator)), generator)
 
 
-# --- combinatorial
-# ----------------------------------------------------------------------------------------------------
+# --- combinatorial --------------------------------------------------------------------------------
 
 
 @family("independent set, mean degree 6", 50, 100, 200)

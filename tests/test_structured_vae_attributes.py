@@ -246,8 +246,7 @@ def test_stored_bytes_become_intensities(tiny_faces):
     assert labels.tolist() == tiny_faces.test.labels[:4].tolist()
 
 
-# --- evaluation
-# ------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -361,8 +360,7 @@ def test_accuracy_stands_beside_that_of_the_majority(vae):
     ]
 
 
-# --- the figure
-# -------------------------------------------------------------------------------------
+# --- the figure -----------------------------------------------------------------------------------
 
 
 def test_the_columns_of_the_figure_are_all_combinations_on_a_typical_face():
@@ -449,8 +447,7 @@ def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
         assert torch.equal(one, other)
 
 
-# --- runs
-# -------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("on_tiny_faces")

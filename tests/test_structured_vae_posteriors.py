@@ -216,8 +216,7 @@ def test_samples_depend_on_the_generator_alone(family):
     assert not first.requires_grad
 
 
-# --- what posteriors of the same potentials share
-# --------------------------------------------------
+# --- what posteriors of the same potentials share -------------------------------------------------
 
 
 def separate(h):

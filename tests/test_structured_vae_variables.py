@@ -210,8 +210,7 @@ def test_samples_have_the_probabilities_of_the_states(couplings):
     np.testing.assert_allclose(histogram_kl(this.potentials(), drawn).value, [expected], atol=1e-6)
 
 
-# --- bits and one variable are special cases
-# ---------------------------------------------------------
+# --- bits and one variable are special cases ------------------------------------------------------
 
 
 def as_bits(h):
@@ -287,8 +286,7 @@ def test_one_variable_is_the_categorical_one():
     assert arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
 
 
-# --- costs and gradients
-# -----------------------------------------------------------------------------
+# --- costs and gradients --------------------------------------------------------------------------
 
 
 @every_coupling
@@ -444,8 +442,7 @@ def test_all_other_estimators_take_them_or_say_why_not(couplings):
     assert Exact().why_not(CategoricalPotentials(torch.zeros(1, 20 * 2), variables=20)) == ()
 
 
-# --- networks
-# ----------------------------------------------------------------------------------------
+# --- networks -------------------------------------------------------------------------------------
 
 
 class OfVariables(nn.Module):
@@ -516,8 +513,7 @@ def test_impossible_scores(scores, pairwise, edges, variables):
         CategoricalPotentials(torch.zeros(1, scores), pairwise, edges, variables)
 
 
-# --- runs
-# --------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
