@@ -1,7 +1,6 @@
 """`k_best=` and `constraints=` against enumeration, for every backend that takes them.
 
-    python benchmarks/ranked_and_constrained.py --instances 2000 --output
-    results/ranked_and_constrained.json
+    python benchmarks/ranked_and_constrained.py --instances 2000 --output FILE.json
 
 Instances are those of the conformance kit, of up to 8 variables. Constraints are drawn of all
 kinds, for `elimination` counts of one group on forests, for `branch_and_bound` on any graph. An
