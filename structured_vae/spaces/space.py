@@ -159,7 +159,7 @@ class StateSpace(ABC):
         """Return the cost at z and the linear function that fits its changes best.
 
         The cost is asked at z and at its n `neighbours`, which are states. The slope is the
-        solution s of smallest norm of min |D s - d|^2, where row i of D is neighbour i less z,
+        solution s of smallest norm of D s = d in least squares. Row i of D is neighbour i less z,
         and d_i the change of the cost there. For flips of bits and values of categories that is
         the paper's coordinate-wise approximation.
 
