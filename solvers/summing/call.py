@@ -155,13 +155,11 @@ def gibbs(
     so equal uniforms give equal samples:
 
     *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the
-      first
-        whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet each
-        state with its probability up to 2^-53, so that over 2^20 states the distribution is within
-        2^-33 in total variation, and rounding adds as much as it does to probabilities.
+        first whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet
+        each state with its probability up to 2^-53, so that over 2^20 states the distribution is
+        within 2^-33 in total variation, and rounding adds as much as it does to probabilities.
     *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i
-      = 1,
-        given the variables drawn before.
+        = 1, given the variables drawn before.
 
     `uniforms_shape` gives the shape to draw.
 
