@@ -197,7 +197,7 @@ def _check_order(values: Any, name: str) -> None:
 def _check_dense(tensor: Array, name: str) -> None:
     """Raise for a torch tensor that lacks a real number for some place."""
     if tensor.is_complex():
-        raise ProblemError(f"{name} must hold real numbers; its type is {tensor.dtype}")
+        raise ProblemError(f"{name} must contain real numbers; its type is {tensor.dtype}")
     if tensor.is_nested:
         raise ProblemError(
             f"{name} is a nested tensor; pass its parts one by one, or padded to one length"

@@ -471,7 +471,7 @@ def _check_real(name: str, array: Array) -> None:
     else:
         is_real = namespace_of(array).isdtype(array.dtype, kinds)
     if not is_real:
-        raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
+        raise ProblemError(f"{name} must contain real numbers; its type is {array.dtype}")
 
 
 def _check_unary(unary: Array) -> None:

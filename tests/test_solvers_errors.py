@@ -143,7 +143,7 @@ BAD_PROBLEMS = {
         {"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)},
         "edges must be integers [e, 2]; got torch.bfloat16 (1, 2)",
     ),
-    "records": ((np.zeros(3, [("a", "f8"), ("b", "i4")]),), {}, "unary must hold real numbers"),
+    "records": ((np.zeros(3, [("a", "f8"), ("b", "i4")]),), {}, "unary must contain real numbers"),
     "bytes without a type": ((np.zeros(3, "V5"),), {}, "its type is |V5"),
     "records as edges": (
         (np.ones(2), np.ones(1)),

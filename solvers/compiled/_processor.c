@@ -1,5 +1,5 @@
-/* A module of one function, without types, that every processor can load: it says which level of
- * kernels to import. */
+/* A module of one function, which every processor can load: it tells which level of kernels to
+ * import. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -111,7 +111,7 @@ BIND_KERNELS(common, m) {
           nb::arg("edges").noconvert(), nb::arg("z").noconvert(), nb::arg("score").noconvert());
     m.def("neighbour_lists", &neighbours, nb::arg("n"), nb::arg("edges").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("near").noconvert(), nb::arg("which").noconvert(),
-          "Write the neighbours of each vertex, and the edges to them, one list behind the other.");
+          "Write the neighbours of each vertex, and the edges to them, one list after the other.");
     bind_resolution<double, double>(m);
     bind_resolution<float, float>(m);
     bind_resolution<double, float>(m);

@@ -1,5 +1,5 @@
-/* Prints the level of x86-64 of this processor, 2 to 4; the build runs it to compile for this
- * machine alone. */
+/* Prints the level of x86-64 of this processor, 2 to 4; the build runs it to compile only for
+ * this machine. */
 #include <stdio.h>
 
 #include "processor_level.h"

@@ -1,6 +1,6 @@
 /* The level of x86-64 that this processor and its system have: 2, 3 or 4; 0 on other processors.
  *
- * Asked of the processor itself: not every compiler brings the library behind
+ * It asks the processor itself, since not every compiler has the library behind
  * __builtin_cpu_supports. Bits: Intel, Software Developer's Manual, volume 2A, CPUID; levels:
  * System V ABI for AMD64, table 3.1.
  */

@@ -120,8 +120,7 @@ BIND_KERNELS(branch_and_bound, m) {
         .def_prop_ro(
             "open_bounds", [](const Tree& tree) { return solvers::as_array(tree.open_bounds()); },
             nb::rv_policy::move, "`[nodes]`: what no state of the open nodes scores more than.")
-        .def_prop_ro("root_bound", &Tree::root_bound,
-                     "What no state at all scores more than, by the root.")
+        .def_prop_ro("root_bound", &Tree::root_bound, "The upper bound of the root on all scores.")
         .def_prop_ro("scale", &Tree::scale, "The mean d_i of the whole problem.");
     nb::class_<Relaxation>(m, "Relaxation",
                            "The relaxation with triangle inequalities, node by node.")
@@ -130,7 +129,7 @@ BIND_KERNELS(branch_and_bound, m) {
              nb::arg("points").noconvert(), nb::arg("inequalities").noconvert(),
              nb::arg("multipliers").noconvert(), nb::arg("scale"), nb::arg("threshold"),
              nb::arg("rounds"), nb::arg("stop").noconvert(),
-             "Return a bound of all scores: the threshold, or a larger one.")
+             "Return an upper bound on all scores: the threshold, or a larger one.")
         .def_prop_ro("points", &rows_of<&LowRank::points>, nb::rv_policy::move,
                      "`[r, m]`: multiples of the vectors, as they were last.")
         .def_prop_ro("vectors", &rows_of<&LowRank::vectors>, nb::rv_policy::move, "`[r, m]`.")

@@ -25,9 +25,9 @@ inline void add_fields(PaddedMatrix<const double> pairwise, const double* vector
     for (Index j = begin; j < end; ++j) {
 #pragma GCC unroll 8
         for (Index p = 0; p < PARTS; ++p) {
-            const Register part = load_register(vectors + j * VECTOR_STRIDE + p * REGISTER_LANES);
+            const Register piece = load_register(vectors + j * VECTOR_STRIDE + p * REGISTER_LANES);
 #pragma GCC unroll 8
-            for (Index a = 0; a < Size; ++a) fields[a][p] += spread(rows[a * stride + j]) * part;
+            for (Index a = 0; a < Size; ++a) fields[a][p] += spread(rows[a * stride + j]) * piece;
         }
     }
 }
@@ -35,9 +35,9 @@ inline void add_fields(PaddedMatrix<const double> pairwise, const double* vector
 // Moves v_i of `Size` rows from `first` on to their best places, one after the other; returns the
 // sum of the squared distances moved.
 //
-// The fields are summed with the vectors as they were. Every vector that moves corrects those of
-// the rows behind it. The vectors that moved last come last in the sums: a processor that looks
-// ahead begins them before those moves are finished.
+// The fields are summed with the vectors before the moves. Every vector that moves corrects the
+// fields of the rows behind it. The vectors that moved last come last in the sums, so that a
+// processor that looks ahead can begin the sums before those moves are finished.
 template <Index Size>
 double mix_block(PaddedMatrix<const double> pairwise, const double* linear, double* vectors,
                  double* lengths, Index first) {
@@ -52,7 +52,7 @@ double mix_block(PaddedMatrix<const double> pairwise, const double* linear, doub
         const Index i = first + a;
         const double length = std::sqrt(square(fields[a]));
         lengths[i] = length;
-        // v_i = sum_j W_ij v_j + t_i e, made as long as 1; without a field it stays.
+        // v_i = sum_j W_ij v_j + t_i e, normalised; without a field it stays.
         const double inverse = length > 0.0 ? 1.0 / length : 0.0;
         const double kept = length > 0.0 ? 0.0 : 1.0;
 #pragma GCC unroll 8
@@ -86,8 +86,8 @@ void mix(PaddedMatrix<const double> pairwise, const double* linear, double* vect
     }
 }
 
-// The registers from column c on of rows i from `first` on of -W, less what the rows above have of
-// them:
+// Computes the registers from column c on of rows i from `first` on of -W, minus the contribution
+// of the rows above:
 //
 //     rest_ic = -W_ic - sum_(k < first) U_ki U_kc.
 template <int Rows, int Registers>
@@ -108,8 +108,8 @@ void Factor::subtract_rows_above(PaddedMatrix<const double> pairwise, Index firs
         }
 }
 
-// U of the square of the `Rows` rows and columns from `first` on, whose rest is in its place; and
-// one over its diagonal. Returns false where a pivot is not positive.
+// Computes U of the square of the `Rows` rows and columns from `first` on, whose rest is in its
+// place, and the inverse of its diagonal. Returns false if a pivot is not positive.
 template <int Rows>
 bool Factor::decompose_corner(const double* diagonal, double shift, Index first) {
     for (Index i = first; i < first + Rows; ++i) {
@@ -142,7 +142,7 @@ void Factor::finish(const double (&corner)[Rows][Rows], Index first, Index c,
         }
 }
 
-// The first columns have the corner, which all others need.
+// The first columns contain the corner, which all others need.
 template <int Rows>
 bool Factor::decompose_rows(PaddedMatrix<const double> pairwise, const double* diagonal,
                             double shift, Index first) {

@@ -176,10 +176,10 @@ BIND_KERNELS(cycle_cuts, m) {
     m.def("sides_of", &bound_sides, whole("x"), whole("parent"), whole("link"), whole("depth"),
           "Return the sides of vertices whose edges in the forest are cut where x > 1/2.");
     m.def("propagate", &bound_propagate, nb::arg("vertices"), whole("ends"), whole("fixed"),
-          "Fix the edges that fixed edges decide; return False where those contradict each other.");
+          "Fix the edges between joined vertices; return False where fixed edges contradict.");
     m.def("fundamental_cycles", &bound_fundamental, whole("starts"), whole("near"), whole("edge"),
           whole("ends"), whole("x"), whole("parent"), whole("link"), whole("depth"), whole("stop"),
-          "Return the violated cycles of a forest and one more edge.");
+          "Return the violated cycles of a forest and one more edge each.");
     m.def("cheapest_cycles", &bound_cheapest, whole("starts"), whole("near"), whole("edge"),
           whole("ends"), whole("x"), whole("sources"), whole("stop"),
           "Return a cheapest odd cycle through every source that has a violated one.");
@@ -191,5 +191,5 @@ BIND_KERNELS(cycle_cuts, m) {
           nb::arg("constant"), whole("first"), whole("second"), whole("change"), nb::arg("needed"),
           "Give one more vertex its sides, in place; return how many states there are.");
     m.def("drop_slots", &bound_drop_slots, whole("table"), nb::arg("live"), nb::arg("leaving"),
-          "Keep the best of what differs in leaving bits alone, in place.");
+          "Keep the best of entries that differ only in leaving bits, in place.");
 }

@@ -7,7 +7,7 @@
 namespace solvers::cycle_cuts {
 namespace {
 
-// Entries of 2^bits in a row whose changes are worked out together.
+// Entries of 2^bits in a row whose changes are computed together.
 constexpr Index BLOCK_BITS = 11;
 
 // The places of keys, by open addressing.
@@ -15,7 +15,7 @@ class Places {
 public:
     explicit Places(const std::vector<std::uint64_t>& keys) : keys_(keys), table_(4096, -1) {}
 
-    // The place of a key, or a new one at the end of the keys, which the caller then adds.
+    // Returns the place of a key, or a new one at the end of the keys, which the caller then adds.
     Index find_or_add(const Key& key, Index count) {
         if (4 * count >= static_cast<Index>(table_.size())) grow(count);
         std::size_t spot = spot_of(key);
@@ -67,7 +67,7 @@ Bounds bounds_after(const Key& key, Index value, const Change& change) {
     return bounds;
 }
 
-// What a step changes for the entries of one block, which share their upper bits.
+// The change of a step for the entries of one block, which share their upper bits.
 //
 // The change is a sum over pairs of bits: a table over pairs of lower bits, the same for all blocks
 // (`between`), and a constant and a sum over single lower bits that the upper bits decide (`fixed`;
@@ -187,10 +187,11 @@ Index extend_table(std::span<Index> table, Index live, const Change& change, Ind
             here + side;  // entries of a run and of its other side do not overlap
         for (Index begin = 0; begin < size; begin += 2 * run)
             for (Index s = begin; s < begin + run; ++s) {
+                // The new bound is the old one plus the change, a sum over pairs of bits.
                 const Index before = here[s];
                 const bool state = before != NO_CUT;
-                const Index known = state ? before : 0;
-                const Index same = known + between[s] + fixed[s];
+                const Index old_bound = state ? before : 0;
+                const Index same = old_bound + between[s] + fixed[s];
                 const Index other = same + turned[s];
                 const bool keeps = state & (same >= needed);
                 const bool turns = state & (other >= needed);

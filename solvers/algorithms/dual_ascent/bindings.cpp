@@ -38,7 +38,7 @@ void init_search(DualSearch* self, Indices starts, Indices near, Indices edge, I
             "unary has an entry for each variable");
     require(states.shape(1) == unary.shape(0) && states.shape(0) == scores.shape(0) &&
                 scores.shape(0) > 0,
-            "states and scores have one row for each known state");
+            "states and scores have one row for each state");
     require(depth >= 2, "the stack has room for a node and a child");
     new (self) DualSearch(std::move(graph), copied(unary),
                           {states.data(), states.data() + states.size()}, copied(scores), depth);
@@ -56,10 +56,10 @@ Node node_of(const Graph& graph, const Array<std::int8_t, 1>& state, const Array
 
 auto bound_sweep(Indices starts, Indices near, Indices edge, Indices side, Indices pairwise,
                  Array<std::int8_t, 1> state, Array<Index, 1> field, Array<Index, 2> message,
-                 bool forward, Index constant, Index bound, Index known) {
+                 bool forward, Index constant, Index bound, Index incumbent) {
     const Graph graph = graph_of(starts, near, edge, side, pairwise);
     Node node = node_of(graph, state, field, message, constant, bound);
-    node.sweep(graph, forward ? Direction::forward : Direction::backward, known);
+    node.sweep(graph, forward ? Direction::forward : Direction::backward, incumbent);
     return std::pair(node.constant, node.bound);
 }
 
@@ -101,13 +101,13 @@ BIND_KERNELS(dual_ascent, m) {
         .def("run", &run, nb::arg("nodes"), nb::arg("stop").noconvert(),
              "Handle up to `nodes` nodes; return how many.")
         .def("offer", &offer, nb::arg("score"), nb::arg("z").noconvert(),
-             "Take a state where it beats the last one.")
+             "Keep a state if it beats the last one.")
         .def("double_stack", &DualSearch::double_stack, "Make room for twice the depth.")
         .def_prop_ro("finished", &DualSearch::finished, "Whether everything was searched.")
         .def_prop_ro("full", &DualSearch::full, "Whether the stack has no room for a child.")
         .def_prop_ro("bytes", &DualSearch::bytes, "Memory of the stack.")
         .def_prop_ro("bound", &DualSearch::bound,
-                     "No integer score is larger, except those of the states.")
+                     "An upper bound on all integer scores except those of the states.")
         .def_prop_ro(
             "scores",
             [](const DualSearch& search) {
@@ -125,7 +125,7 @@ BIND_KERNELS(dual_ascent, m) {
           nb::arg("edge").noconvert(), nb::arg("side").noconvert(), nb::arg("pairwise").noconvert(),
           nb::arg("state").noconvert(), nb::arg("field").noconvert(),
           nb::arg("message").noconvert(), nb::arg("forward"), nb::arg("constant"), nb::arg("bound"),
-          nb::arg("known"),
+          nb::arg("incumbent"),
           "Visit every free variable of a node; return its constant and its bound.");
     m.def("fix", &bound_fix, nb::arg("i"), nb::arg("value"), nb::arg("starts").noconvert(),
           nb::arg("near").noconvert(), nb::arg("edge").noconvert(), nb::arg("side").noconvert(),

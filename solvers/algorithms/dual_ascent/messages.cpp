@@ -10,12 +10,12 @@ Index positive(Index value) {
     return std::max(Index{0}, value);
 }
 
-// What an edge wins at most by its end being 1, when the other end costs it `other`.
+// Returns what an edge wins at most by its end being 1, when the other end costs it `other`.
 Index gain(Index weight, Index other) {
     return positive(weight - other) - positive(-other);
 }
 
-// max(0, -m_i, -m_j, w - m_i - m_j).
+// Returns max(0, -m_i, -m_j, w - m_i - m_j).
 Index peak(Index weight, Index mine, Index other) {
     return std::max(positive(-mine), std::max(-other, weight - mine - other));
 }
@@ -45,17 +45,17 @@ void Node::fix(const Graph& graph, Index i, Index value) {
     bound += change + unary * value;
 }
 
-void Node::sweep(const Graph& graph, Direction direction, Index known) {
+void Node::sweep(const Graph& graph, Direction direction, Index incumbent) {
     const Index n = length(state);
     for (Index step = 0; step < n; ++step) {
         const Index i = direction == Direction::forward ? step : n - 1 - step;
         if (state[i] != FREE) continue;
         const Edges edges = take(graph, i, direction);
-        if (bound - std::abs(field[i]) <= known)
+        if (bound - std::abs(field[i]) <= incumbent)
             fix(graph, i, field[i] > 0);
         else if (edges.ahead)
             give(graph, i, direction, edges);
-        if (bound <= known) break;
+        if (bound <= incumbent) break;
     }
 }
 
@@ -71,7 +71,7 @@ Node::Field Node::field_of(const Graph& graph, Index i) const {
     return result;
 }
 
-// Takes all from the edges; returns how many free edges lie ahead and behind.
+// Takes everything from the edges; returns how many free edges lie ahead and behind.
 Node::Edges Node::take(const Graph& graph, Index i, Direction direction) {
     Edges edges{0, 0};
     Index total = field[i];
@@ -94,7 +94,7 @@ Node::Edges Node::take(const Graph& graph, Index i, Direction direction) {
     return edges;
 }
 
-// Gives a share to each edge ahead; rounded towards zero, so that none has the other sign.
+// Gives a share to each edge ahead, rounded towards zero, so that no share has the other sign.
 void Node::give(const Graph& graph, Index i, Direction direction, const Edges& edges) {
     const Index share = field[i] / std::max(edges.ahead, edges.behind);
     for (Index k = graph.starts[i]; k < graph.starts[i + 1]; ++k) {

@@ -1,4 +1,4 @@
-// Upper bounds of a pairwise problem by messages along its edges; search.py has the bound and its
+// Upper bounds of a pairwise problem by messages along its edges; search.py has the bound and the
 // references.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace solvers::dual_ascent {
 
 inline constexpr std::int8_t FREE = -1;
 
-// Who is joined with whom, and how strongly.
+// The pairs of a problem and their scores.
 struct Graph {
     std::vector<Index> starts;    // [n + 1]: the first neighbour of every variable
     std::vector<Index> near;      // [2 e]: the neighbours
@@ -28,8 +28,8 @@ enum class Direction { forward, backward };
 //
 //     bound = constant + sum_i max(0, field_i) + sum_e max(0, -m_i, -m_j, w - m_i - m_j)
 //
-// over the free variables and the edges between them is at least every score from here. All numbers
-// are int64 and all steps exact, so the bound holds to the last bit.
+// over the free variables and the edges between them is at least every score below the node. All
+// numbers are int64 and all steps exact, so the bound is exact too.
 struct Node {
     std::span<std::int8_t> state;  // [n]: 0, 1 or FREE
     std::span<Index> field;        // [n]
@@ -40,13 +40,13 @@ struct Node {
     // Sets a free variable.
     void fix(const Graph& graph, Index i, Index value);
 
-    // One visit to every free variable, in ascending or in descending order.
+    // Visits every free variable once, in ascending or in descending order.
     //
-    // Each takes from its edges what they could win by it, so that they no longer care about it:
-    // then the bound with the other value is |field_i| lower, and where that does not lead above
-    // `known`, the variable is fixed. Else it gives equal shares to the edges that lead on, which
-    // leaves the bound as it is. Ends early once nothing leads above `known`.
-    void sweep(const Graph& graph, Direction direction, Index known);
+    // A variable takes from its edges what their bounds gain by it, so that these bounds no longer
+    // depend on it. The bound for its other value is then |field_i| lower; if that is at most
+    // `incumbent`, the variable is fixed. Otherwise it gives equal shares to the edges that lead
+    // on, which leaves the bound as it is. The visit ends early once no bound exceeds `incumbent`.
+    void sweep(const Graph& graph, Direction direction, Index incumbent);
 
     struct Field {
         Index total;     // what the field is once the variable took all from its edges

@@ -7,7 +7,7 @@
 namespace solvers::dual_ascent {
 namespace {
 
-// Pairs of sweeps at most, there and back.
+// Maximum number of pairs of sweeps, forwards and backwards.
 constexpr Index ROOT_SWEEPS = 100;
 constexpr Index SWEEPS = 3;
 
@@ -90,7 +90,7 @@ void DualSearch::keep(Index depth, const Node& node) {
 }
 
 // Invariant: the node at depth_ is still to be bounded if none of its values was tried; every other
-// node of the path has a value that leads to the next one, and `tried` values in all.
+// node of the path has a value that leads to the next one, and `tried` counts its tried values.
 Index DualSearch::run(Index nodes, Stop stop) {
     Index handled = 0;
     while (depth_ >= 0 && handled < nodes && depth_ + 1 < capacity() && !stop.requested()) {
@@ -110,30 +110,31 @@ Index DualSearch::run(Index nodes, Stop stop) {
     return handled;
 }
 
-// Sweeps there and back while it pays.
+// Sweeps forwards and backwards while that pays.
 void DualSearch::tighten(Index depth, Stop stop) {
     Node current = node(depth);
-    const Index known = scores_.back();
-    Index part = PART;
+    const Index incumbent = scores_.back();
+    Index divisor = PART;
     Index sweeps = SWEEPS;
     if (depth == 0) {
-        part = ROOT_PART;
+        divisor = ROOT_PART;
         sweeps = std::max(SWEEPS, std::min(ROOT_SWEEPS, ROOT_VISITS / (n_ + e_)));
     }
     for (Index pair = 0; pair < sweeps; ++pair) {
         const Index before = current.bound;
         for (Direction direction : {Direction::forward, Direction::backward})
-            if (current.bound > known && !stop.requested()) current.sweep(graph_, direction, known);
-        if (before - current.bound <= (current.bound - known) / part) break;
+            if (current.bound > incumbent && !stop.requested())
+                current.sweep(graph_, direction, incumbent);
+        if (before - current.bound <= (current.bound - incumbent) / divisor) break;
     }
     keep(depth, current);
 }
 
-// Chooses the variable to branch on and its first value; false where no edge is left between free
+// Chooses the variable to branch on and its first value; returns false if no edge joins two free
 // variables.
 //
-// Where several assignments are wanted, other values of variables without edges count too: there it
-// is false where no variable is free.
+// Where several assignments are wanted, other values of variables without edges count too: then it
+// returns false only if no variable is free.
 bool DualSearch::choose(Index depth) {
     const Node current = node(depth);
     Index strongest = 0;
@@ -149,7 +150,7 @@ bool DualSearch::choose(Index depth) {
     return strongest > 0;
 }
 
-// Of the free variables without edges the one with the longest field; false where there is none.
+// Returns the free variable without edges that has the longest field, if there is one.
 bool DualSearch::choose_single(Index depth) {
     const Node current = node(depth);
     Index longest = -1;
@@ -173,7 +174,7 @@ void DualSearch::take_leaf(Index depth) {
     tried_[depth] = 2;
 }
 
-// Writes the next child behind its parent.
+// Writes the next child after its parent.
 void DualSearch::branch(Index depth) {
     const Index child = depth + 1;
     const Index value = value_[depth] ^ tried_[depth];

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Index MOST_BITS = 40;  // of a table; those of more are far beyond any memory
 
-// A state that is found once all better ones are: it differs from one that was found by its choice
-// at one step, and the choices before that lose nothing.
+// A state that is found after all better ones: it differs from one that was found before by its
+// choice at one step, and the choices before that step lose nothing.
 struct Offer {
     double loss;
     Index number;  // the older one first among those of equal loss
@@ -45,7 +45,7 @@ Buckets::Buckets(Matrix<const Index> edges, std::span<const Index> order)
     }
 }
 
-// Where the table of a step has the entry of its value 0, given the steps after it.
+// Returns the place in a step's table of the entry of value 0, given the steps after it.
 Index Buckets::place_of(Index t, const std::int8_t* z) const {
     Index place = tables_[t];
     int bit = 1;
@@ -59,7 +59,7 @@ void Buckets::add_edge(Index t, Index other, double weight, std::span<double> ta
         if ((s - tables_[t]) >> bit & 1) table[s] += weight;
 }
 
-// Writes all tables: what a step and those before it score, for each of its values.
+// Writes all tables: the score of a step and those before it, for each of its values.
 void Buckets::fill(std::span<const double> unary, std::span<const double> pairwise,
                    std::span<double> table) const {
     for (Index t = 0; t < size(); ++t)
@@ -89,8 +89,8 @@ void Buckets::hand_on(Index t, std::span<double> table) const {
     }
 }
 
-// Chooses the steps before `before` so that they lose nothing; writes what each would lose by its
-// other value.
+// Chooses the steps before `before` so that they lose nothing; writes the loss of each one's other
+// value.
 void Buckets::complete(std::span<const double> table, Index before, std::span<std::int8_t> z,
                        std::span<double> losses) const {
     for (Index t = before - 1; t >= 0; --t) {
@@ -100,15 +100,15 @@ void Buckets::complete(std::span<const double> table, Index before, std::span<st
     }
 }
 
-// Invariant: the heap offers each state that is not found yet by the one state found that it
-// leaves, with a loss that is not above its own.
+// Invariant: the heap offers each state that was not found yet through exactly one found state,
+// with a loss that is at most its own.
 void Buckets::rank(std::span<const double> unary, std::span<const double> pairwise,
                    Matrix<std::int8_t> states) const {
     const Buffer<double> memory(entries());
     const std::span<double> table(memory.data(), entries());
     fill(unary, pairwise, table);
-    std::vector<std::int8_t> found(states.rows * size());  // [count, n], by step
-    const Matrix<std::int8_t> by_step{found.data(), states.rows, size()};
+    std::vector<std::int8_t> ranked(states.rows * size());  // [count, n], by step
+    const Matrix<std::int8_t> by_step{ranked.data(), states.rows, size()};
     std::priority_queue<Offer, std::vector<Offer>, std::greater<>> heap;
     heap.push({0.0, 0, -1, size()});
     Index number = 1;
@@ -127,7 +127,7 @@ void Buckets::rank(std::span<const double> unary, std::span<const double> pairwi
         cheap.resize(offer.step);
         std::iota(cheap.begin(), cheap.end(), 0);
         std::ranges::stable_sort(cheap, {}, [&](Index t) { return losses[t]; });
-        // More of them are never asked for.
+        // More states than `count` are never needed.
         const Index wanted = std::min<Index>(offer.step, states.rows - k);
         for (Index t : std::span<const Index>(cheap).first(wanted))
             heap.push({offer.loss + losses[t], number++, k, t});

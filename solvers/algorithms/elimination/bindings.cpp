@@ -32,8 +32,8 @@ std::pair<Index, Index> bound_peel(const Edges& edges, const Array<Index, 1>& or
     require(inner.shape(0) == edges.shape(0) && inner.shape(1) == 2,
             "inner has a row for each edge");
     nb::gil_scoped_release unlocked;
-    const Peeled found = peel(view(edges), view(order), view(inner));
-    return {found.vertices, found.edges};
+    const Peeled peeled = peel(view(edges), view(order), view(inner));
+    return {peeled.vertices, peeled.edges};
 }
 
 void make_bit_graph(BitGraph* self, Index n, const Edges& edges) {
@@ -134,7 +134,7 @@ void make_schedule(Schedule* self, const Edges& edges, const Order& order) {
     new (self) Schedule(view(edges), view(order));
 }
 
-// Arrays of a schedule that Python reads, without a copy: they live as long as the schedule.
+// Arrays of a schedule that Python reads without a copy; they live as long as the schedule.
 using Numbers = nb::ndarray<nb::numpy, const Index, nb::ndim<1>, nb::c_contig>;
 using Rows = nb::ndarray<nb::numpy, const Index, nb::ndim<2>, nb::c_contig>;
 
@@ -152,8 +152,8 @@ Rows rows(const Schedule& schedule) {
                 nb::find(schedule));
 }
 
-// Only extents are checked, in a call of a microsecond: the indices in a schedule are in range
-// because it was made of checked edges.
+// Only extents are checked, since a call takes a microsecond: the indices in a schedule are in
+// range because it was made from checked edges.
 template <class Score, auto Kernel>
 void bound_max_sum(const Schedule& schedule, const StopFlag& stop,
                    const Array<const Score, 2>& unary, const Array<const Score, 2>& pairwise,
@@ -257,10 +257,11 @@ BIND_KERNELS(elimination, m) {
         .def("follow", &follow, nb::arg("order").noconvert(), nb::arg("width_limit"),
              "Return the width and the entries of an order.")
         .def("breadth_first", &breadth_first, nb::arg("start"), nb::arg("order").noconvert(),
-             "Write all vertices by their distance from one far off.");
-    m.def("distances", &bound_distances, nb::arg("starts").noconvert(), nb::arg("near").noconvert(),
-          nb::arg("start"), nb::arg("hub"), nb::arg("distance").noconvert(),
-          "Write the steps from one vertex to each other that avoid the hub, -1 for no way.");
+             "Write all vertices by their distance from a vertex far off.");
+    m.def(
+        "distances", &bound_distances, nb::arg("starts").noconvert(), nb::arg("near").noconvert(),
+        nb::arg("start"), nb::arg("hub"), nb::arg("distance").noconvert(),
+        "Write the number of steps from a vertex to each other without the hub; -1 if none exist.");
     m.def("layers", &bound_layers, nb::arg("starts").noconvert(), nb::arg("near").noconvert(),
           nb::arg("distance").noconvert(), nb::arg("hub"), nb::arg("layer").noconvert(),
           "Write the steps from all vertices that are farthest by some distances.");
@@ -299,7 +300,7 @@ BIND_KERNELS(elimination, m) {
     nb::class_<Forest>(m, "Forest", "A graph without circles, children first.")
         .def_ro("edges", &Forest::edges);
     m.def("forest", &bound_forest, nb::arg("n"), nb::arg("edges").noconvert(),
-          "The forest that a graph is; None where it has a circle.");
+          "Return the forest of a graph; None if it has a cycle.");
     nb::class_<CountTables>(m, "CountTables", "Where the tables of a forest and a group lie.")
         .def("__init__", &make_count_tables, nb::arg("forest"), nb::arg("group").noconvert(),
              nb::arg("most"))

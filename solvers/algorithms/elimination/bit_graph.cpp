@@ -28,8 +28,8 @@ inline Index members_of(const Word* __restrict row, Index words, Index* __restri
     return count;
 }
 
-// A graph while its vertices are eliminated. `Words` is the length of a row where it is known when
-// this is compiled, or 0.
+// A graph while its vertices are eliminated. `Words` is the length of a row where it is a constant
+// of the compilation, or 0.
 template <int Words>
 class Shrinking {
 public:
@@ -43,33 +43,33 @@ public:
         return members_of(row(v), words(), neighbours);
     }
 
-    // How many edges the elimination of v, whose neighbours these are, adds: half of the bits of v
-    // that its neighbours lack, but for that of each neighbour itself.
+    // Returns how many edges the elimination of v adds: half of the bits of v that its neighbours
+    // lack, without the bit of each neighbour itself.
     Index fill_of(Index v, std::span<const Index> neighbours) {
-        const Word* own = row(v);
+        const Word* row_v = row(v);
         const auto words = words_with(neighbours);
         Index missing = 0;
         for (Index u : neighbours) {
             const Word* other = row(u);
-            for (Index w : words) missing += std::popcount(own[w] & ~other[w]);
+            for (Index w : words) missing += std::popcount(row_v[w] & ~other[w]);
         }
         return (missing - length(neighbours)) / 2;
     }
 
     // Joins the neighbours of v and takes v out.
     void eliminate(Index v, std::span<const Index> neighbours) {
-        const Word* __restrict own = row(v);
+        const Word* __restrict row_v = row(v);
         const auto words = words_with(neighbours);
         for (Index u : neighbours) {
             Word* __restrict other = bits_.data() + u * this->words();
-            for (Index w : words) other[w] |= own[w];
+            for (Index w : words) other[w] |= row_v[w];
             other[u >> 6] &= ~bit_of(u);
             other[v >> 6] &= ~bit_of(v);
         }
     }
 
 private:
-    // All words of a row where these are few, else those with one of these vertices.
+    // Visits all words of a row where these are few, else those with one of these vertices.
     auto words_with(std::span<const Index> ascending) {
         if constexpr (Words) {
             return std::views::iota(0, Words);
@@ -87,8 +87,8 @@ private:
     std::vector<Index> some_words_;  // scratch
 };
 
-// The cost of each vertex, and the first one of the least cost: blocks remember their minimum until
-// one of their costs changes.
+// The cost of each vertex, and the first vertex of the least cost: a block remembers its minimum
+// until one of its costs changes.
 class Costs {
 public:
     explicit Costs(Index n)
@@ -128,9 +128,9 @@ private:
     std::vector<double> least_;  // of each block, or STALE
 };
 
-// Invariant: degree and cost are those of the graph that is left, but for `stale` vertices; gone
-// vertices cost infinitely much. The elimination of a vertex changes the degree of its neighbours
-// alone, and, where it adds edges, the fill of their neighbours too.
+// Invariant: degree and cost are those of the remaining graph, except for `stale` vertices; gone
+// vertices cost infinitely much. The elimination of a vertex changes only the degrees of its
+// neighbours and, where it adds edges, the fill of their neighbours.
 template <int Words>
 class Greedy {
 public:
@@ -221,7 +221,7 @@ Cost followed(Shrinking<Words> graph, std::span<const Index> order, Index width_
     return total;
 }
 
-// Calls `visit` with a graph whose length of rows is known when it is compiled, if it is short.
+// Calls `visit` with a graph whose rows have a constant length, if that is short.
 template <class Visit>
 auto with_words(Index words, const std::vector<Word>& bits, const Visit& visit) {
     switch (words) {

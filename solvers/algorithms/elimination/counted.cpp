@@ -15,8 +15,8 @@ using Choices = std::span<std::int32_t>;
 
 // The tables of one instance.
 //
-// Invariant: a variable's row of a value has the best score of what is merged into it so far, for
-// each count of that; `filled` is the largest such count.
+// Invariant: a variable's row of a value has the best score of the subtrees merged so far, for each
+// count of theirs; `filled` is the largest such count.
 class Counting {
 public:
     Counting(const Forest& forest, const CountTables& layout)
@@ -50,7 +50,7 @@ public:
         }
     }
 
-    // The best count of all in a range; -1 where none is possible.
+    // Returns the best total count in a range; -1 if none is possible.
     Index best_count(const CountRange& range) const {
         Index best = -1;
         for (Index count = std::max<Index>(range.low, 0); count <= std::min(range.high, last_);
@@ -60,14 +60,14 @@ public:
         return best;
     }
 
-    // Writes the state of `count` in all, from the roots down.
+    // Writes the state of a total `count`, from the roots down.
     void trace(Index count, std::span<const double> pairwise, std::span<std::int8_t> z) {
         Index all_left = count;
         for (auto it = forest_.order.rbegin(); it != forest_.order.rend(); ++it) {
             const Index v = *it;
             const Index p = forest_.parent[v];
             const int value = p < 0 ? 0 : z[p];
-            // What remains of the parent's count without the children that have theirs already.
+            // The remaining count of the parent, without the children that have theirs already.
             Index& before = p < 0 ? all_left : left_[p];
             const Index here = choices(v, value)[before];
             before -= here;
@@ -83,7 +83,7 @@ private:
         return Scores(table_).subspan(layout_.starts[v] + value * size, size);
     }
 
-    // By the count of the parent and of those merged before v: that of v.
+    // Returns the count of v, given the count of the parent and of those merged before v.
     Choices choices(Index v, int value) {
         const Index size = layout_.merged[v] + 1;
         return Choices(splits_).subspan(layout_.splits[v] + value * size, size);
@@ -93,11 +93,11 @@ private:
         std::ranges::fill(table_, IMPOSSIBLE);
         std::ranges::fill(filled_, Index{0});
         for (Index v = 0; v < forest_.size(); ++v) {
-            const Index own = layout_.group[v];
+            const Index in_group = layout_.group[v];
             if (values[v] != 1) row(v, 0)[0] = 0.0;
-            if (values[v] != 0 && own <= layout_.sizes[v]) {
-                row(v, 1)[own] = unary[v];
-                filled_[v] = own;
+            if (values[v] != 0 && in_group <= layout_.sizes[v]) {
+                row(v, 1)[in_group] = unary[v];
+                filled_[v] = in_group;
             }
         }
         std::ranges::fill(roots_, IMPOSSIBLE);
@@ -105,7 +105,7 @@ private:
         last_ = 0;
     }
 
-    // The message of v, by its count, to a value of its parent that adds `weight` to its 1.
+    // Returns the message of v, by its count, to a value of its parent that adds `weight` to its 1.
     void send(Index v, double weight) {
         const Scores zero = row(v, 0);
         const Scores one = row(v, 1);
@@ -148,7 +148,7 @@ private:
 
 }  // namespace
 
-// A walk from each root; a visited vertex that is met again closes a circle.
+// Walks from each root; meeting a visited vertex again means a cycle.
 std::optional<Forest> forest_of(Index n, Matrix<const Index> edges) {
     const NeighbourLists lists = neighbour_lists(n, edges);
     Forest forest{std::vector<Index>(n), std::vector<Index>(n, -1), std::vector<Index>(n, -1),

@@ -1,5 +1,5 @@
 // Exact maximisers of pairwise problems of small treewidth, by max-sum variable elimination;
-// max_sum.py says what of.
+// max_sum.py explains it.
 #pragma once
 
 #include "solvers/algorithms/elimination/schedule.hpp"
@@ -14,21 +14,21 @@ struct Instances {
     Matrix<const Score> pairwise;  // [batch, e]
 };
 
-// Maximisers, and their scores up to rounding; not a number where the elimination was stopped.
+// Maximisers and their scores, up to rounding; NaN where the elimination was stopped.
 struct Maximisers {
     Matrix<std::int8_t> z;     // [batch, n]
     std::span<double> maxima;  // [batch]
 };
 
-// LANES instances side by side, for small tables and large batches; the schedule has offsets.
+// Solves LANES instances side by side, for small tables and large batches; needs offsets.
 template <class Score>
 void max_sum_lanes(const Schedule& schedule, Stop stop, const Instances<Score>& instances,
-                   const Maximisers& found);
+                   const Maximisers& maximisers);
 
-// One instance at a time, LANES entries of a table side by side, for large tables.
+// Solves one instance at a time, LANES entries of a table side by side, for large tables.
 template <class Score>
 void max_sum_tables(const Schedule& schedule, Stop stop, const Instances<Score>& instances,
-                    const Maximisers& found);
+                    const Maximisers& maximisers);
 
 // Instances with a larger coefficient are multiplied by a power of two, so that no sum of
 // coefficients overflows.

@@ -1,5 +1,5 @@
 // Elimination of LANES instances side by side: the lanes of a vector are instances, and entry s of
-// a table is the vector s of it.
+// a table is vector s of it.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,9 +13,9 @@
 namespace solvers::elimination {
 namespace {
 
-// Up to so many bits all lanes fold a table of decisions faster than each looks up its own entry.
+// Up to so many bits all lanes fold a decision table faster than each looks up its own entry.
 constexpr Index FOLDED_BITS = 5;
-// The linear part of a table is tabled by these bits of the separator and by the others.
+// The linear part of a table is tabled by these bits of the separator, and by the others.
 constexpr Index LOW_BITS = 4;
 
 double* at(const Buffer<double>& vectors, Index place) {
@@ -31,12 +31,12 @@ struct Linear {
     Index high_size;
 };
 
-// A message that is read: entry s for the variable's value 0 is at(offsets[s]), for 1 `own`
-// further.
+// A message that is read: entry s for value 0 of the variable is at(offsets[s]), that for value 1
+// `stride` further.
 struct Message {
     const double* base;
     const Index* offsets;
-    Index own;
+    Index stride;
 
     const double* at(Index s) const { return base + offsets[s] * LANES; }
 };
@@ -64,7 +64,7 @@ public:
           decisions_(schedule.entries),
           states_(schedule.variable_count()) {}
 
-    // Loads the instances from `first` on; lanes that are left over repeat the last one.
+    // Loads the instances from `first` on; unused lanes repeat the last one.
     template <class Score>
     void load_instances(const Instances<Score>& instances, Index first) {
         transpose(instances.unary, first, fields_.data());
@@ -149,7 +149,7 @@ private:
         const Vector weight = weight_of(step.bit_start);
         for (Index s = 0; s < 2; ++s) {
             const double* place = read.at(s);
-            table.set(s, base + load(place + read.own), load(place));
+            table.set(s, base + load(place + read.stride), load(place));
             base = base + weight;
         }
     }
@@ -167,7 +167,7 @@ private:
             fill_table(linear, table, [read = message(r)](Index s, Vector& gain, Vector& rest) {
                 const double* place = read.at(s);
                 rest = load(place);
-                gain = gain + load(place + read.own);
+                gain = gain + load(place + read.stride);
             });
         else
             fill_table(linear, table, [&](Index s, Vector& gain, Vector& rest) {
@@ -175,13 +175,13 @@ private:
                     const Message read = message(c);
                     const double* place = read.at(s);
                     rest = rest + load(place);
-                    gain = gain + load(place + read.own);
+                    gain = gain + load(place + read.stride);
                 }
             });
     }
 
-    // The sums of the weights of the separator bits first .. last over all their states, and
-    // `base`; returns how many states these are.
+    // Writes the sums of the weights of the separator bits first .. last over all their states,
+    // plus `base`; returns the number of these states.
     Index fill_sums(double* sums, const Vector& base, Index first, Index last) const {
         store(sums, base);
         Index size = 1;
@@ -194,9 +194,9 @@ private:
         return size;
     }
 
-    // Message and decisions of a step, with h the high and j the low bits of an entry.
-    // `add_messages(s, gain, rest)` adds what is read to the scores of the variable's values 1 and
-    // 0.
+    // Computes message and decisions of a step, with h the high and j the low bits of an entry.
+    // `add_messages(s, gain, rest)` adds the messages that it reads to the scores of the variable's
+    // values 1 and 0.
     template <class AddMessages>
     static void fill_table(const Linear& linear, const Table& table,
                            const AddMessages& add_messages) {
@@ -212,8 +212,8 @@ private:
         }
     }
 
-    // Sets bit `lane` of states_[v] to the value of v, the last variable first; decisions are used
-    // up.
+    // Sets bit `lane` of states_[v] to the value of v, the last variable first; decisions are
+    // overwritten.
     void backtrack() {
         for (auto step = schedule_.steps.rbegin(); step != schedule_.steps.rend(); ++step) {
             if (step->bits() > FOLDED_BITS)
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    // Halves the table by the last bit, and so on, until each lane's decision is in entry 0.
+    // Halves the table by the last bit again and again, until each lane's decision is in entry 0.
     Mask folded(const Step& step) const {
         Mask* lower = decisions_.data() + step.entry_start;
         for (Index i = step.bits() - 1; i >= 0; --i) {
@@ -236,7 +236,7 @@ private:
         return lower[0];
     }
 
-    // Each lane's decision from its own entry.
+    // Reads each lane's decision from its own entry.
     Mask gathered(const Step& step) const {
         unsigned chosen = 0;
         for (int lane = 0; lane < LANES; ++lane) {
@@ -264,19 +264,19 @@ private:
 
 template <class Score>
 void max_sum_lanes(const Schedule& schedule, Stop stop, const Instances<Score>& instances,
-                   const Maximisers& found) {
-    const Index batch = found.z.rows;
+                   const Maximisers& maximisers) {
+    const Index batch = maximisers.z.rows;
     Lanes lanes(schedule);
     for (Index start = 0; start < batch; start += LANES) {
         if (stop.requested()) {
-            std::ranges::fill(found.maxima.subspan(start),
+            std::ranges::fill(maximisers.maxima.subspan(start),
                               std::numeric_limits<double>::quiet_NaN());
             return;
         }
         lanes.load_instances(instances, start);
         lanes.maximise();
         for (Index b = start; b < std::min(start + LANES, batch); ++b)
-            found.maxima[b] = lanes.write(b - start, found.z[b].data());
+            maximisers.maxima[b] = lanes.write(b - start, maximisers.z[b].data());
     }
 }
 

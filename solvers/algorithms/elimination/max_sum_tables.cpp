@@ -1,8 +1,8 @@
 // Elimination of one instance at a time, LANES entries of a table side by side.
 //
-// A table has at least LANES entries: those with fewer than LANE_BITS bits repeat themselves. Its
-// index has LANE_BITS low bits within a vector, up to MIDDLE_BITS middle bits whose shares of sums
-// and places are tabled, and high bits that are counted.
+// A table has at least LANES entries: one with fewer than LANE_BITS bits repeats itself. Its index
+// has LANE_BITS low bits within a vector, up to MIDDLE_BITS middle bits whose shares of sums and
+// places are tabled, and high bits that are counted.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -48,18 +48,18 @@ struct Bits {
 
 // A message that is read, and the places of its entries.
 //
-// Invariant: with the high bits h of an entry and its middle bits m, lane s has
-// base[middles[m] + moved_together(s, present)], and what is `own` further for the value 1.
+// Invariant: with the high bits h of an entry and its middle bits m, lane s is at
+// base[middles[m] + moved_together(s, present)], and its value 1 is `stride` further.
 struct Places {
     const double* base;
-    Index own;
+    Index stride;
     Index present;  // low bits of the table that are bits of the message too
     Index middles[MIDDLES];
     Index advances[MAX_BITS];  // of `base`, as h is counted up, by the bit that is set
 
     void prepare(const Read& read, const Index* strides, const Bits& bits, const double* arena) {
         base = arena + read.table_in;
-        own = read.own_stride;
+        stride = read.own_stride;
         present = 0;
         for (Index i = 0; i < bits.low; ++i) present |= Index{strides[i] != 0} << i;
         fill_sums(middles, Index{0}, strides + bits.low, bits.middle);
@@ -73,8 +73,8 @@ struct Places {
     }
 };
 
-// A run of vectors of a table: all that share their high bits. Those who fill it copy it first, so
-// that the compiler knows that no store changes it.
+// A run of vectors of a table: all that share their high bits. Code that fills it copies it first,
+// so that the compiler knows that no store changes it.
 struct Run {
     double* out;
     Mask* words;
@@ -82,7 +82,7 @@ struct Run {
     Index size;
     double high;  // the sum over the high bits
 
-    // What is linear in the separator, of vector m.
+    // Returns the part of vector m that is linear in the separator.
     Vector linear(const Vector& low_field, Index m) const {
         return low_field + fill(high + fields[m]);
     }
@@ -92,29 +92,29 @@ struct Run {
     }
 };
 
-void fill_run(const Run& given, const Vector& low_field, std::span<const Places> read) {
-    const Run run = given;
+void fill_run(const Run& source, const Vector& low_field, std::span<const Places> read) {
+    const Run run = source;
     for (Index m = 0; m < run.size; ++m) {
         Vector rest = fill(0.0);
         Vector gain = run.linear(low_field, m);
         for (const Places& one : read) {
             const double* place = one.base + one.middles[m];
             rest = rest + load_spread(place, one.present);
-            gain = gain + load_spread(place + one.own, one.present);
+            gain = gain + load_spread(place + one.stride, one.present);
         }
         run.set(m, gain, rest);
     }
 }
 
-// The same for one message, whose `present` is known when this is compiled.
+// Does the same for one message, whose `present` is a constant of the compilation.
 template <int Present>
-void fill_chain_run(const Run& given, const Vector& low_field, const Places& read) {
-    const Run run = given;
+void fill_chain_run(const Run& source, const Vector& low_field, const Places& read) {
+    const Run run = source;
     const double* base = read.base;
-    const Index own = read.own;
+    const Index stride = read.stride;
     for (Index m = 0; m < run.size; ++m) {
         const double* place = base + read.middles[m];
-        const Vector gain = run.linear(low_field, m) + load_spread<Present>(place + own);
+        const Vector gain = run.linear(low_field, m) + load_spread<Present>(place + stride);
         run.set(m, gain, load_spread<Present>(place));
     }
 }
@@ -124,8 +124,8 @@ constexpr auto FILL_CHAIN_RUN = []<int... Present>(std::integer_sequence<int, Pr
     return std::array<FillChainRun, LANES>{fill_chain_run<Present>...};
 }(std::make_integer_sequence<int, LANES>());
 
-// The sums of a field and of the weights of the low bits that each lane's number has. Further bits
-// have no part in it: the lanes repeat themselves.
+// Returns the sums of a field and of the weights of the low bits that each lane's number has.
+// Further bits do not count: the lanes repeat themselves.
 Vector low_sums(double field, const double* weights, Index bits) {
     Vector sums = fill(field);
     if (bits > 0) sums = add_where_bit<0>(sums, weights[0]);
@@ -135,7 +135,7 @@ Vector low_sums(double field, const double* weights, Index bits) {
     return sums;
 }
 
-// The factor by which the coefficients of an instance are multiplied.
+// Returns the factor by which the coefficients of an instance are multiplied.
 template <class Score>
 double scale_of(std::span<const Score> unary, std::span<const Score> pairwise) {
     Score peak = 0;
@@ -210,7 +210,7 @@ private:
     Buffer<Places> places_;  // scratch
 };
 
-// Returns the maximum of one instance; not a number once `stop` is set.
+// Returns the maximum of one instance; NaN once `stop` is set.
 template <class Score>
 double maximise(const Schedule& schedule, Tables& tables, Stop stop, std::span<const Score> unary,
                 std::span<const Score> pairwise, std::span<std::int8_t> z) {
@@ -234,11 +234,11 @@ double maximise(const Schedule& schedule, Tables& tables, Stop stop, std::span<c
 
 template <class Score>
 void max_sum_tables(const Schedule& schedule, Stop stop, const Instances<Score>& instances,
-                    const Maximisers& found) {
+                    const Maximisers& maximisers) {
     Tables tables(schedule);
-    for (Index b = 0; b < found.z.rows; ++b)
-        found.maxima[b] =
-            maximise(schedule, tables, stop, instances.unary[b], instances.pairwise[b], found.z[b]);
+    for (Index b = 0; b < maximisers.z.rows; ++b)
+        maximisers.maxima[b] = maximise(schedule, tables, stop, instances.unary[b],
+                                        instances.pairwise[b], maximisers.z[b]);
 }
 
 template void max_sum_tables(const Schedule&, Stop, const Instances<float>&, const Maximisers&);

@@ -7,15 +7,15 @@ namespace {
 
 constexpr Index GONE = -1;
 
-// A vertex while its neighbours go. The one neighbour of a leaf is the exclusive or of all its
-// neighbours.
+// A vertex while its neighbours are removed. The one neighbour of a leaf is the exclusive or of all
+// its remaining neighbours.
 struct Vertex {
     Index degree = 0;
     Index crossed = 0;
 };
 
-// Takes off `start` and, as long as they are leaves then, the vertices before it that this leaves
-// with one neighbour; those behind it have their turn later.
+// Removes `start` and then, as long as this makes leaves of them, vertices before it; later
+// vertices get their own turn.
 Index* take_off(Index start, std::span<Vertex> vertices, Index* order) {
     for (Index v = start; vertices[v].degree == 0 || vertices[v].degree == 1;) {
         *order++ = v;
@@ -43,8 +43,8 @@ Peeled peel(Matrix<const Index> edges, std::span<Index> order, Matrix<Index> inn
         }
     Index* end = order.data();
     for (Index v = 0; v < length(order); ++v) end = take_off(v, vertices, end);
-    Peeled found{end - order.data(), 0};
-    if (found.vertices == length(order)) return found;
+    Peeled peeled{end - order.data(), 0};
+    if (peeled.vertices == length(order)) return peeled;
     std::vector<Index> place(order.size(), GONE);
     Index left = 0;
     for (Index v = 0; v < length(order); ++v) {
@@ -56,11 +56,11 @@ Peeled peel(Matrix<const Index> edges, std::span<Index> order, Matrix<Index> inn
         const Index i = place[edges(e, 0)];
         const Index j = place[edges(e, 1)];
         if (i == GONE || j == GONE) continue;
-        inner(found.edges, 0) = i;
-        inner(found.edges, 1) = j;
-        ++found.edges;
+        inner(peeled.edges, 0) = i;
+        inner(peeled.edges, 1) = j;
+        ++peeled.edges;
     }
-    return found;
+    return peeled;
 }
 
 }  // namespace solvers::elimination

@@ -116,13 +116,13 @@ BIND_KERNELS(local_search, m) {
     m.def("find_scales", &bound_scales, nb::arg("edges").noconvert(), nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("scale").noconvert(),
           nb::arg("coarse").noconvert(), nb::arg("symmetric").noconvert(),
-          "Write the scale of each instance, and whether integers keep what matters.");
+          "Write the scale of each instance, and whether integers suffice.");
     m.def("flip_what_gains", &bound_flips, nb::arg("edges").noconvert(),
           nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
           "Flip the variables of z until no flip gains.");
     m.def("fill_clusters", &bound_clusters, nb::arg("edges").noconvert(),
           nb::arg("group").noconvert(), nb::arg("component").noconvert(),
-          "Write the component of every vertex; return how many there are.");
+          "Write the component of every vertex; return the number of components.");
     m.def("subgraph_order", &bound_order, nb::arg("n"), nb::arg("edges").noconvert(),
           nb::arg("width"), nb::arg("state"),
           "Return an order in which some vertices can be eliminated with small separators.");

@@ -11,11 +11,11 @@ namespace {
 constexpr double EMPTY = -std::numeric_limits<double>::infinity();
 constexpr double LARGEST_GAIN = 0x1p30;  // integer gains stay near or below this
 
-// So many starts in a row without a new elite state, and all but the best elite are forgotten.
+// Starts in a row without a new elite state after which all but the best elite are forgotten.
 constexpr Index STALLED_STARTS = 30;
 
-// Least n at which a run from a random state first flips whatever gains, which n times the best
-// flip is slow for.
+// Least n at which a run from a random state first flips every variable that gains; n times the
+// best flip would be slow.
 constexpr Index SWEPT_FROM = 2048;
 
 // The elite states of one instance.
@@ -61,8 +61,7 @@ struct Elites {
     }
 };
 
-// A state on the way from one elite to another, or some random flips away from one; returns its
-// score.
+// Moves to a state between two elites, or some random flips away from one; returns its score.
 template <class Gain>
 double restart(Walk<Gain>& walk, const Elites& elites, Random& random) {
     const Index n = elites.pool.columns;
@@ -167,8 +166,8 @@ public:
     }
 
 private:
-    // The largest sum of absolute scores at a variable, and the largest change of a gain when all
-    // variables are flipped.
+    // Returns the largest sum of absolute scores at a variable, and the largest change of a gain
+    // when all variables are flipped.
     void measure(double& largest, double& skew) const {
         std::vector<double> reach(unary_.size());
         std::vector<double> change(unary_.size());
@@ -187,7 +186,7 @@ private:
         }
     }
 
-    // Whether few of the scores that are not zero are both small and fractions, as multiples of 1 /
+    // Returns whether few of the nonzero scores are both small and fractions, as multiples of 1 /
     // scale.
     bool keeps_what_matters(double scale) const {
         Index nonzero = 0;
@@ -231,10 +230,10 @@ void find_scales(Matrix<const Index> edges, Matrix<const double> unary,
                  Matrix<const double> pairwise, std::span<double> scale, std::span<bool> coarse,
                  std::span<bool> symmetric) {
     for (Index b = 0; b < unary.rows; ++b) {
-        const Scale found = ScaleOf(unary[b], pairwise[b], edges).find();
-        coarse[b] = found.coarse;
-        symmetric[b] = found.symmetric;
-        scale[b] = found.coarse ? found.scale : 1.0;
+        const Scale chosen = ScaleOf(unary[b], pairwise[b], edges).find();
+        coarse[b] = chosen.coarse;
+        symmetric[b] = chosen.symmetric;
+        scale[b] = chosen.coarse ? chosen.scale : 1.0;
     }
 }
 

@@ -8,7 +8,7 @@
 namespace solvers::max_flow {
 namespace {
 
-// What all cuts have in common: `[e, 2]` nodes, and one row of scores for each instance.
+// The arguments of all cuts: `[e, 2]` nodes, and one row of scores for each instance.
 template <class End, class Score, class Bound>
 void require_shapes(Matrix<const End> ends, const Array<const Score, 2>& unary,
                     const Array<const Score, 2>& pairwise, const Array<std::int8_t, 2>& z,
@@ -90,5 +90,5 @@ BIND_KERNELS(max_flow, m) {
     m.def("sparse", &sparse, nb::arg("edges").noconvert(), nb::arg("stop").noconvert(),
           nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
           nb::arg("doubled").noconvert(),
-          "As `dense`, on lists of arcs; a set stop flag leaves upper bounds.");
+          "Do the same as `dense` on lists of arcs; a set stop flag leaves upper bounds.");
 }

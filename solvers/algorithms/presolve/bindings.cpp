@@ -93,9 +93,9 @@ BIND_KERNELS(presolve, m) {
           "edges and weights.");
     m.def("restore", &bound_restore, nb::arg("node").noconvert(), nb::arg("near").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("spins").noconvert(),
-          "Give the nodes of a log their spins.");
+          "Set the spins of the nodes in a log.");
     m.def("blocks_of", &bound_blocks, nb::arg("nodes"), nb::arg("edges").noconvert(),
-          "Return the biconnected component of every edge, and how many components there are.");
+          "Return the biconnected component of every edge, and the number of components.");
     m.def("numbered", &bound_numbered, nb::arg("nodes"), nb::arg("edges").noconvert(),
           "Return the nodes that have edges, and the edges between their places among them.");
     bind_halve<double>(m);

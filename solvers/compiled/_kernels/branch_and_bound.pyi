@@ -26,7 +26,7 @@ class Tree:
 
     @property
     def root_bound(self) -> float:
-        """What no state at all scores more than, by the root."""
+        """The upper bound of the root on all scores."""
 
     @property
     def scale(self) -> float:
@@ -38,7 +38,7 @@ class Relaxation:
     def __init__(self, nodes: int, rank: int, room: int) -> None: ...
 
     def tighten(self, couplings: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], constant: float, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], inequalities: Annotated[NDArray[numpy.int16], dict(shape=(None, None), order='C', device='cpu', writable=False)], multipliers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, threshold: float, rounds: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
-        """Return a bound of all scores: the threshold, or a larger one."""
+        """Return an upper bound on all scores: the threshold, or a larger one."""
 
     @property
     def points(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C')]:

@@ -23,7 +23,7 @@ def read_matrix(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None
 @overload
 def read_matrix(matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], used: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
     """
-    Write the entries above the diagonals, and which of them are not zero everywhere.
+    Write the entries above the diagonals, and which of them are nonzero anywhere.
 
     Return 1 where there is an entry on a diagonal, 2 where the matrices are neither upper triangular nor symmetric, else 0; and how many pairs are used.
     """

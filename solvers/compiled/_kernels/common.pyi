@@ -15,7 +15,7 @@ def scores(unary: Annotated[NDArray[numpy.float32], dict(shape=(None, None), ord
 
 def neighbour_lists(n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], near: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], which: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the neighbours of each vertex, and the edges to them, one list behind the other.
+    Write the neighbours of each vertex, and the edges to them, one list after the other.
     """
 
 @overload

@@ -15,7 +15,7 @@ class DualSearch:
         """Handle up to `nodes` nodes; return how many."""
 
     def offer(self, score: int, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool:
-        """Take a state where it beats the last one."""
+        """Keep a state if it beats the last one."""
 
     def double_stack(self) -> None:
         """Make room for twice the depth."""
@@ -34,7 +34,7 @@ class DualSearch:
 
     @property
     def bound(self) -> int:
-        """No integer score is larger, except those of the states."""
+        """An upper bound on all integer scores except those of the states."""
 
     @property
     def scores(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
@@ -44,7 +44,7 @@ class DualSearch:
     def states(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C')]:
         """`[count, n]` int8, the best first."""
 
-def sweep(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], near: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edge: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], side: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], state: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')], field: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], message: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], forward: bool, constant: int, bound: int, known: int) -> tuple[int, int]:
+def sweep(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], near: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edge: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], side: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], state: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')], field: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], message: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], forward: bool, constant: int, bound: int, incumbent: int) -> tuple[int, int]:
     """
     Visit every free variable of a node; return its constant and its bound.
     """

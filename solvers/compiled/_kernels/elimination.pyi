@@ -27,11 +27,11 @@ class BitGraph:
         """Return the width and the entries of an order."""
 
     def breadth_first(self, start: int, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-        """Write all vertices by their distance from one far off."""
+        """Write all vertices by their distance from a vertex far off."""
 
 def distances(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], near: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, hub: int, distance: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the steps from one vertex to each other that avoid the hub, -1 for no way.
+    Write the number of steps from a vertex to each other without the hub; -1 if none exist.
     """
 
 def layers(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], near: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], distance: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], hub: int, layer: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
@@ -104,7 +104,7 @@ class Forest:
     def edges(self) -> int: ...
 
 def forest(n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Forest | None:
-    """The forest that a graph is; None where it has a circle."""
+    """Return the forest of a graph; None if it has a cycle."""
 
 class CountTables:
     """Where the tables of a forest and a group lie."""

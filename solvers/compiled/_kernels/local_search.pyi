@@ -14,14 +14,14 @@ def search_in_floats(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, No
 
 def find_scales(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], coarse: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], symmetric: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the scale of each instance, and whether integers keep what matters.
+    Write the scale of each instance, and whether integers suffice.
     """
 
 def flip_what_gains(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Flip the variables of z until no flip gains."""
 
 def fill_clusters(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], group: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], component: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
-    """Write the component of every vertex; return how many there are."""
+    """Write the component of every vertex; return the number of components."""
 
 def subgraph_order(n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, state: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
     """

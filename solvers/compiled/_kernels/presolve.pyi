@@ -12,11 +12,11 @@ def shrink(nodes: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, 
     """
 
 def restore(node: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], near: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], spins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Give the nodes of a log their spins."""
+    """Set the spins of the nodes in a log."""
 
 def blocks_of(nodes: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], int]:
     """
-    Return the biconnected component of every edge, and how many components there are.
+    Return the biconnected component of every edge, and the number of components.
     """
 
 def numbered(nodes: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C')]]:

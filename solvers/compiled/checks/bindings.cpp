@@ -12,8 +12,8 @@
 namespace solvers::checks {
 namespace {
 
-// Other Python threads run meanwhile where there is so much to read: to hand over the lock takes
-// longer than a small problem.
+// Other Python threads run meanwhile if there is much to read: for a small problem, handing over
+// the lock takes longer than the check.
 constexpr std::size_t MANY = 1 << 14;
 
 class UnlockedForMany {
@@ -26,8 +26,8 @@ private:
     std::optional<nb::gil_scoped_release> unlocked_;
 };
 
-// Raises TypeError, as for arrays in another order: GCC takes every element to lie where its type
-// may. nanobind does not ask.
+// Raises TypeError for unaligned arrays, as for arrays in another order: GCC assumes that every
+// element is aligned, and nanobind does not check it.
 template <class... Arrays>
 void require_aligned(const Arrays&... arrays) {
     const auto aligned = [](const auto& array) {
@@ -45,14 +45,14 @@ std::tuple<double, double, bool> bound_survey(Array<const Score, 2> unary,
                 sums.shape(1) == unary.shape(0),
             "unary, pairwise and both sums have one entry for each instance");
     constexpr double digits = std::numeric_limits<Score>::epsilon();
-    Survey found;
+    Survey survey;
     {
         const UnlockedForMany unlocked(unary.size() + pairwise.size());
-        found = Surveyor<Score>(view(unary), view(pairwise), factor, digits, view(sums)[0],
-                                view(sums)[1])
-                    .survey();
+        survey = Surveyor<Score>(view(unary), view(pairwise), factor, digits, view(sums)[0],
+                                 view(sums)[1])
+                     .survey();
     }
-    return {found.largest, found.lowest, found.suspicious};
+    return {survey.largest, survey.lowest, survey.suspicious};
 }
 
 template <class Score>
@@ -64,15 +64,15 @@ std::tuple<int, Index> bound_read_matrix(Array<const Score, 3> matrix, Array<Sco
     require(upper.shape(0) == matrix.shape(0) && upper.shape(1) == n * (n - 1) / 2 &&
                 used.shape(0) == upper.shape(1),
             "upper and used have a column for each pair");
-    Triangle found;
+    Triangle triangle;
     {
         const UnlockedForMany unlocked(matrix.size());
-        found = read_matrix(view(matrix), view(upper), view(used));
+        triangle = read_matrix(view(matrix), view(upper), view(used));
     }
-    return {static_cast<int>(found.form), found.used};
+    return {static_cast<int>(triangle.form), triangle.used};
 }
 
-// The edges are those of a `Topology`; they are checked again here as they index the states.
+// The edges are those of a `Topology`; they are checked again here since they index the states.
 template <class Score>
 Index bound_certify(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
                     Array<const Index, 2> edges, Array<const std::int8_t, 2> z,
@@ -96,8 +96,8 @@ Index bound_certify(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
     if (!are_binary(std::span<const std::int8_t>(z.data(), z.size()))) return NO_STATE;
     const auto [score, raised] = std::pair(view(scores)[0], view(scores)[1]);
     fill_scores(view(unary), view(pairwise), view(edges), view(z), score);
-    const auto found = bound ? view(*bound) : std::span<const double>(score);
-    return certify(score, found, view(rounding), view(tolerance), raised, view(proved));
+    const auto bounds = bound ? view(*bound) : std::span<const double>(score);
+    return certify(score, bounds, view(rounding), view(tolerance), raised, view(proved));
 }
 
 template <class Score>
@@ -109,7 +109,7 @@ void bind_checks(nb::module_& m) {
           "confuse scores.");
     m.def("read_matrix", &bound_read_matrix<Score>, nb::arg("matrix").noconvert(),
           nb::arg("upper").noconvert(), nb::arg("used").noconvert(),
-          "Write the entries above the diagonals, and which of them are not zero everywhere.\n\n"
+          "Write the entries above the diagonals, and which of them are nonzero anywhere.\n\n"
           "Return 1 where there is an entry on a diagonal, 2 where the matrices are neither upper "
           "triangular nor symmetric, else 0; and how many pairs are used.");
     m.def("certify", &bound_certify<Score>, nb::arg("unary").noconvert(),

@@ -1,6 +1,6 @@
-// What has to be known of a problem before any solver gets it, in one pass over its scores.
+// Checks of a problem before any solver gets it, in one pass over its scores.
 //
-// Kernels find out whether something is wrong; Python then names the place in words.
+// Kernels detect whether something is wrong; Python then names the place in words.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Survey {
     bool suspicious = false;
 };
 
-// What is known of one instance, or of one part of its scores.
+// Sums and extremes of one instance, or of some of its scores.
 struct Row {
     double sum = 0.0;                                        // of absolute scores
     double least = std::numeric_limits<double>::infinity();  // absolute score that is not zero
@@ -45,10 +45,10 @@ Row row_of(std::span<const Score> scores) {
     return {sum, least, lowest};
 }
 
-// Rows of so few scores are read in lanes, an instance in each.
+// Rows of at most so many scores are read in lanes, one instance in each.
 inline constexpr Index SHORT_ROW = 64;
 
-// One pass over the scores `[batch, n]` and `[batch, e]` of a batch.
+// Reads the scores `[batch, n]` and `[batch, e]` of a batch in one pass.
 //
 // A score that is not finite makes the largest magnitude infinite or NaN.
 template <class Score>
@@ -129,7 +129,7 @@ struct Triangle {
 // Entries of a matrix are read in squares of so many rows, whose columns stay in the cache.
 inline constexpr Index SQUARE = 32;
 
-// Writes the entries above the diagonal, row by row, and which of them are not zero everywhere.
+// Writes the entries above the diagonal, row by row, and which of them are nonzero anywhere.
 //
 // Invariant: `symmetric` and `triangular` say of all entries read so far whether each below the
 // diagonal equals its mirror image, and whether each is zero. NaN is neither.
@@ -144,6 +144,7 @@ Triangle read_matrix(Cube<const Score> matrix, Matrix<Score> upper, std::span<st
         const Matrix<const Score> entries = matrix[b];
         Score* out = upper.data + b * upper.columns;
         for (Index i = 0; i < n; ++i) diagonal |= !(entries(i, i) == Score{0});
+        // Squares of rows top.. and columns left.., so that the columns below stay in the cache.
         for (Index top = 0; top < n; top += SQUARE)
             for (Index left = top; left < n; left += SQUARE)
                 for (Index i = top; i < std::min(top + SQUARE, n); ++i) {
@@ -158,20 +159,20 @@ Triangle read_matrix(Cube<const Score> matrix, Matrix<Score> upper, std::span<st
                     }
                 }
     }
-    Triangle found;
+    Triangle triangle;
     if (diagonal)
-        found.form = Form::DIAGONAL;
+        triangle.form = Form::DIAGONAL;
     else if (!symmetric && !triangular)
-        found.form = Form::NEITHER;
-    for (std::uint8_t each : used) found.used += each;
-    return found;
+        triangle.form = Form::NEITHER;
+    for (std::uint8_t is_used : used) triangle.used += is_used;
+    return triangle;
 }
 
-// What `certify` returns instead of an instance.
+// The results of `certify` that are not an instance.
 inline constexpr Index FINE = -1;
 inline constexpr Index NO_STATE = -2;
 
-// Whether all values are 0 or 1.
+// Returns whether all values are 0 or 1.
 inline bool are_binary(std::span<const std::int8_t> values) {
     std::uint8_t bits = 0;
     for (std::int8_t value : values) bits |= static_cast<std::uint8_t>(value);
@@ -179,14 +180,14 @@ inline bool are_binary(std::span<const std::int8_t> values) {
 }
 
 // Writes bounds on all scores of each instance, and whether they prove its state, as
-// `CertifiedSolver._proof` in solver.py says. Returns the first instance where the bound that was
-// found, which may be the score itself, is none: more than `rounding` below the score, or NaN.
-inline Index certify(std::span<const double> score, std::span<const double> found,
+// `CertifiedSolver._proof` in solver.py explains. Returns the first instance whose bound, which may
+// be the score itself, is not a bound: more than `rounding` below the score, or NaN.
+inline Index certify(std::span<const double> score, std::span<const double> reported,
                      std::span<const double> rounding, std::span<const double> tolerance,
                      std::span<double> raised, std::span<bool> proved) {
     for (Index b = 0; b < length(score); ++b) {
-        if (!(found[b] >= score[b] - rounding[b])) return b;
-        double bound = std::max(score[b], found[b]);
+        if (!(reported[b] >= score[b] - rounding[b])) return b;
+        double bound = std::max(score[b], reported[b]);
         if (tolerance[b] < 0.0) bound += rounding[b];  // which hides whole units
         raised[b] = bound;
         proved[b] = bound - score[b] <= tolerance[b];
