@@ -13,9 +13,7 @@ def search_in_floats(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, No
     """Make more tabu runs for the instances that are used."""
 
 def find_scales(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], coarse: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], symmetric: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """
-    Write the scale of each instance, and whether integers suffice.
-    """
+    """Write the scale of each instance, and whether integers suffice."""
 
 def flip_what_gains(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Flip the variables of z until no flip gains."""

@@ -30,4 +30,6 @@ def dense(ends: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order=
     """
 
 def sparse(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], doubled: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Do the same as `dense` on lists of arcs; a set stop flag leaves upper bounds."""
+    """
+    Do the same as `dense` on lists of arcs; a set stop flag leaves upper bounds.
+    """
