@@ -61,9 +61,17 @@ nitpick_ignore_regex = [
     ),  # type variables
     (
         r"py:class",
-        r"solvers\.gibbs_distribution\.(derivatives\.FreeSums|evidence\.Evidence|samples\.ProblemT)",
-    ),  # of a private field
-    (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
+        r"solvers\.gibbs_distribution\.(derivatives\.FreeSums|(bit_)?evidence\.(Bit)?Evidence|samples\.ProblemT)",
+    ),  # of private fields, and a type variable
+    (
+        r"py:class",
+        r"solvers\.labels\.(free_sums\.FreeLabelSums|evidence\.LabelEvidence)",
+    ),  # likewise
+    # Of fields that a dataclass inherits from another file, whose names Sphinx does not resolve.
+    (
+        r"py:class",
+        r"(np\.ndarray|ArrayT|ProblemT|Bound|Free(Label)?Sums|(Bit|Label)Evidence)",
+    ),
     (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private
