@@ -11,17 +11,17 @@ from torch import nn
 
 from models import (
     AttributeVAE,
-    BinaryDecoder,
     DiscreteVAE,
-    Encoder,
     Figure,
     MixtureVAE,
     ModelCard,
     Pretrained,
-    PretrainedError,
     load_pretrained,
     paper_vae,
 )
+from models.decoder import BinaryDecoder
+from models.encoder import Encoder
+from models.errors import PretrainedError
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
