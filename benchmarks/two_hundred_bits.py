@@ -42,17 +42,11 @@ import torch
 from torch import nn
 
 from models import DiscreteVAE, Potentials
-from structured_vae import (
-    ImageDataset,
-    TrainConfig,
-    evaluate_run,
-    gradient_variance,
-    load_dataset,
-    resume,
-    train,
-)
+from structured_vae import TrainConfig, evaluate_run, load_dataset, resume, train
 from structured_vae.atomic import whole_file
+from structured_vae.data import ImageDataset
 from structured_vae.environment import environment
+from structured_vae.evaluation.gradients import gradient_variance
 from structured_vae.runs.folder import Run
 
 BITS: Final = 200

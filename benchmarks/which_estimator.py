@@ -25,7 +25,8 @@ from typing import Any, Final, get_args
 import torch
 from torch import nn
 
-from models import NetworkDecoder, paper_vae
+from models import paper_vae
+from models.own_networks import NetworkDecoder
 from solvers import solver_class
 from structured_vae import (
     ConfigError,

@@ -1,4 +1,4 @@
-"""Binary attributes with a continuous code: convolutional networks for colour images of 64 x 64 pixels."""
+"""A VAE of binary attributes and a continuous code, for colour images of 64 x 64 pixels."""
 
 from __future__ import annotations
 
@@ -22,39 +22,42 @@ from .shapes import Binary, Costs, FlipCosts, Images, Style, Table
 
 SIDE: Final = 64
 PIXELS: Final = 3 * SIDE * SIDE
-"""Values of an image: its red plane row by row, then green and blue."""
+"""Number of values of an image: its red plane row by row, then green and blue."""
 
 SMALLEST: Final = 4
-"""Rows of the smallest feature maps."""
+"""Height and width of the smallest feature maps."""
 
 HIDDEN: Final = 100
-"""Units between the features and the potentials."""
+"""Number of units between the features and the potentials."""
 
 LEVELS: Final = 255
-"""Steps of a stored intensity."""
+"""The largest stored intensity."""
 
 START_SCALE: Final = 0.1
-"""Of an intensity; a trained model's is a little less."""
+"""Standard deviation of an intensity before training, a little more than after it."""
 
 
 def _channels_last(layers: nn.Sequential) -> nn.Sequential:
-    """The layers with weights in the order in which the host's convolutions are fast."""
-    return layers.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]  # torch's
+    """Store the weights in channels-last order, in which convolutions on a CPU are fast."""
+    # torch's type of `to` lacks this argument
+    return layers.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
 class AttributeEncoder(nn.Module):
-    """Four convolutions of stride 2, each with a ReLU; from their features potentials and a code's distribution.
+    """An encoder of four convolutions, with potentials of the attributes and a Gaussian code.
 
-    The attributes' head is features - 100 - ReLU - potentials, the code's one linear layer.
+    Each convolution has stride 2 and a ReLU. The head of the attributes is features -> 100 -> ReLU
+    -> potentials; the head of the code is one linear layer.
 
     Args:
-        encoder: "independent", "supermodular" or "general": which potentials.
-        n: attributes.
-        c: dimensions of the code.
-        channels: of the first convolution; the others have 2, 4 and 4 times as many.
+        encoder: "independent", "supermodular" or "general", the kind of potentials.
+        n: number of attributes.
+        c: number of dimensions of the code.
+        channels: number of channels of the first convolution; the others have 2, 4 and 4 times as
+            many.
 
     Raises:
-        SettingError: there is no such encoder of bits.
+        SettingError: no encoder of bits has this name.
     """
 
     def __init__(self, encoder: str, n: int, c: int, channels: int):
@@ -66,14 +69,17 @@ class AttributeEncoder(nn.Module):
         features = 4 * channels * SMALLEST**2
         head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
         if head is None or isinstance(head, CategoricalEncoder):
-            raise SettingError(f"attributes are bits, and no encoder of bits is called '{encoder}'")
+            raise SettingError(
+                f"attributes are bits, and no encoder of bits is called '{encoder}'; choose "
+                "independent, supermodular or general"
+            )
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
         self.attributes: Encoder = head
         self.style = Linear(features, 2 * c)
 
     def forward(self, x: Images) -> tuple[Potentials, Gaussian]:
-        """The scores of the attributes and the code's distribution, for each image of `x [batch, pixels]`."""
+        """Return the potentials of the attributes and q(code | x) for `x [batch, pixels]`."""
         features = self._features(x)
         mean, log_variance = self.style(features).chunk(2, dim=-1)
         return self.attributes(features), Gaussian(mean, log_variance)
@@ -81,10 +87,10 @@ class AttributeEncoder(nn.Module):
     if TYPE_CHECKING:
 
         def __call__(self, x: Images) -> tuple[Potentials, Gaussian]:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def scores(self, x: Images) -> Potentials:
-        """The scores of the attributes alone."""
+        """Return only the potentials of the attributes."""
         return self.attributes(self._features(x))
 
     def _features(self, x: Images) -> torch.Tensor:
@@ -94,26 +100,27 @@ class AttributeEncoder(nn.Module):
 
 
 class AttributeDecoder(nn.Module):
-    """(z, 1 - z, code) -> the smallest feature maps -> four transposed convolutions -> a Gaussian a pixel.
+    """A decoder of attributes and a code into a Gaussian for each pixel.
 
-    One code serves all states of the attributes; a flip moves what the first layer gives by a
-    vector that does not depend on the code. The Gaussian has the image that `forward` gives as its
-    mean, and one learnt standard deviation for all pixels.
+    A linear layer maps (z, 1 - z, code) to the smallest feature maps, and four transposed
+    convolutions map these to an image. The image is the mean of the Gaussians, which share one
+    learned standard deviation.
 
-    Codes have the prior p(code | z) = N(prior(z), 1), prior being a linear layer. An encoder sees
-    from the face what the attributes say, and writes it into the code as well; a prior that knows
-    the attributes takes it out again, so that what is left of a code, code - prior(z), is the
-    person's.
+    The code has the prior p(code | z) = N(prior(z), 1), where `prior` is a linear layer. An encoder
+    sees the attributes in the face and writes them into the code as well. A prior that depends on
+    the attributes explains this part of the code, so the remainder, code - prior(z), describes the
+    person.
 
-    With intensities v in steps of 1/255, -log p(v | z, code) = sum -log(N(v; mean, scale) / 255) in
-    nats an image. At scale >= 1/255 these values add up to at most 1 + 6e-9 over the 256
-    intensities (Poisson's summation formula), so they are a distribution of stored images, with a
-    little mass outside [0, 1].
+    For intensities v in steps of 1/255, the cost is
+    -log p(v | z, code) = sum -log(N(v; mean, scale) / 255) in nats per image. If scale >= 1/255,
+    the probabilities of the 256 intensities sum to at most 1 + 6e-9 (Poisson summation formula), so
+    they are a distribution of stored images, with a little mass outside [0, 1].
 
     Args:
-        n: attributes.
-        c: dimensions of the code.
-        channels: of the last feature maps; those before have 2, 4 and 4 times as many.
+        n: number of attributes.
+        c: number of dimensions of the code.
+        channels: number of channels of the last feature maps; the earlier ones have 2, 4 and 4
+            times as many.
     """
 
     def __init__(self, n: int, c: int, channels: int):
@@ -137,7 +144,12 @@ class AttributeDecoder(nn.Module):
         return self.log_scale.exp() + 1 / LEVELS
 
     def forward(self, z: Binary, code: Style) -> Images:
-        """`[..., pixels]`: mean images of attributes `z [..., n]`, hard or relaxed, with codes `[..., c]`."""
+        """Return the mean images of attributes and codes: `[..., pixels]`.
+
+        Args:
+            z: attributes `[..., n]`, hard or relaxed.
+            code: `[..., c]`.
+        """
         start = self.first(torch.cat([z, 1 - z, code], dim=-1))
         maps = start.view(-1, start.shape[-1] // SMALLEST**2, SMALLEST, SMALLEST)
         planes = self.layers(maps.contiguous(memory_format=torch.channels_last)).sigmoid()
@@ -147,41 +159,52 @@ class AttributeDecoder(nn.Module):
     if TYPE_CHECKING:
 
         def __call__(self, z: Binary, code: Style) -> Images:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def cost(self, x: Images, z: Binary, code: Style) -> Costs:
-        """`[..., batch]`: -log p(x, code | z) + log N(code; 0, 1) of `z [..., batch, n]` in nats.
+        """Return -log p(x, code | z) + log N(code; 0, 1), in nats: `[..., batch]`.
 
-        Its mean over a distribution of codes, and the KL of that to the standard normal, are the
-        bound given z.
+        The bound for given z is the mean of this cost over a distribution of codes, plus the KL
+        divergence of that distribution to the standard normal.
+
+        Args:
+            x: `[batch, pixels]`.
+            z: `[..., batch, n]`.
+            code: `[batch, c]`.
         """
         return self.reconstruction(x, z, code) + self.prior_cost(z, code)
 
     def prior_cost(self, z: Binary, code: Style) -> Costs:
-        """`[..., batch]`: log N(code; 0, 1) - log p(code | z) in nats; its mean over codes is that of their mean."""
+        """Return log N(code; 0, 1) - log p(code | z), in nats: `[..., batch]`.
+
+        It is linear in the code, so its mean over codes is its value at their mean.
+        """
         mean = self.prior(z)
         return (mean * (mean / 2 - code)).sum(dim=-1)
 
     def reconstruction(self, x: Images, z: Binary, code: Style) -> Costs:
-        """`[..., batch]`: -log p(x | z, code) of `z [..., batch, n]` in nats, differentiable in all but x."""
+        """Return -log p(x | z, code) in nats for `z [..., batch, n]`: `[..., batch]`.
+
+        It is differentiable in the decoder, z and the code.
+        """
         means = self(z, code.expand(*z.shape[:-1], -1))
         squares = (means - x).square().sum(dim=-1)
         volume = PIXELS * (self.scale.log() + math.log(LEVELS) + math.log(2 * math.pi) / 2)
         return squares / (2 * self.scale**2) + volume
 
     def given(self, code: Style) -> GivenCode:
-        """A decoder of attributes, with the codes `[batch, c]` of the images."""
+        """Return a decoder of only the attributes, for fixed codes `[batch, c]`."""
         return GivenCode(self, code)
 
 
 @dataclass(frozen=True, eq=False)
 class GivenCode:
-    """A decoder of the attributes alone: what `Decoder` is to its costs, with the code of each image fixed.
+    """A decoder of the attributes for a fixed code of each image, with the methods of `Decoder`.
 
-    The cost of attributes has the prior of the code in it, as `AttributeDecoder.cost` has.
+    Its costs include the prior of the code, as `AttributeDecoder.cost` does.
 
     Attributes:
-        decoder: of attributes and code.
+        decoder: the decoder of attributes and code.
         code: `[batch, c]`.
     """
 
@@ -189,17 +212,20 @@ class GivenCode:
     code: Style
 
     def cost(self, x: Images, z: Binary) -> Costs:
-        """`[..., batch]`: the cost of `z [..., batch, n]` in nats, relaxed states will do."""
+        """Return the cost of `z [..., batch, n]`, hard or relaxed, in nats: `[..., batch]`."""
         return self.decoder.cost(x, z, self.code)
 
     def around(self, x: Images, z: Binary) -> Neighbourhood:
-        """The cost at `z [..., batch, n]` and its change in each coordinate, by n + 1 decodes an image."""
+        """Return the cost at `z [..., batch, n]` and at all single flips, in n + 1 decodes."""
         cost = self.cost(x, z)
         return Neighbourhood(cost, self._slope(x, z, cost))
 
     @torch.no_grad()
     def _slope(self, x: Images, z: Binary, cost: Costs) -> FlipCosts:
-        """`[..., batch, n]`: cost with z_i = 1 less cost with z_i = 0; a flip at a time fits the caches."""
+        """Return the cost with z_i = 1 minus the cost with z_i = 0: `[..., batch, n]`.
+
+        The loop decodes one flip at a time, which fits the caches.
+        """
         slope = torch.empty_like(z)
         for i in range(z.shape[-1]):
             flipped = z.clone()
@@ -208,49 +234,53 @@ class GivenCode:
         return slope
 
     def table(self, x: Images, states: Binary) -> Table:
-        """`[batch, states]`: the cost of each of `states [states, n]`, a decode an image each.
+        """Return the cost of each of `states [states, n]`: `[batch, states]`.
 
-        With gradients, backwards decodes again rather than keep all images.
+        It decodes every state once for each image. With gradients, the backward pass decodes again
+        instead of storing all images.
         """
-        batch = (len(x), -1)
-        if not torch.is_grad_enabled():
-            return torch.stack([self.cost(x, z.expand(batch)) for z in states], dim=-1)
-        costs = [checkpoint(self.cost, x, z.expand(batch), use_reentrant=False) for z in states]
+        expanded = [z.expand(len(x), -1) for z in states]
+        if torch.is_grad_enabled():
+            costs = [checkpoint(self.cost, x, z, use_reentrant=False) for z in expanded]
+        else:
+            costs = [self.cost(x, z) for z in expanded]
         return torch.stack(costs, dim=-1)
 
 
 class AttributeVAE(Pretrained):
-    """p(x | z, code) p(code | z) with n attributes z, uniform over {0,1}^n, and a normal code around prior(z).
+    """A VAE with n binary attributes z and a Gaussian code, p(z) p(code | z) p(x | z, code).
 
-    q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is that of z and the mean
-    over z of that of the code.
+    p(z) is uniform over {0,1}^n, and p(code | z) = N(prior(z), 1). The posterior is
+    q(z, code | x) = q(z | x) q(code | x), so the KL term of the bound is the KL of z plus the mean
+    over z of the KL of the code.
 
     Args:
-        encoder: "independent", "supermodular" or "general": what joins the attributes given an
-            image.
-        n: attributes.
-        c: dimensions of the code.
-        channels: of the widest feature maps; those of 4 x 4 and 8 x 8 pixels have four times as
-            many.
+        encoder: "independent", "supermodular" or "general", the kind of potentials of q(z | x).
+        n: number of attributes.
+        c: number of dimensions of the code.
+        channels: number of channels of the largest feature maps; those of 4 x 4 and 8 x 8 pixels
+            have four times as many.
 
     Raises:
-        SettingError: there is no such encoder of bits.
+        SettingError: no encoder of bits has this name.
 
     Example:
         >>> vae = AttributeVAE("general", n=3, channels=4)
-        >>> persons, states = torch.randn(2, 64), torch.eye(3)
-        >>> vae.decoded(persons, states).shape  # every person under every state
+        >>> persons = torch.randn(2, 64)
+        >>> states = torch.eye(3)
+        >>> vae.decoded(persons, states).shape  # every person with every state
         torch.Size([6, 12288])
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
         variational auto-encoder, section 5: eight attributes and convolutions, whose sizes it does
         not state. Joy, Schmon, Torr, Siddharth, Rainforth (2021), Capturing label characteristics
-        in VAEs: codes whose prior knows the labels.
+        in VAEs: codes whose prior depends on the labels.
     """
 
     usage: ClassVar[str] = (
-        "vae.decoded(vae.persons(4, torch.Generator().manual_seed(0)), torch.eye(vae.n))  # [4 * n, 3 * 64 * 64]"
+        "vae.decoded(vae.persons(4, torch.Generator().manual_seed(0)), torch.eye(vae.n))"
+        "  # [4 * n, 3 * 64 * 64]"
     )
 
     def __init__(self, encoder: str = "general", n: int = 8, c: int = 64, channels: int = 32):
@@ -260,7 +290,7 @@ class AttributeVAE(Pretrained):
 
     @property
     def n(self) -> int:
-        """Number of attributes."""
+        """The number of attributes."""
         return self.encoder.n
 
     def probe(self) -> Potentials:
@@ -270,41 +300,50 @@ class AttributeVAE(Pretrained):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What `AttributeVAE` makes networks of these shapes from."""
-        encoder, decoder = self.encoder, self.decoder
-        channels = decoder.first.out_features // (4 * SMALLEST**2)
+        """The arguments of `of_arguments` that make networks of these shapes."""
         return {
-            "encoder": encoder_name(encoder.attributes) or "",
+            "encoder": encoder_name(self.encoder.attributes) or "",
             "n": self.n,
-            "c": decoder.c,
-            "channels": channels,
+            "c": self.decoder.c,
+            "channels": self.decoder.first.out_features // (4 * SMALLEST**2),
         }
 
     @classmethod
     def of_arguments(cls, encoder: str, n: int, c: int, channels: int) -> AttributeVAE:
-        """Networks with fresh weights."""
+        """Make networks with new random weights."""
         return cls(encoder, n, c, channels)
 
     def given(self, code: Gaussian, generator: torch.Generator) -> tuple[GivenCode, Costs]:
-        """A decoder of attributes with a code drawn for each image, and the KL `[batch]` that its costs leave out."""
+        """Draw a code for each image.
+
+        Args:
+            code: q(code | x) of each image.
+            generator: the source of noise.
+
+        Returns:
+            a decoder of attributes for these codes; and the KL divergence `[batch]` of q(code | x)
+            to the standard normal, which the decoder's costs leave out.
+        """
         return self.decoder.given(code.sample(generator)), code.kl()
 
     @torch.no_grad()
     def decoded(self, persons: Style, states: Binary) -> Images:
-        """`[persons * states, pixels]`: mean images of each person under each of `states [states, n]`.
+        """Return mean images of each person with each state of the attributes.
 
         Args:
-            persons: `[persons, c]`, what codes have beyond the prior's mean, code - prior(z); of a
-                face with attributes z and a code, or of `persons`.
-            states: of the attributes.
+            persons: `[persons, c]`, codes without the prior's mean: code - prior(z), of an encoded
+                face or from the method `persons`.
+            states: attributes, `[states, n]`.
+
+        Returns:
+            `[persons * states, pixels]`.
         """
-        codes = persons.repeat_interleave(len(states), dim=0) + self.decoder.prior(states).repeat(
-            len(persons), 1
-        )
+        repeated = persons.repeat_interleave(len(states), dim=0)
+        codes = repeated + self.decoder.prior(states).repeat(len(persons), 1)
         return self.decoder(states.repeat(len(persons), 1), codes)
 
     def persons(self, count: int, generator: torch.Generator) -> Style:
-        """`[count, c]`: code - prior(z) of codes drawn from the prior, for any z."""
+        """Draw code - prior(z) from the prior, which is the same for all z: `[count, c]`."""
         like = self.decoder.first.weight
         drawn = torch.randn((count, self.decoder.c), generator=generator, device=like.device)
         return drawn.to(like.dtype)

@@ -1,4 +1,4 @@
-"""A convolutional pair, written as networks of one's own are: two plain modules."""
+"""A convolutional encoder and decoder: two plain modules, like custom networks."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ from .potentials import AnyPotentials
 from .shapes import Images
 
 HALVINGS: Final = 2
-"""Of height and width, a convolution each."""
+"""Number of times that height and width are halved, once per convolution."""
 
 FEATURE_SCALE: Final = 0.3
-"""Of the features of an image. In a step, Adam moves a hidden unit by up to the learning rate times the sum of its
-inputs: 1,568 normalised features saturate the posterior before the decoder can tell states
-apart."""
+"""Factor for the features of an image.
+
+In a step, Adam moves a hidden unit by up to the learning rate times the sum of its inputs. With
+1,568 normalised features, the posterior would saturate before the decoder distinguishes states.
+"""
 
 
 class ConvolutionalEncoder(nn.Module):
-    """Two convolutions of stride 2, each with batch normalisation and a ReLU, then the head of an encoder of ours.
+    """An encoder of two convolutions of stride 2, followed by one of `ENCODERS` as its head.
 
-    The head gets the features times `FEATURE_SCALE`, so that scores start small and grow slowly.
+    Each convolution has batch normalisation and a ReLU. The head receives the features times
+    `FEATURE_SCALE`, so that scores start small and grow slowly.
 
     Args:
-        encoder: one of `ENCODERS`: which potentials.
-        size: channels, height and width of an image; the last two are multiples of 4.
-        n: bits, or categories.
-        channels: of the first convolution; the second has twice as many.
-        hidden: units between the features and the potentials.
+        encoder: a name of `ENCODERS`, which decides the kind of potentials.
+        size: channels, height and width of an image; height and width must be multiples of 4.
+        n: number of bits, or of categories.
+        channels: number of channels of the first convolution; the second has twice as many.
+        hidden: number of units between the features and the potentials.
 
     Raises:
-        SettingError: there is no such encoder, or no such size.
+        SettingError: no encoder has this name, or the size is not a multiple of 4.
     """
 
     def __init__(
@@ -58,21 +61,21 @@ class ConvolutionalEncoder(nn.Module):
         self.head = ENCODERS[encoder](math.prod(small), n, hidden)
 
     def forward(self, x: Images) -> AnyPotentials:
-        """The potentials of each image of `x [batch, pixels]`."""
+        """Return the potentials of each image of `x [batch, pixels]`."""
         return self.head(FEATURE_SCALE * self.features(x))
 
 
 class ConvolutionalDecoder(nn.Module):
-    """A hidden layer, then feature maps, and two transposed convolutions up to the logits of an image.
+    """A decoder of a hidden layer and two transposed convolutions, which end in Bernoulli logits.
 
     Args:
-        size: channels, height and width of an image; the last two are multiples of 4.
-        n: bits, or categories.
-        channels: of the last feature maps; the first have twice as many.
-        hidden: units between the state and the first feature maps.
+        size: channels, height and width of an image; height and width must be multiples of 4.
+        n: number of bits, or of categories.
+        channels: number of channels of the last feature maps; the first have twice as many.
+        hidden: number of units between the state and the first feature maps.
 
     Raises:
-        SettingError: there is no such size.
+        SettingError: the size is not a multiple of 4.
     """
 
     def __init__(self, size: tuple[int, int, int], n: int, channels: int, hidden: int):
@@ -86,7 +89,7 @@ class ConvolutionalDecoder(nn.Module):
         )
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
-        """`[count, channels, height, width]`: the logits of states `z [count, n]`."""
+        """Return the logits of states `z [count, n]`: `[count, channels, height, width]`."""
         logits: torch.Tensor = self.layers(2 * z - 1)
         return logits
 
@@ -99,28 +102,28 @@ def convolutional_vae(
     channels: int = 16,
     hidden: int = 300,
 ) -> DiscreteVAE:
-    """A VAE of the two.
+    """Make a VAE with a convolutional encoder and decoder.
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".
-        size: channels, height and width of an image; the last two are multiples of 4.
-        n: bits, or categories.
-        channels: of the widest feature maps; the smallest have twice as many.
-        hidden: units of the fully connected layers.
+        size: channels, height and width of an image; height and width must be multiples of 4.
+        n: number of bits, or of categories.
+        channels: number of channels of the largest feature maps; the smallest have twice as many.
+        hidden: number of units of the fully connected layers.
 
     Raises:
-        SettingError: there is no such encoder, or no such size.
+        SettingError: no encoder has this name, or the size is not a multiple of 4.
 
     Example:
         >>> vae = convolutional_vae(n=3, channels=2, hidden=8)
         >>> vae.encoder(torch.zeros(2, 784)).pairwise.shape
         torch.Size([2, 3])
     """
-    pair = (
+    return DiscreteVAE(
         ConvolutionalEncoder(encoder, size, n, channels, hidden),
         ConvolutionalDecoder(size, n, channels, hidden),
+        pixels=math.prod(size),
     )
-    return DiscreteVAE(*pair, pixels=math.prod(size))
 
 
 def _block(convolution: nn.Module, channels: int) -> nn.Sequential:
@@ -128,7 +131,7 @@ def _block(convolution: nn.Module, channels: int) -> nn.Sequential:
 
 
 def _smallest(size: tuple[int, int, int], channels: int) -> tuple[int, int, int]:
-    """Channels, height and width of the smallest feature maps."""
+    """Return channels, height and width of the smallest feature maps."""
     _, height, width = size
     if height % 2**HALVINGS or width % 2**HALVINGS:
         raise SettingError(

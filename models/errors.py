@@ -1,17 +1,17 @@
-"""The errors of models: each is ours and also the builtin that it resembles."""
+"""The errors of models: each derives from `ModelsError` and from the matching builtin."""
 
 
 class ModelsError(Exception):
-    """The base of the errors that models raises on purpose."""
+    """The base class of all errors that `models` raises."""
 
 
 class PretrainedError(ModelsError, OSError):
-    """A folder with a model is missing or damaged, holds something else, or cannot be written."""
+    """A model's folder is missing, damaged or cannot be written, or it holds something else."""
 
 
 class NetworkError(ModelsError, TypeError):
-    """A network of one's own does not take or give what it has to."""
+    """A custom network has wrong inputs or outputs."""
 
 
 class SettingError(ModelsError, ValueError):
-    """No model, or table of states, can be made with such settings: an unknown name, a number out of range."""
+    """A setting of a model or a table of states is an unknown name or is out of range."""

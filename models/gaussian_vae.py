@@ -1,4 +1,4 @@
-"""A VAE with a Gaussian latent space: the reference that discrete ones are measured by."""
+"""The VAE with a Gaussian latent space, the baseline for discrete ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .shapes import Costs, Images, Style
 
 
 class GaussianVAE(Pretrained):
-    """p(x | z) with a standard normal z of n dimensions, and q(z | x) normal with independent coordinates.
+    """A VAE with a standard normal prior over z in n dimensions and a diagonal Gaussian posterior.
 
-    pixels -> hidden -> ReLU -> 2n, and n -> hidden -> ReLU -> one Bernoulli logit a pixel: the
-    layers of the discrete models.
+    The encoder is pixels -> hidden -> ReLU -> 2n, the decoder n -> hidden -> ReLU -> one Bernoulli
+    logit per pixel, with the same layers as the discrete models.
 
     Args:
-        pixels: of an image.
-        n: dimensions of z.
-        hidden: units of the hidden layers.
+        pixels: number of values of an image.
+        n: number of dimensions of z.
+        hidden: number of units of the hidden layers.
 
     References:
         Kingma, Welling (2014), Auto-encoding variational Bayes.
@@ -41,12 +41,12 @@ class GaussianVAE(Pretrained):
 
     @property
     def pixels(self) -> int:
-        """Number of values of an image."""
+        """The number of values of an image."""
         return self._last.out_features
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What `GaussianVAE` makes networks of these shapes from."""
+        """The arguments of `of_arguments` that make networks of these shapes."""
         return {"pixels": self.pixels, "n": self.n, "hidden": self._last.in_features}
 
     @property
@@ -56,28 +56,28 @@ class GaussianVAE(Pretrained):
 
     @classmethod
     def of_arguments(cls, pixels: int, n: int, hidden: int) -> GaussianVAE:
-        """Networks with fresh weights."""
+        """Make networks with new random weights."""
         return cls(pixels, n, hidden)
 
     def posterior(self, x: Images) -> Gaussian:
-        """q(z | x) for each image of `x [batch, pixels]`."""
+        """Return q(z | x) for each image of `x [batch, pixels]`."""
         mean, log_variance = self.encoder(x).chunk(2, dim=-1)
         return Gaussian(mean, log_variance)
 
     def mean(self, z: Style) -> Images:
-        """`[..., pixels]`: the mean image of each code `z [..., n]`."""
+        """Return the mean image of each code `z [..., n]`: `[..., pixels]`."""
         mean: Images = self.decoder(z).sigmoid()
         return mean
 
     def cost(self, x: Images, z: Style) -> Costs:
-        """`[..., batch]`: -log p(x | z) in nats of codes `z [..., batch, n]`."""
+        """Return -log p(x | z) in nats for codes `z [..., batch, n]`: `[..., batch]`."""
         logits = self.decoder(z)
         losses = binary_cross_entropy_with_logits(logits, x.expand_as(logits), reduction="none")
         return losses.sum(dim=-1)
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
-        """`[count, pixels]`: mean images of codes drawn from the prior.
+        """Return mean images of codes drawn from the prior: `[count, pixels]`.
 
         Example:
             >>> GaussianVAE(pixels=9, n=2).sample(3, torch.Generator().manual_seed(0)).shape

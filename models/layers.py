@@ -1,4 +1,4 @@
-"""Layers that can multiply in half of the bits while they train."""
+"""Layers that can compute their products in bfloat16 during training."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from torch import nn
 
 
 class _Mixed(nn.Module):
-    """A layer of torch whose products are in bfloat16 during training, once `mixed` is set.
+    """A torch layer whose products are in bfloat16 during training, if `mixed` is True.
 
-    Weights, their gradients and what goes in and out stay in float32, and in evaluation mode so do
-    the products: a bound is never measured with rounded weights.
+    Weights, gradients, inputs and outputs stay in float32. In evaluation mode the products are in
+    float32 as well, so a bound is never measured with rounded weights.
     """
 
     weight: torch.Tensor
     mixed = False
 
     def forward(self, *inputs: Any, **options: Any) -> torch.Tensor:
-        """What torch's layer makes of its inputs."""
+        """Apply torch's layer, in bfloat16 if `mixed` is True and the layer is in training mode."""
         if not (self.mixed and self.training):
             return super().forward(*inputs, **options)  # type: ignore[no-any-return]
         with torch.autocast(self.weight.device.type, torch.bfloat16):
@@ -29,26 +29,26 @@ class _Mixed(nn.Module):
     if TYPE_CHECKING:
 
         def __call__(self, *inputs: Any, **options: Any) -> torch.Tensor:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
 
 class Linear(_Mixed, nn.Linear):
-    """torch.nn.Linear."""
+    """A `torch.nn.Linear` that supports `train_mixed`."""
 
 
 class Conv2d(_Mixed, nn.Conv2d):
-    """torch.nn.Conv2d."""
+    """A `torch.nn.Conv2d` that supports `train_mixed`."""
 
 
 class ConvTranspose2d(_Mixed, nn.ConvTranspose2d):
-    """torch.nn.ConvTranspose2d."""
+    """A `torch.nn.ConvTranspose2d` that supports `train_mixed`."""
 
 
 def train_mixed(networks: nn.Module) -> None:
-    """From now on, products of networks in training mode are in bfloat16.
+    """Make the layers of networks compute their products in bfloat16 in training mode.
 
     Args:
-        networks: of this package; layers that are not of this module stay as they are.
+        networks: networks of this package; layers from elsewhere are left unchanged.
     """
     for layer in networks.modules():
         if isinstance(layer, _Mixed):

@@ -1,4 +1,4 @@
-"""What the outputs of a decoder say of an image: a distribution of each of its values, by name."""
+"""Likelihoods: the distribution of an image's values given the outputs of a decoder, by name."""
 
 from __future__ import annotations
 
@@ -15,29 +15,45 @@ from .errors import SettingError
 from .shapes import Costs, Images, Table
 
 SMALLEST_SCALE: Final = 1 / 255
-"""Of a Gaussian value: that of a step of stored intensities, so that an image known by heart costs no -infinity."""
+"""Smallest standard deviation of a Gaussian value, one step of stored intensities.
+
+It bounds the cost from below: without it, an image reproduced exactly would cost minus infinity.
+"""
 
 START_SCALE: Final = 0.3
+"""Standard deviation of a Gaussian value before training."""
 
 
 class Likelihood(nn.Module, ABC):
-    """p(x | outputs), independent over the values of an image."""
+    """A distribution p(x | outputs) in which the values of an image are independent."""
 
     @abstractmethod
     def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
-        """`[..., batch]`: -log p(x | outputs) in nats, of `outputs [..., batch, pixels]`."""
+        """Return -log p(x | outputs) in nats: `[..., batch]`.
+
+        Args:
+            outputs: `[..., batch, pixels]`.
+            x: `[batch, pixels]`.
+        """
 
     @abstractmethod
     def table(self, outputs: torch.Tensor, x: Images) -> Table:
-        """`[batch, states]`: that of every image `x [batch, pixels]` under each of `outputs [states, pixels]`."""
+        """Return the cost of every image under the outputs of every state: `[batch, states]`.
+
+        Args:
+            outputs: `[states, pixels]`.
+            x: `[batch, pixels]`.
+        """
 
     @abstractmethod
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
-        """`[..., pixels]`: the mean image."""
+        """Return the mean image for `outputs [..., pixels]`: `[..., pixels]`."""
 
 
 class BernoulliLikelihood(Likelihood):
-    """Each value is 0 or 1, and outputs are logits; for grey values the cross-entropy, which bounds nothing.
+    """The Bernoulli likelihood: each value is 0 or 1, and the outputs are logits.
+
+    For grey values the cost is the cross-entropy, which is not a negative log-likelihood.
 
     Example:
         >>> BernoulliLikelihood().cost(torch.zeros(1, 2), torch.ones(1, 2))
@@ -45,24 +61,24 @@ class BernoulliLikelihood(Likelihood):
     """
 
     def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
-        """`[..., batch]`: sum softplus(outputs) - x.outputs, in nats."""
+        """Return sum softplus(outputs) - x.outputs, in nats: `[..., batch]`."""
         losses = binary_cross_entropy_with_logits(outputs, x.expand_as(outputs), reduction="none")
         return losses.sum(dim=-1)
 
     def table(self, outputs: torch.Tensor, x: Images) -> Table:
-        """`[batch, states]`: the same of every pair of image and state, by one product."""
+        """Return the cost of every image under every state, by one product: `[batch, states]`."""
         return softplus(outputs).sum(dim=-1) - x @ outputs.T
 
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
-        """`[..., pixels]`: probabilities of a one."""
+        """Return the probability of a one for each value: `[..., pixels]`."""
         return outputs.sigmoid()
 
 
 class GaussianLikelihood(Likelihood):
-    """Each value is normal, outputs are means; one standard deviation, which is learnt, for all of them.
+    """The Gaussian likelihood: outputs are means, and all values share a learned deviation.
 
-    The cost is that of a density: in nats, and below zero where values are known to less than 0.24.
-    The standard deviation is above 1/255.
+    The cost is the negative logarithm of a density, in nats; it can be negative if the standard
+    deviation is below 0.24. The standard deviation is always above 1/255.
 
     Example:
         >>> likelihood = GaussianLikelihood()
@@ -80,19 +96,20 @@ class GaussianLikelihood(Likelihood):
         return self.log_scale.exp() + SMALLEST_SCALE
 
     def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
-        """`[..., batch]`: sum (x - outputs)^2 / (2 scale^2) + log(scale sqrt(2 pi)), in nats."""
+        """Return sum [(x - outputs)^2 / (2 scale^2) + log(scale sqrt(2 pi))]: `[..., batch]`."""
         return self._cost((outputs - x).square().sum(dim=-1), x)
 
     def table(self, outputs: torch.Tensor, x: Images) -> Table:
-        """`[batch, states]`: the same of every pair of image and state; the squares are expanded in float64."""
-        means, values = outputs.double(), x.double()
-        squares = (
-            values.square().sum(dim=-1)[:, None] - 2 * values @ means.T + means.square().sum(dim=-1)
-        )
+        """Return the cost of every image under every state: `[batch, states]`."""
+        # The squares are expanded, which cancels; hence float64.
+        means = outputs.double()
+        values = x.double()
+        squares = values.square().sum(dim=-1)[:, None] + means.square().sum(dim=-1)
+        squares = squares - 2 * values @ means.T
         return self._cost(squares.clamp(min=0), x).to(outputs.dtype)
 
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
-        """`[..., pixels]`: the outputs themselves."""
+        """Return the outputs, which are the means: `[..., pixels]`."""
         return outputs
 
     def _cost(self, squares: torch.Tensor, x: Images) -> torch.Tensor:
@@ -104,14 +121,14 @@ LIKELIHOODS: Final[dict[str, Callable[[], Likelihood]]] = {
     "bernoulli": BernoulliLikelihood,
     "gaussian": GaussianLikelihood,
 }
-"""By the name that a decoder of one's own is given with."""
+"""The likelihoods that a custom decoder can have, by name."""
 
 
 def likelihood_of(name: str) -> Likelihood:
-    """The likelihood of that name.
+    """Make the likelihood with this name.
 
     Raises:
-        SettingError: there is none.
+        SettingError: no likelihood has this name.
     """
     if name not in LIKELIHOODS:
         raise SettingError(f"no likelihood is called {name!r}; there are: {', '.join(LIKELIHOODS)}")
@@ -119,6 +136,6 @@ def likelihood_of(name: str) -> Likelihood:
 
 
 def likelihood_name(likelihood: Likelihood) -> str:
-    """The name under which `LIKELIHOODS` has it; that of its class where it is another."""
+    """Return the name of a likelihood in `LIKELIHOODS`, or else the name of its class."""
     names = (name for name, kind in LIKELIHOODS.items() if type(likelihood) is kind)
     return next(names, type(likelihood).__name__)

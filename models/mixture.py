@@ -1,4 +1,4 @@
-"""A discrete class with a continuous style: the paper's network for semi-supervised learning."""
+"""A VAE of a discrete class and a continuous style, the paper's model for semi-supervision."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from .pretrained import Pretrained
 from .shapes import Costs, Images, Logits, OneHot, Style, Table
 
 STYLES: Final = ("shared", "own")
-"""Whether all classes have one distribution of the style, or each its own."""
+"""Whether all classes share the distribution of the style, or each class has its own."""
 
 
 class MixtureEncoder(nn.Module):
-    """pixels -> 400 -> ReLU -> 200, and from there scores of k classes and a distribution of the style.
+    """An encoder of an image into scores of k classes and a Gaussian distribution of the style.
 
-    The class head is 200 -> 100 -> ReLU -> k, the style head 200 -> 100 -> ReLU -> 66 -> 2c, with
-    no ReLU after the 66, as in the paper. One style serves all k rows of z_c; or, as in the
-    released code, each class has a distribution of its own, and the head ends in 2kc.
+    The shared base is pixels -> 400 -> ReLU -> 200. The class head is 200 -> 100 -> ReLU -> k; the
+    style head is 200 -> 100 -> ReLU -> 66 -> 2c, without a ReLU after the 66, as in the paper. All
+    k classes share one style; or, as in the released code, each class has its own distribution, and
+    the style head ends in 2kc.
 
     Args:
-        pixels: of an image.
-        k: classes.
-        c: dimensions of the style.
-        styles: "shared", or "own" for one a class.
+        pixels: number of values of an image.
+        k: number of classes.
+        c: number of dimensions of the style.
+        styles: "shared", or "own" for a distribution per class.
 
     Raises:
-        SettingError: there are no such styles.
+        SettingError: `styles` has another value.
     """
 
     def __init__(self, pixels: int, k: int = 10, c: int = 20, styles: str = "shared"):
@@ -46,43 +47,50 @@ class MixtureEncoder(nn.Module):
         self.styles = styles
         self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
         self.classes = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, k))
-        outputs = 2 * c * (k if styles == "own" else 1)
+        distributions = k if styles == "own" else 1
+        outputs = 2 * c * distributions
         self.style = nn.Sequential(
             Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, outputs)
         )
 
     def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
-        """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`.
+        """Return the potentials of the classes and the style's distribution.
 
-        Its parameters are `[batch, c]`; of styles of the classes `[batch, k, c]`.
+        Args:
+            x: `[batch, pixels]`.
+
+        Returns:
+            the potentials; and the distribution, whose parameters are `[batch, c]` for shared
+            styles and `[batch, k, c]` for styles per class.
         """
         shared = self.base(x)
         mean, log_variance = self.style(shared).chunk(2, dim=-1)
         if self.styles == "own":
-            mean, log_variance = (part.unflatten(-1, (self.n, -1)) for part in (mean, log_variance))
+            mean = mean.unflatten(-1, (self.n, -1))
+            log_variance = log_variance.unflatten(-1, (self.n, -1))
         return CategoricalPotentials(self.classes(shared)), Gaussian(mean, log_variance)
 
     if TYPE_CHECKING:
 
         def __call__(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def scores(self, x: Images) -> CategoricalPotentials:
-        """The scores of the classes alone."""
+        """Return only the potentials of the classes."""
         return CategoricalPotentials(self.classes(self.base(x)))
 
 
 class MixtureDecoder(nn.Module):
-    """diag(z_d) z_c, flattened -> 400 -> ReLU -> one Bernoulli logit a pixel: the encoder's base mirrored.
+    """A decoder of class and style: diag(z_d) z_c, flattened -> 400 -> ReLU -> Bernoulli logits.
 
-    z_d is one-hot and z_c has k rows of c; the product is zero but for the row of the class. So the
-    first layer has weights of its own for each class, and decoding a style under every class costs
-    one product of the style with all of them.
+    z_d is one-hot and z_c has k rows of c numbers, so only the row of the class is not zero. The
+    first layer therefore has separate weights for each class, and decoding a style under every
+    class costs one product of the style with all weights.
 
     Args:
-        pixels: of an image.
-        k: classes.
-        c: dimensions of the style.
+        pixels: number of values of an image.
+        k: number of classes.
+        c: number of dimensions of the style.
     """
 
     def __init__(self, pixels: int, k: int = 10, c: int = 20):
@@ -93,24 +101,28 @@ class MixtureDecoder(nn.Module):
         self.last = Linear(400, pixels)
 
     def forward(self, z: OneHot, style: Style) -> Logits:
-        """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`.
+        """Return the logits of classes with styles: `[..., pixels]`.
 
-        Or with styles of the classes, `[..., k, c]`.
+        Args:
+            z: classes `[..., k]`, hard or relaxed.
+            style: `[..., c]`; or `[..., k, c]` for a style per class.
         """
-        rows = z[..., :, None] * (style if style.ndim > z.ndim else style[..., None, :])
+        if style.ndim <= z.ndim:
+            style = style[..., None, :]
+        rows = z[..., :, None] * style
         return self.last(self.first(rows.flatten(start_dim=-2)).relu())
 
     if TYPE_CHECKING:
 
         def __call__(self, z: OneHot, style: Style) -> Logits:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def every_class(self, style: Style) -> Logits:
-        """`[batch, k, pixels]`: the logits of styles `[batch, c]`, or `[batch, k, c]`, under each class."""
+        """Return the logits of styles `[batch, c]` or `[batch, k, c]`: `[batch, k, pixels]`."""
         return self.last(self.hidden(style))
 
     def hidden(self, style: Style) -> torch.Tensor:
-        """`[batch, k, hidden]`: for the last layer, of styles `[batch, c]` or `[batch, k, c]` under each class."""
+        """Return the input of the last layer for styles under each class: `[batch, k, hidden]`."""
         weight = self.first.weight.view(-1, self.n, self.c)
         if style.ndim > 2:
             return (torch.einsum("bkc,hkc->bkh", style, weight) + self.first.bias).relu()
@@ -119,19 +131,19 @@ class MixtureDecoder(nn.Module):
         return start.relu()
 
     def given(self, style: Style) -> GivenStyle:
-        """A decoder of classes, with the styles `[batch, c]`, or `[batch, k, c]`, of the images."""
+        """Return a decoder of only the class, for fixed styles `[batch, c]` or `[batch, k, c]`."""
         return GivenStyle(self, style)
 
 
 @dataclass(frozen=True, eq=False)
 class GivenStyle:
-    """A decoder of the class alone: what `Decoder` is to its costs, with the style of each image fixed.
+    """A decoder of the class for a fixed style of each image, with the methods of `Decoder`.
 
     Attributes:
-        decoder: of class and style.
-        style: `[batch, c]`, or one of each class, `[batch, k, c]`.
-        price: `[batch, k]`, what a class costs beside its reconstruction: the KL of its style. None
-            where a style is that of all classes.
+        decoder: the decoder of class and style.
+        style: `[batch, c]`, or `[batch, k, c]` for a style per class.
+        price: `[batch, k]`, the KL divergence of each class's style, which is added to the
+            reconstruction cost of the class. None if the classes share a style.
     """
 
     decoder: MixtureDecoder
@@ -139,42 +151,52 @@ class GivenStyle:
     price: Costs | None = None
 
     def cost(self, x: Images, z: OneHot) -> Costs:
-        """`[..., batch]`: -log p(x | z, style) of `z [..., batch, k]` in nats, relaxed states will do."""
+        """Return the cost of `z [..., batch, k]`, hard or relaxed, in nats: `[..., batch]`.
+
+        It is -log p(x | z, style), plus the KL divergence of the style if classes have their own.
+        """
         logits = self.decoder(z, self.style.expand(*z.shape[:-1], *self.style.shape[1:]))
-        cost = softplus(logits).sum(dim=-1) - torch.einsum(
-            "...p,...p->...", logits, x.expand_as(logits)
-        )
-        return cost if self.price is None else cost + (z * self.price).sum(dim=-1)
+        match = torch.einsum("...p,...p->...", logits, x.expand_as(logits))
+        cost = softplus(logits).sum(dim=-1) - match
+        if self.price is None:
+            return cost
+        return cost + (z * self.price).sum(dim=-1)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
-        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order."""
-        hidden, last = self.decoder.hidden(self.style), self.decoder.last
+        """Return the cost of each of `states [states, k]`: `[batch, states]`.
+
+        The states must be one-hot.
+        """
+        hidden = self.decoder.hidden(self.style)
+        last = self.decoder.last
         costs = softplus(last(hidden)).sum(dim=-1) - matches(last, hidden, x)
-        return (costs if self.price is None else costs + self.price) @ states.T
+        if self.price is not None:
+            costs = costs + self.price
+        return costs @ states.T
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
-        """The cost at `z [..., batch, k]` with its gradient, and without one that of every class."""
+        """Return the cost at `z [..., batch, k]`, and the costs of all classes without gradient."""
         with torch.no_grad():
             table = self.table(x, torch.eye(self.decoder.n, dtype=z.dtype, device=z.device))
         return Neighbourhood(self.cost(x, z), table.expand_as(z))
 
 
 class MixtureVAE(Pretrained):
-    """p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
+    """A VAE p(z_d) p(z_c) p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
 
-    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact
-    ones. With styles of the classes it is q(z_d | x) q(z_c | x, z_d), and the KL of the style is
-    that of the class, in expectation over classes.
+    With shared styles the posterior is q(z_d | x) q(z_c | x), and the KL term of the bound is the
+    sum of two exact KL divergences. With styles per class it is q(z_d | x) q(z_c | x, z_d), and the
+    KL of the style is its expectation over classes, which is exact as well.
 
     Args:
-        pixels: of an image.
-        k: classes.
-        c: dimensions of the style.
-        styles: "shared" by all classes, as in the paper; or "own", a distribution for each class,
-            as in its released code.
+        pixels: number of values of an image.
+        k: number of classes.
+        c: number of dimensions of the style.
+        styles: "shared" by all classes, as in the paper; or "own", a distribution per class, as in
+            its released code.
 
     Raises:
-        SettingError: there are no such styles.
+        SettingError: `styles` has another value.
 
     Example:
         >>> vae = MixtureVAE(pixels=784)
@@ -197,12 +219,12 @@ class MixtureVAE(Pretrained):
 
     @property
     def n(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
         return self.encoder.n
 
     @property
     def pixels(self) -> int:
-        """Number of values of an image."""
+        """The number of values of an image."""
         return self.decoder.last.out_features
 
     def probe(self) -> CategoricalPotentials:
@@ -211,19 +233,32 @@ class MixtureVAE(Pretrained):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What `MixtureVAE` makes networks of these shapes from."""
-        sizes = {"pixels": self.decoder.last.out_features, "k": self.n, "c": self.decoder.c}
-        return {**sizes, "styles": self.encoder.styles}
+        """The arguments of `of_arguments` that make networks of these shapes."""
+        return {
+            "pixels": self.pixels,
+            "k": self.n,
+            "c": self.decoder.c,
+            "styles": self.encoder.styles,
+        }
 
     @classmethod
     def of_arguments(cls, pixels: int, k: int, c: int, styles: str = "shared") -> MixtureVAE:
-        """Networks with fresh weights."""
+        """Make networks with new random weights."""
         return cls(pixels, k, c, styles)
 
     def given(
         self, style: Gaussian, generator: torch.Generator
     ) -> tuple[GivenStyle, Costs | float]:
-        """A decoder of classes with a style drawn for each image, and the KL `[batch]` that its costs leave out."""
+        """Draw a style for each image.
+
+        Args:
+            style: the distribution of the style of each image.
+            generator: the source of noise.
+
+        Returns:
+            a decoder of the class for these styles; and the KL divergence `[batch]` of the style
+            that the decoder's costs leave out, 0 for styles per class.
+        """
         drawn = style.sample(generator)
         if self.encoder.styles == "own":
             return GivenStyle(self.decoder, drawn, style.kl()), 0.0
@@ -231,7 +266,12 @@ class MixtureVAE(Pretrained):
 
     @torch.no_grad()
     def grid(self, styles: int, generator: torch.Generator) -> Images:
-        """`[styles * k, pixels]`: mean images of styles drawn from the prior, each under every class."""
+        """Draw styles from the prior, and return each under every class: `[styles * k, pixels]`.
+
+        Args:
+            styles: the number of styles.
+            generator: the source of noise.
+        """
         weight = self.decoder.last.weight
         style = torch.randn((styles, self.decoder.c), generator=generator, device=weight.device)
         return self.decoder.every_class(style.to(weight.dtype)).sigmoid().flatten(end_dim=1)

@@ -1,4 +1,4 @@
-"""Networks of one's own in the place of ours: any module that gives potentials, any that takes states."""
+"""Custom networks in place of ours: any module that returns potentials or decodes states."""
 
 from __future__ import annotations
 
@@ -20,40 +20,49 @@ from .shapes import Binary, Costs, Images, Logits, Table
 from .states import single_changes
 
 KEPT_OUTPUTS: Final = 1 << 26
-"""Values of decoded states that are kept for all images: 256 MiB in float32; of more, each batch decodes them again."""
+"""Maximum number of outputs kept for all images, 256 MiB in float32.
+
+If all states have more, each batch decodes them again.
+"""
 
 PERCEPTRON: Final = (
     nn.Linear, nn.Dropout, nn.Identity,
     nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SELU, nn.SiLU, nn.GELU, nn.Softplus, nn.Sigmoid, nn.Tanh,
 )  # fmt: skip
-"""Layers of a decoder whose flips need not pass through its first layer."""
+"""The layers of a decoder for which `flips_by_columns` can skip the first layer."""
 
 
 class FastPaths(Protocol):
-    """What a decoder of one's own may have beside `forward`; what it has is asked in the place of n + 1 decodes.
+    """Optional methods of a custom decoder that replace n + 1 decodes by something faster.
 
-    Each of these methods is optional, and must agree with `forward` and the likelihood.
+    Each method must agree with `forward` and the likelihood.
     """
 
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
-        """`[..., batch]`: -log p(x | z) of `z [..., batch, n]` in nats; also a likelihood of one's own."""
+        """Return -log p(x | z) in nats for `z [..., batch, n]`: `[..., batch]`.
+
+        It can implement a custom likelihood.
+        """
 
     def flips(self, x: Images, z: Binary) -> Flips:
-        """The costs at `z [..., batch, n]`, bits, and at every single flip, without gradient."""
+        """Return the costs at bits `z [..., batch, n]` and at all single flips, no gradient."""
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
-        """`[batch, states]`: -log p(x | z) of each of `states [states, n]`, differentiable in the decoder."""
+        """Return -log p(x | z) of each of `states [states, n]`: `[batch, states]`.
+
+        It must be differentiable in the decoder.
+        """
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the potentials of an image have said.
+    """The latent space of a custom encoder, as its first potentials show it.
 
     Attributes:
-        pixels: of an image.
-        n: bits, or categories of all variables.
-        variables: bits, or variables that have categories.
-        categorical: whether they are categories.
+        pixels: number of values of an image.
+        n: number of bits, or of categories of all variables together.
+        variables: number of variables: bits, or variables with categories.
+        categorical: whether the variables have categories.
     """
 
     pixels: int
@@ -63,10 +72,10 @@ class Shape:
 
 
 class NetworkEncoder(nn.Module):
-    """A network of one's own that gives potentials; what they are is read from the first that it gives.
+    """A custom network as an encoder; its latent space is read from the first potentials.
 
     Args:
-        network: takes images `[batch, pixels]`, returns `Potentials` or `CategoricalPotentials`.
+        network: maps images `[batch, pixels]` to `Potentials` or `CategoricalPotentials`.
     """
 
     def __init__(self, network: nn.Module):
@@ -76,27 +85,27 @@ class NetworkEncoder(nn.Module):
         self.space: LatentSpace | None = None
 
     def forward(self, x: Images) -> AnyPotentials:
-        """The potentials of each image of `x [batch, pixels]`.
+        """Return the potentials of each image of `x [batch, pixels]`.
 
         Raises:
-            NetworkError: the network gives something else, or potentials of another n than before.
+            NetworkError: the network returns something else, or potentials of another size than
+                before.
         """
         potentials = self.network(x)
         if not isinstance(potentials, Potentials | CategoricalPotentials):
             raise NetworkError(
-                f"{type(self.network).__name__} must return models.Potentials or models.CategoricalPotentials; "
-                f"it returned {_what(potentials)}"
+                f"{type(self.network).__name__} must return models.Potentials or "
+                f"models.CategoricalPotentials; it returned {_what(potentials)}"
             )
-        n = potentials.unary.shape[-1]
-        categorical = isinstance(potentials, CategoricalPotentials)
-        variables = potentials.variables if isinstance(potentials, CategoricalPotentials) else n
-        found = Shape(x.shape[-1], n, variables, categorical)
-        if self.shape not in (None, found) or len(potentials.unary) != len(x):
+        shape = _shape_of(potentials, x.shape[-1])
+        if self.shape not in (None, shape) or len(potentials.unary) != len(x):
+            n = self.shape.n if self.shape else "n"
             raise NetworkError(
-                f"{type(self.network).__name__} gave unary scores {list(potentials.unary.shape)} for images "
-                f"{list(x.shape)}; expected {[len(x), self.shape.n if self.shape else 'n']}"
+                f"{type(self.network).__name__} returned unary scores "
+                f"{list(potentials.unary.shape)} for images {list(x.shape)}; "
+                f"expected {[len(x), n]}"
             )
-        self.shape = found
+        self.shape = shape
         if self.space is not None:
             return replace(potentials, space=self.space)
         return potentials
@@ -104,11 +113,11 @@ class NetworkEncoder(nn.Module):
     if TYPE_CHECKING:
 
         def __call__(self, x: Images) -> AnyPotentials:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     @property
     def n(self) -> int:
-        """Bits, or categories.
+        """The number of bits, or of categories.
 
         Raises:
             NetworkError: the network has not seen an image.
@@ -116,28 +125,36 @@ class NetworkEncoder(nn.Module):
         return self.known().n
 
     def known(self) -> Shape:
-        """What its potentials are.
+        """Return the latent space of the network.
 
         Raises:
-            NetworkError: it has not seen an image.
+            NetworkError: the network has not seen an image.
         """
         if self.shape is None:
             raise NetworkError(
-                "how many latent variables there are is read from the encoder's potentials, and it has not seen an "
-                "image: give the size of one, DiscreteVAE(encoder, decoder, pixels=...)"
+                "the number of latent variables is read from the encoder's potentials, but the "
+                "encoder has not seen an image: pass the size of an image, "
+                "DiscreteVAE(encoder, decoder, pixels=...)"
             )
         return self.shape
 
 
+def _shape_of(potentials: AnyPotentials, pixels: int) -> Shape:
+    n = potentials.unary.shape[-1]
+    if isinstance(potentials, CategoricalPotentials):
+        return Shape(pixels, n, potentials.variables, categorical=True)
+    return Shape(pixels, n, variables=n, categorical=False)
+
+
 @dataclass(frozen=True, eq=False)
 class StatesOfNetwork:
-    """States that a `NetworkDecoder` was asked for, decoded once where their outputs can be kept.
+    """Latent states that a `NetworkDecoder` decodes once, if their outputs fit into memory.
 
     Attributes:
-        decoder: of the states.
+        decoder: the decoder of the states.
         states: `[states, n]`.
-        outputs: `[states, pixels]`; None where they are too many, or the decoder has a table of its
-            own.
+        outputs: `[states, pixels]`; None if there are too many, or if the custom network has its
+            own `table` or `cost`.
     """
 
     decoder: NetworkDecoder
@@ -145,27 +162,27 @@ class StatesOfNetwork:
     outputs: torch.Tensor | None
 
     def costs(self, x: Images) -> Table:
-        """`[batch, states]`: -log p(x | z) of each state in nats."""
+        """Return -log p(x | z) of each state in nats: `[batch, states]`."""
         if self.outputs is None:
             return self.decoder.table(x, self.states)
         return self.decoder.likelihood.table(self.outputs, x)
 
 
 class NetworkDecoder(nn.Module):
-    """A network of one's own as a decoder: `forward(z)` and a likelihood are all that it needs.
+    """A custom network as a decoder, which needs only `forward(z)` and a likelihood.
 
-    Costs, the n + 1 decodes around a state, tables of states and mean images follow from them.
-    Methods of `FastPaths` that the network has are asked instead. In the decodes around a state,
-    which take no gradient, layers that act otherwise in training (dropout, batch normalisation) are
-    in evaluation mode, so that a change of the cost is that of the flip alone.
+    Costs, the n + 1 decodes around a state, tables of states and mean images are computed from
+    them. If the network has a method of `FastPaths`, that method is called instead. The decodes
+    around a state run without gradient and in evaluation mode, so that dropout and batch
+    normalisation do not add to the change of the cost caused by a flip.
 
     Args:
-        network: takes states `[count, n]`, returns `[count, pixels]`, or
+        network: maps states `[count, n]` to `[count, pixels]`, or to
             `[count, channels, height, width]`.
-        likelihood: a name of `LIKELIHOODS`, or an object.
+        likelihood: a name of `LIKELIHOODS`, or a `Likelihood`.
 
     Raises:
-        SettingError: there is no such likelihood.
+        SettingError: no likelihood has this name.
 
     Example:
         >>> decoder = NetworkDecoder(nn.Linear(3, 9))
@@ -176,13 +193,17 @@ class NetworkDecoder(nn.Module):
     def __init__(self, network: nn.Module, likelihood: str | Likelihood = "bernoulli"):
         super().__init__()
         self.network = network
-        self.likelihood = (
-            likelihood if isinstance(likelihood, Likelihood) else likelihood_of(likelihood)
-        )
+        if not isinstance(likelihood, Likelihood):
+            likelihood = likelihood_of(likelihood)
+        self.likelihood = likelihood
         self.categories_of = 0
 
     def forward(self, z: torch.Tensor) -> Logits:
-        """`[..., pixels]`: what the network gives for states `z [..., n]`."""
+        """Return the network's outputs for states `z [..., n]`: `[..., pixels]`.
+
+        Raises:
+            NetworkError: the network returns something else than one output per state.
+        """
         outputs = self.network(z.reshape(-1, z.shape[-1]))
         count = z.shape[:-1].numel()
         if not isinstance(outputs, torch.Tensor) or not outputs.ndim or len(outputs) != count:
@@ -195,91 +216,102 @@ class NetworkDecoder(nn.Module):
     if TYPE_CHECKING:
 
         def __call__(self, z: torch.Tensor) -> Logits:
-            """As `forward`; torch says Any."""
+            """Call `forward`; declared since torch's own type is Any."""
 
     def mean(self, z: torch.Tensor) -> Logits:
-        """`[..., pixels]`: the mean image of each state."""
+        """Return the mean image of each state: `[..., pixels]`."""
         return self.likelihood.mean(self(z))
 
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
-        """`[..., batch]`: -log p(x | z) in nats, differentiable in the network and in relaxed states."""
-        own = self._own("cost")
-        return own(x, z) if own else self.likelihood.cost(self(z), x)
+        """Return -log p(x | z) in nats for `z [..., batch, n]`: `[..., batch]`.
+
+        It is differentiable in the network and in relaxed states.
+        """
+        cost = self._fast_path("cost")
+        if cost is not None:
+            return cost(x, z)  # type: ignore[no-any-return]  # FastPaths states the type
+        return self.likelihood.cost(self(z), x)
 
     def around(self, x: Images, z: torch.Tensor) -> Neighbourhood:
-        """The cost at `z [..., batch, n]` with its gradient, and its change in each coordinate without one."""
+        """Return the cost at `z [..., batch, n]`, and its changes, which have no gradient."""
         if not self.categories_of:
             return Neighbourhood(self.cost(x, z), self.flips(x, z).slope)
         with torch.no_grad(), evaluating(self):
             if self.categories_of > 1:
-                parts = torch.split(
-                    single_changes(z, self.categories_of).movedim(-2, 0), changes_together(x, z)
-                )
-                changed = torch.cat([self.cost(x, part) for part in parts])
+                changes = single_changes(z, self.categories_of).movedim(-2, 0)
+                chunks = torch.split(changes, changes_together(x, z))
+                changed = torch.cat([self.cost(x, chunk) for chunk in chunks])
             else:
-                changed = self.table(x, torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)).T
+                # One variable has the same k states for all images.
+                states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
+                changed = self.table(x, states).T
         return Neighbourhood(self.cost(x, z), changed.movedim(0, -1).expand_as(z))
 
     @torch.no_grad()
     def flips(self, x: Images, z: Binary) -> Flips:
-        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
+        """Return the costs at `z [..., batch, n]` and at all single flips, in n + 1 decodes.
 
-        Of an `nn.Sequential` of linear layers and activations by `flips_by_columns`.
+        An `nn.Sequential` of linear layers and activations is decoded by `flips_by_columns`.
         """
         with evaluating(self):
-            if own := self._own("flips"):
-                return own(x, z)  # type: ignore[no-any-return]  # FastPaths says so
-            bernoulli = type(self.likelihood) is BernoulliLikelihood and not self._own("cost")
-            if bernoulli and (ends := _linear_ends(self.network)):
-                first, between, last = ends
-                return flips_by_columns(x, z, first(z), first.weight.T, between, last)
-            flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
-            moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(
-                -1, *[1] * (z.ndim - 1), z.shape[-1]
-            )
-            parts = torch.split(moves, changes_together(x, z))
-            costs = torch.cat([self.cost(x, (z - part).abs()) for part in parts])
+            flips = self._fast_path("flips")
+            if flips is not None:
+                return flips(x, z)  # type: ignore[no-any-return]  # FastPaths states the type
+            is_bernoulli = type(self.likelihood) is BernoulliLikelihood
+            if is_bernoulli and not self._fast_path("cost"):
+                layers = _linear_ends(self.network)
+                if layers is not None:
+                    first, between, last = layers
+                    return flips_by_columns(x, z, first(z), first.weight.T, between, last)
+            return self._flips_by_decoding(x, z)
+
+    def _flips_by_decoding(self, x: Images, z: Binary) -> Flips:
+        flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
+        moves = torch.cat([torch.zeros_like(flips[:1]), flips])  # move 0 changes nothing
+        moves = moves.view(-1, *[1] * (z.ndim - 1), z.shape[-1])
+        chunks = torch.split(moves, changes_together(x, z))
+        costs = torch.cat([self.cost(x, (z - chunk).abs()) for chunk in chunks])
         return Flips(costs[0], costs[1:].movedim(0, -1), z)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
-        """`[batch, states]`: -log p(x | z) of each state in nats, differentiable in the network.
+        """Return -log p(x | z) of each state in nats, differentiable: `[batch, states]`.
 
-        With gradients, backwards decodes again rather than keep the outputs of all states.
+        With gradients, the backward pass decodes again instead of storing the outputs of all
+        states.
         """
-        if own := self._own("table"):
-            return own(x, states)  # type: ignore[no-any-return]  # FastPaths says so
-        parts = torch.split(states, max(1, DECODED_TOGETHER // x.shape[-1]))
-        if len(parts) == 1 or not torch.is_grad_enabled():
-            return torch.cat([self._part(x, part) for part in parts], dim=-1)
-        tables = [checkpoint(self._part, x, part, use_reentrant=False) for part in parts]
+        table = self._fast_path("table")
+        if table is not None:
+            return table(x, states)  # type: ignore[no-any-return]  # FastPaths states the type
+        chunks = torch.split(states, max(1, DECODED_TOGETHER // x.shape[-1]))
+        if len(chunks) == 1 or not torch.is_grad_enabled():
+            tables = [self._table(x, chunk) for chunk in chunks]
+        else:
+            tables = [checkpoint(self._table, x, chunk, use_reentrant=False) for chunk in chunks]
         return torch.cat(tables, dim=-1)
 
     def decoded(self, states: torch.Tensor) -> StatesOfNetwork:
-        """States `[states, n]`, for the costs of any number of images."""
-        outputs = self(states[:1])
-        if (
-            self._own("table")
-            or self._own("cost")
-            or len(states) * outputs.shape[-1] > KEPT_OUTPUTS
-        ):
+        """Decode states `[states, n]`, for the costs of any number of images."""
+        pixels = self(states[:1]).shape[-1]
+        has_fast_path = self._fast_path("table") or self._fast_path("cost")
+        if has_fast_path or len(states) * pixels > KEPT_OUTPUTS:
             return StatesOfNetwork(self, states, None)
-        parts = torch.split(states, max(1, DECODED_TOGETHER // outputs.shape[-1]))
-        return StatesOfNetwork(self, states, torch.cat([self(part) for part in parts]))
+        chunks = torch.split(states, max(1, DECODED_TOGETHER // pixels))
+        return StatesOfNetwork(self, states, torch.cat([self(chunk) for chunk in chunks]))
 
-    def _part(self, x: Images, states: torch.Tensor) -> Table:
-        if self._own("cost"):
+    def _table(self, x: Images, states: torch.Tensor) -> Table:
+        if self._fast_path("cost"):
             return self.cost(x, states[:, None, :].expand(-1, len(x), -1)).T
         return self.likelihood.table(self(states), x)
 
-    def _own(self, method: str) -> Callable[..., Any] | None:
-        """The network's own fast path, if it has one."""
-        own = getattr(self.network, method, None)
-        return own if callable(own) else None
+    def _fast_path(self, method: str) -> Callable[..., Any] | None:
+        """Return this method of `FastPaths` if the custom network has it."""
+        path = getattr(self.network, method, None)
+        return path if callable(path) else None
 
 
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
-    """Inside it every layer is in evaluation mode; afterwards each is in the mode that it was in."""
+    """Put every layer into evaluation mode, and restore its mode at the end."""
     trained = [layer for layer in network.modules() if layer.training]
     network.eval()
     try:
@@ -290,15 +322,18 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 
 def _linear_ends(network: nn.Module) -> tuple[nn.Linear, nn.Sequential, nn.Linear] | None:
-    """The first layer, those between, and the last, of linear layers with functions of single values between them.
+    """Return the first, the middle and the last layers of a perceptron; None for other networks.
 
-    Such layers take any number of leading dimensions, and a flip moves what the first one gives by
-    one column. None for other networks, and where something is hooked on.
+    A perceptron consists of linear layers with elementwise functions between them. Such layers
+    accept any leading dimensions, and a flip changes the output of the first one by one column.
+    Networks with hooks are excluded, since a hook could change this.
     """
-    layers = list(network) if type(network) is nn.Sequential else []
-    known = all(type(layer) in PERCEPTRON for layer in layers)
+    if type(network) is not nn.Sequential:
+        return None
+    layers = list(network)
+    is_perceptron = all(type(layer) in PERCEPTRON for layer in layers)
     hooked = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (network, *layers))
-    if len(layers) < 2 or not known or hooked:
+    if len(layers) < 2 or not is_perceptron or hooked:
         return None
     first, *between, last = layers
     if not (isinstance(first, nn.Linear) and isinstance(last, nn.Linear)) or last.bias is None:

@@ -1,4 +1,7 @@
-"""The shapes of this package, named once. `...` stands for any leading dimensions, such as samples."""
+"""The names of array shapes in this package.
+
+`...` stands for any leading dimensions, such as samples.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ Binary: TypeAlias = Float[torch.Tensor, "... n"]
 """Latent states: zeros and ones."""
 
 OneHot: TypeAlias = Float[torch.Tensor, "... k"]
-"""Latent states of one variable with k values: a one at the value, zeros elsewhere."""
+"""Latent states of one variable with k labels: a one at the label, zeros elsewhere."""
 
 AllStates: TypeAlias = Float[torch.Tensor, "states n"]
-"""Every latent state, in the order of `all_states`."""
+"""All latent states, in the order of `all_states`."""
 
 Unary: TypeAlias = Float[torch.Tensor, "... n"]
 
@@ -28,16 +31,16 @@ Pairwise: TypeAlias = Float[torch.Tensor, "... e"]
 Edges: TypeAlias = Int[torch.Tensor, "e 2"]
 
 Scores: TypeAlias = Float[torch.Tensor, "..."]
-"""What an argmax maximises."""
+"""Scores, which an argmax maximises."""
 
 Costs: TypeAlias = Float[torch.Tensor, "..."]
-"""Negative log-likelihoods in nats; minimised."""
+"""Negative log-likelihoods in nats, which training minimises."""
 
 Table: TypeAlias = Float[torch.Tensor, "... states"]
-"""One value for every latent state."""
+"""One value for each latent state."""
 
 FlipCosts: TypeAlias = Float[torch.Tensor, "... n"]
-"""One value for each variable that may flip."""
+"""One value for the flip of each variable."""
 
 Style: TypeAlias = Float[torch.Tensor, "... c"]
 """Continuous latent variables."""

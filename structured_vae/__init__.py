@@ -1,28 +1,37 @@
 """Discrete variational auto-encoders trained through an argmax.
 
-The public names are listed in `__init__.pyi` and imported on first use, so that commands which need
-no network start without loading torch.
+The names that users call are listed in `__init__.pyi` and imported on first use, so that commands
+which need no network start without loading torch. Everything else is imported from its module.
 """
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import lazy_loader
 
 from .errors import IntruderError
+from .former_names import MODULE_OF, former_name
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in MODULE_OF:
+        return former_name(name)
+    return _public_name(name)
 
 
 def _check_neighbours() -> None:
-    """`solvers` and `models` are names that others may use too; only ours will do."""
+    """Check that Python finds our packages `solvers` and `models`, whose names others may use."""
     for name in ("solvers", "models"):
         spec = importlib.util.find_spec(name)
-        found = Path(spec.origin) if spec and spec.origin else None
-        if found is None or found.parent.parent != Path(__file__).parent.parent:
+        origin = Path(spec.origin) if spec and spec.origin else None
+        if origin is None or origin.parent.parent != Path(__file__).parent.parent:
             raise IntruderError(
-                f"the package '{name}' that Python finds is not that of structured-vae: {found}. Rename it, "
-                "or take its folder off sys.path (the current folder and PYTHONPATH come first)"
+                f"the package '{name}' that Python finds is not that of structured-vae: {origin}. "
+                "Rename it, or take its folder off sys.path (the current folder and PYTHONPATH "
+                "come first)"
             )
 
 

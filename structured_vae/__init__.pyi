@@ -1,28 +1,15 @@
 from .crfs import LinearChainCRF, PairwiseCRF
-from .data import ImageDataset, dataset_of_images, load_dataset
-from .distributions import Distribution, Gibbs, PerturbAndMAP
-from .distributions.argmax import argmax, perturb_and_map
-from .distributions.kl import KL, kl_ceiling, kl_of_unary
-from .distributions.prior import PriorExcess
-from .errors import (
-    ConfigError,
-    DataError,
-    DivergedError,
-    EstimatorError,
-    RunError,
-    StalledWarning,
-    StructuredVAEError,
-    StructureError,
-)
+from .data import load_dataset
+from .distributions import Gibbs, PerturbAndMAP
+from .distributions.argmax import perturb_and_map
+from .errors import ConfigError, StructuredVAEError
 from .estimators import (
     ARM,
     RAM,
     REBAR,
     RELAX,
-    Adaptive,
     Direct,
     DisARM,
-    Epsilon,
     Estimate,
     Estimator,
     Exact,
@@ -32,14 +19,11 @@ from .estimators import (
     PerturbedArgmax,
     Relative,
     ScaleFree,
-    Scheduled,
     ScoreFunction,
     StraightThrough,
     TableDirect,
 )
-from .evaluation.bound import Bound, evaluate_bound
-from .evaluation.gradients import GradientReport, gradient_report, gradient_variance
-from .evaluation.quantities import Evaluation, Quantity
+from .evaluation.gradients import gradient_report
 from .layer import ArgmaxLayer
 from .losses import (
     DirectLoss,
@@ -47,27 +31,17 @@ from .losses import (
     ImplicitMLELoss,
     PerturbedFenchelYoung,
     StructuredHinge,
-    StructuredLoss,
     StructuredPerceptron,
 )
-from .noise import gumbel, gumbel_differences
-from .objectives.costs import (
-    Cost,
-    CostOfBits,
-    CostOfCategories,
-    Hamming,
-    Reconstruction,
-    WithKL,
-    WithPrior,
-)
-from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
+from .objectives.costs import CostOfBits, Hamming, Reconstruction
+from .objectives.recipes import elbo_recipe, paper_recipe
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
 from .runs.networks import load_vae
 from .runs.resume import resume
 from .runs.train import train
-from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
+from .schedules import Constant, ExponentialDecay
 from .spaces import (
     Arborescences,
     Assignments,
@@ -80,56 +54,36 @@ from .spaces import (
     Paths,
     SpanningTrees,
     StateSpace,
-    StateSums,
-    Structure,
-    StructureGibbs,
-    TractableStructure,
     grid_paths,
 )
-from .spaces.of_potentials import Noise, no_noise, unary_noise
 from .vaes.config import DataConfig, TrainConfig
 from .vaes.discrete.evaluation import evaluate
 
 __all__ = [
     "ARM",
-    "KL",
     "RAM",
     "REBAR",
-    "RECIPES",
     "RELAX",
-    "Adaptive",
     "Arborescences",
     "ArgmaxLayer",
     "Assignments",
     "Bits",
-    "Bound",
     "Categories",
     "ConfigError",
     "Constant",
-    "CosineDecay",
-    "Cost",
     "CostOfBits",
-    "CostOfCategories",
     "DataConfig",
-    "DataError",
     "Direct",
     "DirectLoss",
     "DisARM",
-    "Distribution",
-    "DivergedError",
-    "Epsilon",
     "Estimate",
     "Estimator",
-    "EstimatorError",
-    "Evaluation",
     "Exact",
     "ExponentialDecay",
     "Gibbs",
     "GibbsLikelihood",
-    "GradientReport",
     "GumbelSoftmax",
     "Hamming",
-    "ImageDataset",
     "ImplicitMLE",
     "ImplicitMLELoss",
     "KOfN",
@@ -137,62 +91,35 @@ __all__ = [
     "LinearChainCRF",
     "Matchings",
     "MaximumLikelihood",
-    "Noise",
-    "Objective",
     "PairwiseCRF",
     "PairwiseLabels",
     "Paths",
     "PerturbAndMAP",
     "PerturbedArgmax",
     "PerturbedFenchelYoung",
-    "PriorExcess",
-    "Quantity",
-    "Ramp",
     "Reconstruction",
     "Relative",
     "Run",
-    "RunError",
     "ScaleFree",
-    "Schedule",
-    "Scheduled",
     "ScoreFunction",
     "SpanningTrees",
-    "StalledWarning",
     "StateSpace",
-    "StateSums",
     "StraightThrough",
-    "Structure",
-    "StructureError",
-    "StructureGibbs",
     "StructuredHinge",
-    "StructuredLoss",
     "StructuredPerceptron",
     "StructuredVAEError",
     "TableDirect",
-    "TractableStructure",
     "TrainConfig",
-    "WithKL",
-    "WithPrior",
-    "argmax",
-    "dataset_of_images",
     "elbo_recipe",
     "evaluate",
-    "evaluate_bound",
     "evaluate_run",
     "export_run",
     "gradient_report",
-    "gradient_variance",
     "grid_paths",
-    "gumbel",
-    "gumbel_differences",
-    "kl_ceiling",
-    "kl_of_unary",
     "load_dataset",
     "load_vae",
-    "no_noise",
     "paper_recipe",
     "perturb_and_map",
     "resume",
     "train",
-    "unary_noise",
 ]

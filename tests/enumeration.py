@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from models import CategoricalPotentials, Potentials
-from structured_vae import CostOfBits, CostOfCategories
+from structured_vae import CostOfBits
+from structured_vae.objectives.costs import CostOfCategories
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 

@@ -4,8 +4,8 @@ import math
 import pytest
 import torch
 
-from models import AttributeDecoder, AttributeEncoder, AttributeVAE
-from models.attributes import LEVELS, PIXELS
+from models import AttributeVAE
+from models.attributes import LEVELS, PIXELS, AttributeDecoder, AttributeEncoder
 
 N = 3
 

@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch.distributions import Bernoulli, Normal, kl_divergence
 
-from models import Gaussian, MixtureVAE
+from models import MixtureVAE
+from models.gaussian import Gaussian
 
 PIXELS, K, C = 12, 4, 3
 

@@ -15,18 +15,11 @@ from torch import nn
 
 import models.decoder
 import models.own_networks
-from models import (
-    BinaryDecoder,
-    CategoricalDecoder,
-    DiscreteVAE,
-    Flips,
-    NetworkDecoder,
-    NetworkError,
-    PretrainedError,
-    general_encoder,
-    load_pretrained,
-    paper_vae,
-)
+from models import DiscreteVAE, load_pretrained, paper_vae
+from models.decoder import BinaryDecoder, CategoricalDecoder, Flips
+from models.encoder import general_encoder
+from models.errors import NetworkError, PretrainedError
+from models.own_networks import NetworkDecoder
 
 PIXELS, N, IMAGES = 6, 4, 3
 
@@ -318,9 +311,9 @@ def test_a_folder_has_weights_and_no_name_of_code_that_would_be_run(tmp_path):
 def test_a_folder_with_ones_own_networks_asks_for_them(tmp_path):
     sized(0).save_pretrained(tmp_path)
     for load in (load_pretrained, DiscreteVAE.from_pretrained):
-        with pytest.raises(PretrainedError, match=r"'ConvolutionalEncoder'.*give a DiscreteVAE"):
+        with pytest.raises(PretrainedError, match=r"'ConvolutionalEncoder'.*pass a DiscreteVAE"):
             load(tmp_path)
-    with pytest.raises(PretrainedError, match="does not fit"):
+    with pytest.raises(PretrainedError, match="contradicts its"):
         load_pretrained(tmp_path, DiscreteVAE(ConvolutionalEncoder(4), ConvolutionalDecoder(5)))
 
 

@@ -5,16 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models import (
-    ENCODERS,
-    BinaryDecoder,
-    DiscreteVAE,
-    SettingError,
-    general_encoder,
-    independent_encoder,
-    paper_vae,
-    supermodular_encoder,
-)
+from models import DiscreteVAE, paper_vae
+from models.decoder import BinaryDecoder
+from models.encoder import ENCODERS, general_encoder, independent_encoder, supermodular_encoder
+from models.errors import SettingError
 
 N, PAIRS = 4, 6
 network_outputs = arrays(

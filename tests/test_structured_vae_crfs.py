@@ -9,7 +9,8 @@ import torch
 
 from solvers import Capabilities, Maximiser
 from solvers.labels import LabelSolver
-from structured_vae import LinearChainCRF, PairwiseCRF, StructureError
+from structured_vae import LinearChainCRF, PairwiseCRF
+from structured_vae.errors import StructureError
 
 LENGTHS = (4, 1, 3)
 

@@ -8,43 +8,33 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import (
-    BinaryDecoder,
-    CategoricalPotentials,
-    DiscreteVAE,
-    Neighbourhood,
-    Potentials,
-    general_encoder,
-    independent_encoder,
-)
+from models import CategoricalPotentials, DiscreteVAE, Potentials
+from models.decoder import BinaryDecoder, Neighbourhood
+from models.encoder import general_encoder, independent_encoder
 from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,
     ConfigError,
-    CosineDecay,
     CostOfBits,
     Direct,
-    EstimatorError,
     ExponentialDecay,
     Gibbs,
     KOfN,
     PerturbAndMAP,
-    Ramp,
     Reconstruction,
     ScoreFunction,
-    WithKL,
-    argmax,
     elbo_recipe,
-    evaluate_bound,
-    gumbel_differences,
-    kl_ceiling,
-    kl_of_unary,
     paper_recipe,
     perturb_and_map,
 )
+from structured_vae.distributions.argmax import argmax
 from structured_vae.distributions.distribution import tightest_kl
-from structured_vae.evaluation.bound import summarise
-from structured_vae.noise import gumbel
+from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
+from structured_vae.errors import EstimatorError
+from structured_vae.evaluation.bound import evaluate_bound, summarise
+from structured_vae.noise import gumbel, gumbel_differences
+from structured_vae.objectives.costs import WithKL
+from structured_vae.schedules import CosineDecay, Ramp
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}

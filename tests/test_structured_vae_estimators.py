@@ -27,13 +27,11 @@ from structured_vae import (
     RAM,
     REBAR,
     RELAX,
-    Adaptive,
     ConfigError,
     Constant,
     CostOfBits,
     Direct,
     DisARM,
-    EstimatorError,
     Exact,
     ExponentialDecay,
     Gibbs,
@@ -43,13 +41,14 @@ from structured_vae import (
     PerturbedArgmax,
     Reconstruction,
     ScaleFree,
-    Scheduled,
     ScoreFunction,
     StraightThrough,
     TableDirect,
-    WithKL,
-    unary_noise,
 )
+from structured_vae.errors import EstimatorError
+from structured_vae.estimators import Adaptive, Scheduled
+from structured_vae.objectives.costs import WithKL
+from structured_vae.spaces.of_potentials import unary_noise
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
 DRAWS = 60_000

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import models.decoder
-from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
+from models import DiscreteVAE
+from models.decoder import BinaryDecoder, CategoricalDecoder
+from models.encoder import ENCODERS
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import TENURE, refined_bound

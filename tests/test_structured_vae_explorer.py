@@ -16,18 +16,11 @@ from explorer_server import serving
 from own_networks import Scores
 from PIL import Image
 
-from models import (
-    AttributeVAE,
-    DiscreteVAE,
-    GaussianVAE,
-    MixtureVAE,
-    Potentials,
-    PretrainedError,
-    paper_vae,
-)
-from structured_vae import DataError, RunError, TrainConfig, load_dataset
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, paper_vae
+from models.errors import PretrainedError
+from structured_vae import TrainConfig, load_dataset
 from structured_vae.cli import main
-from structured_vae.errors import MissingPackageError
+from structured_vae.errors import DataError, MissingPackageError, RunError
 from structured_vae.explorer.drawings import (
     DARK,
     LIGHT,

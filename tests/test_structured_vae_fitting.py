@@ -13,12 +13,10 @@ from models import Potentials
 from structured_vae import (
     ConfigError,
     Direct,
-    EstimatorError,
     ExponentialDecay,
     ImplicitMLE,
     KOfN,
     PerturbedArgmax,
-    RunError,
     ScoreFunction,
     TrainConfig,
     load_vae,
@@ -26,6 +24,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP
+from structured_vae.errors import EstimatorError, RunError
 from structured_vae.objectives.costs import CostOfBits
 from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.runs.evaluate import evaluate_run

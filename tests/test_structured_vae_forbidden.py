@@ -28,9 +28,9 @@ from structured_vae import (
     SpanningTrees,
     StructuredHinge,
     StructuredPerceptron,
-    StructureError,
     grid_paths,
 )
+from structured_vae.errors import StructureError
 from structured_vae.spaces import as_space
 
 NEVER = -torch.inf

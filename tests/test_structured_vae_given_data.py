@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from structured_vae import DataError, dataset_of_images, load_dataset
+from structured_vae import load_dataset
+from structured_vae.data import dataset_of_images
 from structured_vae.data.binarisation import BINARISATIONS
 from structured_vae.data.files.npz import read_npz
 from structured_vae.data.splits import SPLITS, drawn_splits, refuse_overlap
+from structured_vae.errors import DataError
 
 RANDOM = np.random.default_rng(0)
 GREY = RANDOM.integers(0, 256, (40, 4, 6), np.uint8)

@@ -7,11 +7,13 @@ import torch
 from run_metrics import rows_but_times
 from torch import nn
 
-from models import NetworkDecoder, paper_vae
+from models import paper_vae
+from models.own_networks import NetworkDecoder
 from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
-from structured_vae import TrainConfig, evaluate_run, gradient_variance, resume, train
+from structured_vae import TrainConfig, evaluate_run, resume, train
 from structured_vae.estimators import ScoreFunction
+from structured_vae.evaluation.gradients import gradient_variance
 from structured_vae.vaes.config import EpsilonConfig
 
 pytestmark = pytest.mark.gpu

@@ -14,7 +14,9 @@ import torch
 from enumeration import LEVEL, latent, seeded
 from matplotlib import image
 
-from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
+from models import DiscreteVAE
+from models.decoder import BinaryDecoder, CategoricalDecoder
+from models.encoder import ENCODERS
 from structured_vae import (
     ARM,
     RAM,
@@ -22,7 +24,6 @@ from structured_vae import (
     Constant,
     Direct,
     DisARM,
-    EstimatorError,
     Exact,
     GumbelSoftmax,
     ScoreFunction,
@@ -31,6 +32,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.cli import main
+from structured_vae.errors import EstimatorError
 from structured_vae.evaluation.gradients import GradientReport, gradient_report
 from structured_vae.runs.gradients import (
     FAMILIES,

@@ -18,18 +18,9 @@ from solvers import (
     UnsupportedProblemError,
     solver_class,
 )
-from structured_vae import (
-    ArgmaxLayer,
-    ConfigError,
-    CostOfBits,
-    Estimate,
-    EstimatorError,
-    Hamming,
-    Relative,
-    StalledWarning,
-    StructureError,
-    gumbel_differences,
-)
+from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, Relative
+from structured_vae.errors import EstimatorError, StalledWarning, StructureError
+from structured_vae.noise import gumbel_differences
 from structured_vae.stepping import step_of
 
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from structured_vae import ConfigError, DataError
-from structured_vae.errors import MissingPackageError
+from structured_vae import ConfigError
+from structured_vae.errors import DataError, MissingPackageError
 from structured_vae.learn import ChainCRF, ChainSSVM, GraphCRF, GraphSSVM, estimator
 from structured_vae.learn.inputs import of_chains, of_graphs, stacked
 from structured_vae.learn.instances import Weights

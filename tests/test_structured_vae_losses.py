@@ -9,7 +9,6 @@ from enumeration import LEVEL, away, latent, seeded
 
 from solvers import ProblemError, UnsupportedProblemError
 from structured_vae import (
-    Adaptive,
     ArgmaxLayer,
     ConfigError,
     DirectLoss,
@@ -18,13 +17,12 @@ from structured_vae import (
     ImplicitMLELoss,
     KOfN,
     PerturbedFenchelYoung,
-    Scheduled,
-    StalledWarning,
     StructuredHinge,
     StructuredPerceptron,
-    StructureError,
-    gumbel_differences,
 )
+from structured_vae.errors import StalledWarning, StructureError
+from structured_vae.estimators import Adaptive, Scheduled
+from structured_vae.noise import gumbel_differences
 
 FAMILIES = ["independent", "supermodular", "general"]
 

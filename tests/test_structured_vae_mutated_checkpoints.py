@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from structured_vae import (
     DataConfig,
-    RunError,
     TrainConfig,
     evaluate_run,
     export_run,
@@ -25,7 +24,7 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.errors import StructuredVAEError
+from structured_vae.errors import RunError, StructuredVAEError
 
 KINDS = {
     "early stopping": {"patience": 5},

@@ -22,13 +22,9 @@ from models import DiscreteVAE, Potentials, load_pretrained, paper_vae
 from structured_vae import (
     ConfigError,
     DataConfig,
-    DataError,
     Direct,
-    EstimatorError,
-    RunError,
     ScoreFunction,
     TrainConfig,
-    dataset_of_images,
     elbo_recipe,
     evaluate_run,
     export_run,
@@ -36,7 +32,8 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.errors import MissingPackageError
+from structured_vae.data import dataset_of_images
+from structured_vae.errors import DataError, EstimatorError, MissingPackageError, RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.folder import Run
 from structured_vae.runs.given import configured, given_images

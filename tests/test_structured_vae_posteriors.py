@@ -12,9 +12,10 @@ from enumeration import LEVEL, away, latent, leaves_of, pair_statistics, seeded
 import solvers
 from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
-from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
+from structured_vae import ConfigError, Gibbs, PerturbAndMAP
 from structured_vae.distributions import histogram_kl
 from structured_vae.distributions.differentiable_sums import table_sums
+from structured_vae.distributions.kl import kl_of_unary
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)

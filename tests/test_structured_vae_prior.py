@@ -6,18 +6,16 @@ import torch
 from enumeration import all_bits, seeded
 
 from models import (
-    BinaryDecoder,
-    BitsPrior,
-    CategoriesPrior,
     DiscreteVAE,
     Potentials,
     factorised_prior,
-    general_encoder,
     gibbs_prior,
     load_pretrained,
     paper_vae,
 )
-from models.prior import drawn_states
+from models.decoder import BinaryDecoder
+from models.encoder import general_encoder
+from models.prior import BitsPrior, CategoriesPrior, drawn_states
 from structured_vae import (
     ConfigError,
     Direct,
@@ -25,7 +23,6 @@ from structured_vae import (
     Gibbs,
     MaximumLikelihood,
     PerturbAndMAP,
-    PriorExcess,
     ScoreFunction,
     TrainConfig,
     elbo_recipe,
@@ -34,7 +31,7 @@ from structured_vae import (
     load_vae,
     train,
 )
-from structured_vae.distributions.prior import excess_of
+from structured_vae.distributions.prior import PriorExcess, excess_of
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import refined_bound
 

@@ -15,8 +15,9 @@ from filelock import FileLock
 from scipy.integrate import quad
 
 from models import Potentials
-from structured_vae import ConfigError, PerturbAndMAP, RunError, TrainConfig
+from structured_vae import ConfigError, PerturbAndMAP, TrainConfig
 from structured_vae.cli import main
+from structured_vae.errors import RunError
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.curves import curves

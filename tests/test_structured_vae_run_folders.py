@@ -19,7 +19,6 @@ from PIL import Image, ImageFilter
 from structured_vae import (
     ConfigError,
     DataConfig,
-    RunError,
     TrainConfig,
     evaluate_run,
     load_vae,
@@ -27,6 +26,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.cli import main
+from structured_vae.errors import RunError
 from structured_vae.explorer.upload import read_colours, read_upload
 from structured_vae.runs.export import export_run
 from structured_vae.runs.folder import Run

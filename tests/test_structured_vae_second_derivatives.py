@@ -9,7 +9,6 @@ from models import CategoricalPotentials, Potentials
 from structured_vae import (
     ArgmaxLayer,
     DirectLoss,
-    EstimatorError,
     Gibbs,
     GibbsLikelihood,
     ImplicitMLELoss,
@@ -20,6 +19,7 @@ from structured_vae import (
     PerturbedFenchelYoung,
     StructuredHinge,
 )
+from structured_vae.errors import EstimatorError
 
 TRIANGLE = torch.tensor([[0, 1], [1, 2], [0, 2]])
 TARGET = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], dtype=torch.float64)

@@ -4,7 +4,8 @@ import pytest
 import torch
 from enumeration import seeded
 
-from models import CategoricalPotentials, Neighbourhood, Potentials
+from models import CategoricalPotentials, Potentials
+from models.decoder import Neighbourhood
 from structured_vae import (
     ArgmaxLayer,
     Direct,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from models import DiscreteVAE, PretrainedError, SettingError, load_pretrained, paper_vae
+from models import DiscreteVAE, load_pretrained, paper_vae
+from models.errors import PretrainedError, SettingError
 from structured_vae import (
     ConfigError,
     KOfN,
     Matchings,
-    RunError,
     ScoreFunction,
     SpanningTrees,
     TrainConfig,
@@ -21,6 +21,7 @@ from structured_vae import (
     resume,
     train,
 )
+from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import Explored, open_model
 from structured_vae.spaces import Assignments
 

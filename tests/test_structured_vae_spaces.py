@@ -10,7 +10,8 @@ import torch
 from enumeration import LEVEL, all_bits, away, seeded, softmax
 from torch import nn
 
-from models import CategoricalPotentials, DiscreteVAE, Potentials, SettingError, paper_vae
+from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
+from models.errors import SettingError
 from structured_vae import (
     RAM,
     Assignments,
@@ -19,7 +20,6 @@ from structured_vae import (
     Constant,
     CostOfBits,
     Direct,
-    EstimatorError,
     Exact,
     Gibbs,
     ImplicitMLE,
@@ -31,14 +31,13 @@ from structured_vae import (
     ScoreFunction,
     SpanningTrees,
     StateSpace,
-    StructureError,
     elbo_recipe,
     evaluate,
-    kl_of_unary,
     paper_recipe,
 )
 from structured_vae.distributions.distribution import tightest_kl
-from structured_vae.distributions.kl import kl_ceiling
+from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
+from structured_vae.errors import EstimatorError, StructureError
 from structured_vae.objectives.costs import CostOfStates
 from structured_vae.spaces import as_space, space_of
 

@@ -23,7 +23,6 @@ from structured_vae import (
     CostOfBits,
     Direct,
     DirectLoss,
-    EstimatorError,
     Gibbs,
     GibbsLikelihood,
     Hamming,
@@ -39,14 +38,12 @@ from structured_vae import (
     Relative,
     ScoreFunction,
     SpanningTrees,
-    Structure,
     StructuredHinge,
     StructuredPerceptron,
-    StructureError,
     grid_paths,
 )
-from structured_vae.errors import MissingPackageError
-from structured_vae.spaces import as_space
+from structured_vae.errors import EstimatorError, MissingPackageError, StructureError
+from structured_vae.spaces import Structure, as_space
 from structured_vae.spaces.batches import integers
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]

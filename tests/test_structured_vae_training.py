@@ -24,12 +24,8 @@ from solvers import UnknownSolverError
 from structured_vae import (
     ConfigError,
     Constant,
-    DivergedError,
     ExponentialDecay,
-    Ramp,
-    RunError,
     TrainConfig,
-    gumbel_differences,
     load_vae,
     resume,
     train,
@@ -38,14 +34,16 @@ from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
-from structured_vae.errors import SkippedWarning
+from structured_vae.errors import DivergedError, RunError, SkippedWarning
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
+from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.runs.folder.lock import LOCK
+from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint

@@ -9,17 +9,11 @@ import torch
 from enumeration import LEVEL, Latent, away, leaves_of, seeded, smooth_cost
 from torch import nn
 
-from models import (
-    BinaryDecoder,
-    CategoricalDecoder,
-    CategoricalEncoder,
-    CategoricalPotentials,
-    DiscreteVAE,
-    NetworkError,
-    Potentials,
-    paper_vae,
-    single_changes,
-)
+from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
+from models.decoder import BinaryDecoder, CategoricalDecoder
+from models.encoder import CategoricalEncoder
+from models.errors import NetworkError
+from models.states import single_changes
 from solvers import UnknownSolverError
 from structured_vae import (
     ARM,
@@ -28,17 +22,14 @@ from structured_vae import (
     ConfigError,
     Constant,
     CostOfBits,
-    CostOfCategories,
     Direct,
     Exact,
     GumbelSoftmax,
     Reconstruction,
-    RunError,
     ScoreFunction,
     StraightThrough,
     TableDirect,
     TrainConfig,
-    WithKL,
     load_vae,
     resume,
     train,
@@ -47,7 +38,9 @@ from structured_vae.distributions import Gibbs, PerturbAndMAP, histogram_kl
 from structured_vae.distributions.argmax import argmax
 from structured_vae.distributions.differentiable_sums import table_sums
 from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
+from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
+from structured_vae.objectives.costs import CostOfCategories, WithKL
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
 from structured_vae.vaes.fitting import fitting_solver

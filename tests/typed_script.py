@@ -6,16 +6,9 @@ from typing import assert_type
 import numpy as np
 import torch
 
-from models import (
-    AnyPotentials,
-    AttributeVAE,
-    DiscreteVAE,
-    Gaussian,
-    GaussianVAE,
-    MixtureVAE,
-    Potentials,
-    load_pretrained,
-)
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, load_pretrained
+from models.gaussian import Gaussian
+from models.potentials import AnyPotentials
 from solvers import (
     Failure,
     GibbsAnswer,

@@ -1,4 +1,7 @@
-"""A model as a folder: weights, configuration and card. Every model stands on it; it knows none of them."""
+"""A model as a folder: weights, configuration and model card.
+
+Every model derives from `Pretrained`; this package imports no model.
+"""
 
 from .card import Figure, ModelCard
 from .pretrained import OWN, Pretrained, pretrained_config

@@ -1,4 +1,4 @@
-"""The model card of a folder that can be handed on: README.md, as the Hugging Face Hub reads it."""
+"""The model card of an exported model: README.md, in the format of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TASK: Final = "unconditional-image-generation"
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number.
+    """A measured number.
 
     Attributes:
-        name: such as "bound".
-        value: average over the images, in nats; or a count.
-        standard_error: over the images; None where it was not kept.
-        meaning: how it was found, and what it is.
+        name: the name of the quantity, such as "bound".
+        value: average over the images, in nats; or a share or a count.
+        standard_error: standard error over the images; None if it was not stored.
+        meaning: what the number is, and how it was measured.
     """
 
     name: str
@@ -31,16 +31,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a model card says beside the networks themselves.
+    """The contents of a model card beyond the networks themselves.
 
     Attributes:
-        title: heading.
-        license: identifier of the Hugging Face Hub, such as "mit" or "cc-by-4.0".
-        dataset: what the model was trained on, in words; "" where that is not known.
-        hub_dataset: its identifier on the Hugging Face Hub; "" for none.
-        measured_on: images of the figures, in words.
-        figures: what was measured.
-        facts: sentences on how the model was made.
+        title: the heading.
+        license: the licence's identifier on the Hugging Face Hub, such as "mit" or "cc-by-4.0".
+        dataset: the training data in words; "" if it is not known.
+        hub_dataset: the data set's identifier on the Hugging Face Hub; "" for none.
+        measured_on: the images on which the figures were measured, in words.
+        figures: the measured numbers.
+        facts: sentences on how the model was trained.
 
     Example:
         >>> card = ModelCard(title="Fifteen bits", license="cc-by-4.0")
@@ -57,33 +57,31 @@ class ModelCard:
     facts: tuple[str, ...] = ()
 
     def text(self, model: str, arguments: Mapping[str, Any], usage: str, own: bool = False) -> str:
-        """The whole file.
+        """Return the text of the model card.
 
         Args:
-            model: name of the class.
-            arguments: of its networks.
+            model: the name of the model's class.
+            arguments: the arguments of its networks.
             usage: a line of Python that uses a model called `vae`.
-            own: whether there are networks that are not ours, so that a reader has to bring their
-                code.
+            own: whether the model has custom networks, whose code the reader must provide.
         """
         front = yaml.safe_dump(self._front_matter(model), sort_keys=False, allow_unicode=True)
-        parts = [
+        sections = [
             f"---\n{front}---",
             f"# {self.title}",
             self._what(model, arguments),
             _snippet(model, usage, own),
         ]
         if self.figures:
-            parts.append(
-                f"## Measured\n\nAverages over {self.measured_on}, in nats an image but for shares and counts.\n\n"
-                f"{self._table()}"
+            sections.append(
+                f"## Measured\n\nAverages over {self.measured_on}, in nats per image; shares and "
+                f"counts have no unit.\n\n{self._table()}"
             )
         if self.facts:
-            parts.append("## How it was made\n\n" + "\n".join(f"- {fact}" for fact in self.facts))
-        parts.append(
-            f"## Licence\n\n`{self.license}`. The images it was trained on have terms of their own."
-        )
-        return "\n\n".join(parts) + "\n"
+            facts = "\n".join(f"- {fact}" for fact in self.facts)
+            sections.append(f"## How it was made\n\n{facts}")
+        sections.append(f"## Licence\n\n`{self.license}`. The training images have separate terms.")
+        return "\n\n".join(sections) + "\n"
 
     def _front_matter(self, model: str) -> dict[str, Any]:
         front: dict[str, Any] = {
@@ -98,43 +96,49 @@ class ModelCard:
             result = {
                 "task": {"type": TASK},
                 "dataset": {"type": self.hub_dataset or self.dataset, "name": self.measured_on},
-                "metrics": [{"type": each.name, "value": each.value} for each in self.figures],
+                "metrics": [
+                    {"type": figure.name, "value": figure.value} for figure in self.figures
+                ],
             }
             front["model-index"] = [{"name": self.title, "results": [result]}]
         return front
 
     def _what(self, model: str, arguments: Mapping[str, Any]) -> str:
+        sentence = f"A `{model}` of the Python package `{LIBRARY}`"
+        if self.dataset:
+            sentence += f", trained on {self.dataset}"
         rows = "\n".join(f"| {name} | {value} |" for name, value in arguments.items())
-        of = f", trained on {self.dataset}" if self.dataset else ""
-        return f"A `{model}` of the Python package `{LIBRARY}`{of}.\n\n| networks | |\n|---|---|\n{rows}"
+        return f"{sentence}.\n\n| networks | |\n|---|---|\n{rows}"
 
     def _table(self) -> str:
-        rows = [
-            f"| {each.name} | {each.value:.3f} | "
-            f"{'' if each.standard_error is None else f'{each.standard_error:.3f}'} | {each.meaning} |"
-            for each in self.figures
-        ]
-        return "\n".join(
-            ["| figure | value | standard error | meaning |", "|---|---|---|---|", *rows]
-        )
+        lines = ["| figure | value | standard error | meaning |", "|---|---|---|---|"]
+        for figure in self.figures:
+            error = ""
+            if figure.standard_error is not None:
+                error = f"{figure.standard_error:.3f}"
+            lines.append(f"| {figure.name} | {figure.value:.3f} | {error} | {figure.meaning} |")
+        return "\n".join(lines)
 
 
 def _snippet(model: str, usage: str, own: bool) -> str:
-    given = ", model=networks" if own else ""
-    needed = (
-        "\nThe folder has the weights alone, not the code of the networks: `networks` is a "
-        f"`{model}` made of the classes above, from wherever their author publishes them.\n"
-        if own
-        else ""
-    )
+    argument = ""
+    explanation = ""
+    if own:
+        argument = ", model=networks"
+        explanation = (
+            "\nThe folder holds the weights but not the code of the networks: `networks` is a "
+            f"`{model}` made of the classes above, which you get from their author.\n"
+        )
     return f"""## Use it
-{needed}
+{explanation}
 ```python
 import torch
-from models import {model}  # of {LIBRARY}
+from models import {model}  # from the package {LIBRARY}
 
-vae = {model}.from_pretrained("FOLDER"{given})  # the folder of this file; nothing in it is unpickled
+# FOLDER is the folder of this file. Loading it unpickles nothing.
+vae = {model}.from_pretrained("FOLDER"{argument})
 {usage}
 ```
 
-From the Hugging Face Hub: `FOLDER` is what `huggingface_hub.snapshot_download("USER/NAME")` returns."""
+For a model on the Hugging Face Hub, `FOLDER` is the folder that
+`huggingface_hub.snapshot_download("USER/NAME")` returns."""

@@ -1,4 +1,4 @@
-"""config.json of a folder with a model."""
+"""The file config.json of an exported model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import PretrainedError
 from .card import LIBRARY
 
 LARGEST: Final = 1 << 20
-"""Bytes of a config.json; ours has about 1,500."""
+"""Maximum size of a config.json in bytes; ours has about 1,500."""
 
 REQUIRED: Final = ("library_name", "architectures", "dtype", "arguments")
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
@@ -22,13 +22,13 @@ FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
 
 @dataclass(frozen=True)
 class PretrainedConfig:
-    """What a folder says of its model.
+    """The configuration of an exported model.
 
     Attributes:
-        model: name of the class.
-        dtype: of the weights, as PyTorch calls it.
-        arguments: of the networks.
-        training: how it was trained, plain values; None where that is not known.
+        model: the name of its class.
+        dtype: the type of its weights, as PyTorch names it.
+        arguments: the arguments of its networks.
+        training: the settings of its training as plain values; None if they are not known.
     """
 
     model: str
@@ -37,7 +37,7 @@ class PretrainedConfig:
     training: Mapping[str, Any] | None = None
 
     def text(self) -> str:
-        """The content of config.json; `architectures` and `dtype` are named as the Hugging Face Hub has them."""
+        """Return the content of config.json, with the Hugging Face Hub's names for its keys."""
         values: dict[str, Any] = {
             "library_name": LIBRARY,
             "architectures": [self.model],
@@ -50,10 +50,10 @@ class PretrainedConfig:
 
 
 def read_config(path: Path) -> PretrainedConfig:
-    """The content of a config.json, every key checked.
+    """Read a config.json, and check every key.
 
     Raises:
-        PretrainedError: the file is damaged or is not one of ours.
+        PretrainedError: the file is damaged, or another program wrote it.
     """
     try:
         if path.stat().st_size > LARGEST:
@@ -64,7 +64,9 @@ def read_config(path: Path) -> PretrainedConfig:
     if not isinstance(values, dict) or values.get("library_name") != LIBRARY:
         raise PretrainedError(f"{path} is not the configuration of a {LIBRARY} model")
     _check_keys(path, values, REQUIRED, ("training",))
-    names, dtype, training = values["architectures"], values["dtype"], values.get("training")
+    names = values["architectures"]
+    dtype = values["dtype"]
+    training = values.get("training")
     if not (isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
         raise PretrainedError(
             f"{path}: architectures must be a list of one name; got {shortened(names)}"
@@ -81,19 +83,26 @@ def read_config(path: Path) -> PretrainedConfig:
 def checked_arguments(
     make: Callable[..., Any], values: Mapping[str, Any], path: Path
 ) -> dict[str, Any]:
-    """The arguments of `make`, whose signature says their names and types.
+    """Check arguments against the signature of `make`, and return them.
+
+    Args:
+        make: the function whose signature states names and types.
+        values: the arguments by name.
+        path: the file that they come from, for messages.
 
     Raises:
-        PretrainedError: a name is unknown or missing, or a value impossible.
+        PretrainedError: a name is unknown or missing, or a value has a wrong type or range.
     """
     parameters = inspect.signature(make).parameters.values()
-    needed = tuple(each.name for each in parameters if each.default is each.empty)
-    _check_keys(path, values, needed, tuple(each.name for each in parameters))
+    needed = tuple(
+        parameter.name for parameter in parameters if parameter.default is parameter.empty
+    )
+    _check_keys(path, values, needed, tuple(parameter.name for parameter in parameters))
     types = get_type_hints(make)
     for name, value in values.items():
-        smallest = 0 if name == "least" else 1
+        smallest = 0 if name == "least" else 1  # a subset may be empty
         if type(value) is not types[name] or (isinstance(value, int) and value < smallest):
-            wanted = "a positive integer" if types[name] is int else "a text"
+            wanted = "a positive integer" if types[name] is int else "a string"
             raise PretrainedError(f"{path}: {name} must be {wanted}; got {shortened(value)}")
     return dict(values)
 
@@ -105,6 +114,6 @@ def _check_keys(
         raise PretrainedError(f"{path} lacks {', '.join(missing)}")
     if unknown := sorted(set(values) - {*needed, *optional}):
         raise PretrainedError(
-            f"{path} has unknown keys: {', '.join(unknown)[:200]}. If a newer {LIBRARY} wrote it, upgrade: "
-            f"pip install --upgrade {LIBRARY}"
+            f"{path} has unknown keys: {', '.join(unknown)[:200]}. If a newer {LIBRARY} wrote it, "
+            f"upgrade: pip install --upgrade {LIBRARY}"
         )

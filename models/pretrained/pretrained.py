@@ -1,4 +1,4 @@
-"""Models as folders that others can load: safetensors, a config and a model card, nothing pickled."""
+"""Models as folders that others can load: safetensors, a configuration and a model card."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ DTYPES: Final = {
     "I64": torch.int64,
     "BOOL": torch.bool,
 }
-"""The types of weights and buffers, as safetensors calls them."""
+"""The types of weights and buffers, by their names in safetensors."""
 
 OWN: Final = "OwnNetworks"
-"""What config.json calls a model with networks that are not ours."""
+"""The name in config.json for a model with custom networks."""
 
 Model = TypeVar("Model", bound="Pretrained")
 
 Layout: TypeAlias = dict[str, tuple[tuple[int, ...], torch.dtype]]
-"""Shape and type of every weight and buffer by its name."""
+"""Shape and type of each weight and buffer, by name."""
 
 
 class Pretrained(nn.Module, ABC):
-    """Networks that can be written to a folder and made again from it.
+    """A model that can be saved to a folder and loaded from it.
 
-    A subclass says what its networks are made of; `arguments` and `of_arguments` are inverse to
-    each other.
+    A subclass states the arguments that its networks are made from; `arguments` is the inverse of
+    `of_arguments`.
 
     Attributes:
         usage: a line of Python for the model card, which uses a model called `vae`.
@@ -57,20 +57,20 @@ class Pretrained(nn.Module, ABC):
     @property
     @abstractmethod
     def arguments(self) -> dict[str, int | str]:
-        """What `of_arguments` makes networks of these shapes from.
+        """The arguments of `of_arguments` that make networks of these shapes.
 
         Raises:
-            PretrainedError: they are none that it can make.
+            PretrainedError: `of_arguments` cannot make such networks.
         """
 
     @classmethod
     @abstractmethod
     def of_arguments(cls, *args: Any, **kwargs: Any) -> Self:
-        """Networks with fresh weights; the signature says which arguments there are."""
+        """Make networks with new random weights; the signature states the arguments."""
 
     @property
     def own(self) -> bool:
-        """Whether a network is not ours, so that `of_arguments` cannot make it."""
+        """True if the model has a custom network, which `of_arguments` cannot make."""
         return False
 
     def save_pretrained(
@@ -79,20 +79,20 @@ class Pretrained(nn.Module, ABC):
         card: ModelCard | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes model.safetensors, config.json and the model card README.md; older ones are replaced.
+        """Write model.safetensors, config.json and a model card, README.md; replace existing files.
 
-        Of networks of one's own the folder has the weights, and in config.json their classes'
-        names, for people: whoever loads them gives the networks.
+        For custom networks the folder holds the weights, and config.json the names of their
+        classes for human readers. To load such a folder, pass the networks to `from_pretrained`.
 
         Args:
-            folder: is made where it does not exist.
-            card: what the model card says beside the networks; default: nothing.
-            training: plain values on how the model was trained, kept in config.json.
+            folder: the folder, which is made if it does not exist.
+            card: the contents of the model card; None for a minimal card.
+            training: settings of the training as plain values, stored in config.json.
 
         Raises:
-            PretrainedError: the networks are not those that the class makes, their weights have
-                different types, or the folder cannot be written to or has a README.md that is no
-                model card of ours.
+            PretrainedError: the networks differ from those that `of_arguments` makes, their weights
+                have different types, the folder cannot be written, or it has a README.md that is
+                not a model card of ours.
 
         Example:
             >>> import tempfile
@@ -112,36 +112,41 @@ class Pretrained(nn.Module, ABC):
                 f"the weights must all be of one floating-point type; they are {dtypes}"
             )
         arguments = self.arguments
-        name, dtype = type(self).__name__, dtypes.pop()
+        name = type(self).__name__
+        dtype = dtypes.pop()
         if not self.own and _expected(type(self), arguments, dtype) != _layout(weights):
-            raise PretrainedError(f"these networks are not those that {name}.of_arguments makes")
-        kept_as = OWN if self.own else name
-        config = PretrainedConfig(kept_as, str(dtype).removeprefix("torch."), arguments, training)
+            raise PretrainedError(
+                f"these networks differ from those that {name}.of_arguments makes"
+            )
+        stored_name = OWN if self.own else name
+        dtype_name = str(dtype).removeprefix("torch.")
+        config = PretrainedConfig(stored_name, dtype_name, arguments, training)
         text = (card or ModelCard()).text(name, arguments, self.usage, own=self.own)
         try:
             _write(Path(folder), text, config.text(), save(weights, {"format": "pt"}))
+        except PretrainedError:
+            raise
         except OSError as error:
-            raise PretrainedError(f"{folder} cannot be written to: {error}") from error
+            raise PretrainedError(f"cannot write to {folder}: {error}") from error
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, model: Self | None = None) -> Self:
-        """The model of a folder that `save_pretrained` wrote, on the host, in evaluation mode.
+        """Load a model that `save_pretrained` wrote, onto the CPU and in evaluation mode.
 
-        Every name, shape and type is compared with what the configuration says before a weight is
-        read.
+        All names, shapes and types are checked against the configuration before any weight is read.
 
         Args:
-            folder: holds model.safetensors and config.json.
-            model: of a folder with networks of one's own these networks, whose weights are
-                replaced: nothing in a folder says which code to run.
+            folder: the folder with model.safetensors and config.json.
+            model: for a folder with custom networks, a model of these networks, whose weights are
+                replaced; nothing in a folder names code to run. None for other folders.
 
         Raises:
-            PretrainedError: a file is missing, damaged, or does not fit; the model is of another
-                class; or it is to be given, or must not be.
+            PretrainedError: a file is missing, damaged or contradicts the configuration; the model
+                has another class; or `model` is missing, or given for a folder that needs none.
         """
         config = pretrained_config(folder)
         if config.model == OWN or model is not None:
-            return _into_given(Path(folder), config, cls, model)
+            return _load_into(Path(folder), config, cls, model)
         if config.model != cls.__name__:
             raise PretrainedError(
                 f"{folder} holds a {config.model}: load it with {config.model}.from_pretrained"
@@ -152,37 +157,40 @@ class Pretrained(nn.Module, ABC):
             expected = _expected(cls, arguments, dtype)
         except (ValueError, TypeError, RuntimeError, OverflowError) as error:
             raise PretrainedError(
-                f"{Path(folder) / CONFIG} makes no networks: {str(error)[:400]}"
+                f"no networks can be made from {Path(folder) / CONFIG}: {str(error)[:400]}"
             ) from error
         weights = _weights(_file(Path(folder), WEIGHTS), expected)
-        with torch.random.fork_rng(devices=[]):  # whose fresh weights no other draw should feel
+        with torch.random.fork_rng(devices=[]):  # the initial weights must not move torch's seed
             model = cls.of_arguments(**arguments).to(dtype)
         model.load_state_dict(weights)
         return model.eval()
 
 
 def pretrained_config(folder: str | Path) -> PretrainedConfig:
-    """What a folder says of its model.
+    """Read the configuration of a folder.
 
     Raises:
-        PretrainedError: there is no config.json, it is damaged, or it is not one of ours.
+        PretrainedError: there is no config.json, it is damaged, or another program wrote it.
     """
     return read_config(_file(_path(folder), CONFIG))
 
 
-def _into_given(
+def _load_into(
     folder: Path, config: PretrainedConfig, kind: type[Model], model: Model | None
 ) -> Model:
-    """The weights of a folder in networks that the caller made."""
-    said = ", ".join(f"{name} {shortened(value)}" for name, value in config.arguments.items())
+    """Load the weights of a folder into networks that the caller made."""
     if config.model != OWN:
         raise PretrainedError(
-            f"{folder} holds a {config.model}, which needs no model: leave it out"
+            f"{folder} holds a {config.model}, which needs no model=...: leave the argument out"
         )
     if not isinstance(model, kind):
+        networks = ", ".join(
+            f"{name} {shortened(value)}" for name, value in config.arguments.items()
+        )
         raise PretrainedError(
-            f"{folder} holds weights of networks that are not ours ({said}), and a file never says which code to run: "
-            f"give a {kind.__name__} of the same networks, from_pretrained(folder, model=...)"
+            f"{folder} holds weights of custom networks ({networks}), and a file never names code "
+            f"to run: pass a {kind.__name__} of the same networks, "
+            "from_pretrained(folder, model=...)"
         )
     model.load_state_dict(_weights(_file(folder, WEIGHTS), _layout(model.state_dict())))
     return model.eval()
@@ -192,13 +200,13 @@ def _path(folder: str | Path) -> Path:
     try:
         path = Path(folder)
         path.exists()
-    except (TypeError, ValueError, OSError) as error:  # no path, or a name that no folder can have
+    except (TypeError, ValueError, OSError) as error:  # not a path, or an impossible name
         raise PretrainedError(f"expected the path of a folder; got {shortened(folder)}") from error
     return path
 
 
 def _expected(make: type[Pretrained], arguments: Mapping[str, Any], dtype: torch.dtype) -> Layout:
-    """What the weights of these networks look like; no memory is taken for them."""
+    """Return the layout of the weights of these networks, without allocating them."""
     with torch.device("meta"):
         return _layout(make.of_arguments(**arguments).to(dtype).state_dict())
 
@@ -208,70 +216,80 @@ def _layout(weights: Mapping[str, torch.Tensor]) -> Layout:
 
 
 def _weights(path: Path, expected: Layout) -> dict[str, torch.Tensor]:
-    """The tensors of a file, once its header promises what is expected."""
+    """Read the tensors of a file, after checking its header."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
-            found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+            # `file` is not a mapping, although it has keys
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             header = {
-                name: (tuple(each.get_shape()), each.get_dtype()) for name, each in found.items()
+                name: (tuple(tensor.get_shape()), tensor.get_dtype())
+                for name, tensor in slices.items()
             }
-            if misfit := _misfit(header, expected):
-                raise PretrainedError(f"{path} does not fit its {CONFIG}: {misfit}")
+            if difference := _difference(header, expected):
+                raise PretrainedError(f"{path} contradicts its {CONFIG}: {difference}")
             return {name: file.get_tensor(name) for name in expected}
+    except PretrainedError:
+        raise
     except (SafetensorError, OSError) as error:
         raise PretrainedError(
-            f"{path} is damaged or no safetensors file: {error}. Fetch it again"
+            f"{path} is damaged, or is not a safetensors file: {error}. Download it again"
         ) from error
 
 
-def _misfit(header: Mapping[str, tuple[tuple[int, ...], str]], expected: Layout) -> str:
-    """What keeps the tensors of a header from being those expected; "" if nothing does."""
-    missing, foreign = sorted(set(expected) - set(header)), sorted(set(header) - set(expected))
-    if missing or foreign:
-        return f"it lacks {missing or 'nothing'} and has {foreign or 'nothing'} beside"
+def _difference(header: Mapping[str, tuple[tuple[int, ...], str]], expected: Layout) -> str:
+    """Describe the first difference between a header and the expected layout; "" if equal."""
+    missing = sorted(set(expected) - set(header))
+    unexpected = sorted(set(header) - set(expected))
+    if missing or unexpected:
+        return f"missing: {missing or 'nothing'}; unexpected: {unexpected or 'nothing'}"
     for name, (shape, dtype) in header.items():
-        wanted, of = expected[name]
-        if shape != wanted:
-            return f"{name} has the shape {list(shape)} and should have {list(wanted)}"
-        if DTYPES.get(dtype) != of:
-            return f"{name} is of type {dtype} and should be {str(of).removeprefix('torch.')}"
+        expected_shape, expected_dtype = expected[name]
+        if shape != expected_shape:
+            return f"{name} has the shape {list(shape)} and should have {list(expected_shape)}"
+        if DTYPES.get(dtype) != expected_dtype:
+            dtype_name = str(expected_dtype).removeprefix("torch.")
+            return f"{name} is of type {dtype} and should be {dtype_name}"
     return ""
 
 
 def _file(folder: Path, name: str) -> Path:
-    """The path of a file that has to be there."""
+    """Return the path of a file of the folder, which must exist."""
     path = folder / name
     if path.is_file():
         return path
     if not folder.is_dir():
         raise PretrainedError(
-            f"there is no folder {folder}. For a model of the Hugging Face Hub, give the folder that "
-            f"huggingface_hub.snapshot_download('USER/NAME') returns"
+            f"there is no folder {folder}. For a model on the Hugging Face Hub, pass the folder "
+            "that huggingface_hub.snapshot_download('USER/NAME') returns"
         )
-    pickles = sorted(each.name for pattern in PICKLES for each in folder.glob(pattern))
+    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
     if name == WEIGHTS and pickles:
         raise PretrainedError(
-            f"{folder} has no {WEIGHTS}. It has {', '.join(pickles)}, which can run code when it is loaded, and so "
-            f"never is: ask for {WEIGHTS}, which save_pretrained writes"
+            f"{folder} has no {WEIGHTS}. It has {', '.join(pickles)}, which can run code when "
+            f"loaded, so it is never loaded: get {WEIGHTS}, which save_pretrained writes"
         )
-    raise PretrainedError(f"{folder} is no folder that save_pretrained wrote: it has no {name}")
+    raise PretrainedError(f"{folder} is not a folder that save_pretrained wrote: it has no {name}")
 
 
 def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
-    """Each file whole or not at all."""
+    """Write the three files, each of them completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    older = folder / CARD
-    if older.exists() and f"library_name: {LIBRARY}\n" not in older.read_text(
-        encoding="utf-8", errors="replace"
-    ):
-        raise PretrainedError(
-            f"{older} is no model card of ours and would be lost: name another folder"
-        )
+    _check_card(folder / CARD)
     contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
     for name, content in contents.items():
-        part = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"
+        unfinished = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"
         try:
-            part.write_bytes(content)
-            os.replace(part, folder / name)
+            unfinished.write_bytes(content)
+            os.replace(unfinished, folder / name)
         finally:
-            part.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
+
+
+def _check_card(path: Path) -> None:
+    """Raise if there is a README.md that is not a model card of ours, which would be lost."""
+    if not path.exists():
+        return
+    if f"library_name: {LIBRARY}\n" not in path.read_text(encoding="utf-8", errors="replace"):
+        raise PretrainedError(
+            f"{path} is not a model card of ours and would be overwritten: choose another folder"
+        )

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 

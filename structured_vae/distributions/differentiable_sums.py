@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import torch
 
 import solvers
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..second_derivatives import without_derivative
 from ..spaces.label_sums import LabelSums, LabelSumsCompletions

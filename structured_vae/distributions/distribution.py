@@ -6,7 +6,7 @@ from typing import Protocol
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..spaces import StateSpace
 from ..spaces.completions import Completions

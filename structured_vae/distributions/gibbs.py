@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from models import MOST_BITS, AnyPotentials, drawn_places
+from models.potentials import AnyPotentials
+from models.states import MOST_BITS, drawn_places
 
 from ..errors import ConfigError, StructureError
 from ..recording import refuse_recording

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..errors import StructureError
 from ..spaces import space_of

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import torch
 
-from models import AnyPotentials, state_index
+from models.potentials import AnyPotentials
+from models.states import state_index
 
 from ..errors import ConfigError
 from ..spaces import StateSpace, space_of

@@ -8,7 +8,8 @@ from typing import cast
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE, Potentials
+from models import DiscreteVAE, Potentials
+from models.potentials import AnyPotentials
 
 from .distribution import Distribution
 from .gibbs import Gibbs

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import nn
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..errors import EstimatorError, shortened

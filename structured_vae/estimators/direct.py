@@ -6,7 +6,9 @@ from typing import Final, Literal
 
 import torch
 
-from models import AnyPotentials, Neighbourhood, single_flips
+from models.decoder import Neighbourhood
+from models.potentials import AnyPotentials
+from models.states import single_flips
 
 from ..distributions import Distribution, Gibbs, PerturbAndMAP
 from ..distributions.argmax import AnySolver, argmax

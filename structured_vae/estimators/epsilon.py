@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import torch
 from torch import nn
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..errors import EstimatorError
 from ..schedules import Constant, ExponentialDecay, Schedule, as_schedule

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
 from ..errors import EstimatorError, shortened

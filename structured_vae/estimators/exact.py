@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost

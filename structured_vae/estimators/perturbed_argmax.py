@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 

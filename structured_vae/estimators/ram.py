@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..errors import EstimatorError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from models import MOST_BITS, AnyPotentials
+from models.potentials import AnyPotentials
+from models.states import MOST_BITS
 
 from ..spaces import space_of
 

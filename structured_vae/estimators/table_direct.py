@@ -6,7 +6,7 @@ from typing import Literal
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs, PerturbAndMAP
 from ..errors import EstimatorError

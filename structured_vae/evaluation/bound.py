@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE
+from models import DiscreteVAE
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
 from ..distributions.distribution import tightest_kl

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE
+from models import DiscreteVAE
+from models.potentials import AnyPotentials
 
 from ..errors import EstimatorError
 from ..estimators import Estimator, Exact

@@ -6,7 +6,8 @@ import math
 
 import torch
 
-from models import BinaryDecoder, Flips, NetworkDecoder
+from models.decoder import BinaryDecoder, Flips
+from models.own_networks import NetworkDecoder
 from models.shapes import Binary, Costs, Images
 
 from ..distributions.prior import PriorExcess

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 
 from models import (
-    AnyPotentials,
     AttributeVAE,
     CategoricalPotentials,
     DiscreteVAE,
@@ -22,6 +21,7 @@ from models import (
     Potentials,
     load_pretrained,
 )
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
 from ..errors import RunError

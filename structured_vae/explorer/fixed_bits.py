@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 import solvers
-from models import AnyPotentials, CategoricalPotentials, Potentials
+from models import CategoricalPotentials, Potentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
 from .listed_states import ListedStates

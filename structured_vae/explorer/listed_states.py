@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..errors import RunError
 

@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
-from models import AnyPotentials, Decoder, Neighbourhood
+from models.decoder import Decoder, Neighbourhood
+from models.potentials import AnyPotentials
 
 from ..distributions.prior import PriorExcess
 from ..errors import EstimatorError, shortened
@@ -33,7 +34,7 @@ class Cost(Protocol):
 
 
 class CostsOfImages(Protocol):
-    """What a decoder tells of images: a `models.Decoder`, or a mixture's with the styles given."""
+    """What a decoder tells of images: a `models.decoder.Decoder`, or a mixture's with the styles given."""
 
     def cost(self, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: -log p(x | z)."""

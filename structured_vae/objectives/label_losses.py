@@ -9,7 +9,7 @@ from typing import TypeAlias
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from models import AnyPotentials
+from models.potentials import AnyPotentials
 
 from ..distributions import Gibbs
 from ..distributions.argmax import AnySolver, perturb_and_map

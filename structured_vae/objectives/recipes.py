@@ -7,7 +7,8 @@ from typing import Final, Literal, Protocol, get_args
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE
+from models import DiscreteVAE
+from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
 from ..distributions.prior import PriorExcess, excess_of

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from models import DiscreteVAE, GaussianLikelihood
+from models import DiscreteVAE
+from models.likelihoods import GaussianLikelihood
 
 from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened

@@ -11,7 +11,10 @@ import torch
 from torch.nn.functional import softplus
 
 import solvers
-from models import AnyPotentials, Neighbourhood, Potentials, all_states, single_flips, state_index
+from models import Potentials
+from models.decoder import Neighbourhood
+from models.potentials import AnyPotentials
+from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
 from solvers.labels import LabelSolver
 

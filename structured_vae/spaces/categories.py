@@ -9,16 +9,11 @@ from typing import Any, ClassVar, cast
 
 import torch
 
-from models import (
-    AnyPotentials,
-    CategoricalPotentials,
-    Neighbourhood,
-    all_labels,
-    codes_of,
-    label_index,
-    of_variables,
-)
-from models import single_changes as changes_of_values
+from models import CategoricalPotentials
+from models.decoder import Neighbourhood
+from models.potentials import AnyPotentials
+from models.states import all_labels, codes_of, label_index, of_variables
+from models.states import single_changes as changes_of_values
 from solvers import ArgmaxSolver, labels
 from solvers.labels import LabelSolver
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from models import CategoricalPotentials, codes_of
+from models import CategoricalPotentials
+from models.states import codes_of
 from solvers import labels
 from solvers.labels import LabelCompletions, LabelGibbs
 

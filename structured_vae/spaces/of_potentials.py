@@ -7,7 +7,8 @@ from typing import Final, TypeAlias, cast
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials
+from models import CategoricalPotentials
+from models.potentials import AnyPotentials
 
 from .bits import Bits
 from .categories import Categories

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import torch
 
-from models import AnyPotentials, Neighbourhood, all_states
+from models.decoder import Neighbourhood
+from models.potentials import AnyPotentials
+from models.states import all_states
 
 from ..autograd_context import autograd_allowed
 from ..errors import StructureError, shortened

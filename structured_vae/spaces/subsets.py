@@ -10,7 +10,7 @@ from itertools import combinations
 
 import torch
 
-from models import MOST_BITS
+from models.states import MOST_BITS
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences

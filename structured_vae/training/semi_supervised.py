@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from models import AnyPotentials, AttributeVAE, MixtureVAE
+from models import AttributeVAE, MixtureVAE
+from models.potentials import AnyPotentials
 
 from ..estimators import Estimator
 from ..objectives.costs import Reconstruction

@@ -8,15 +8,10 @@ from typing import Final, TypeAlias
 
 import torch
 
-from models import (
-    AnyPotentials,
-    AttributeVAE,
-    CategoricalPotentials,
-    DiscreteVAE,
-    MixtureVAE,
-    Prior,
-    SettingError,
-)
+from models import AttributeVAE, CategoricalPotentials, DiscreteVAE, MixtureVAE
+from models.errors import SettingError
+from models.potentials import AnyPotentials
+from models.prior import Prior
 from solvers import Problem, UnsupportedProblemError, resolve, solve
 
 from ..distributions import Gibbs

@@ -7,7 +7,9 @@ from typing import Final
 
 import torch
 
-from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials
+from models import CategoricalPotentials, Potentials
+from models.potentials import AnyPotentials
+from models.states import MOST_BITS
 
 from ..errors import RunError
 

@@ -8,7 +8,8 @@ from typing import Final
 
 import torch
 
-from models import AttributeVAE, Gaussian
+from models import AttributeVAE
+from models.gaussian import Gaussian
 
 from ...distributions import Gibbs
 from ...distributions.argmax import AnySolver, argmax

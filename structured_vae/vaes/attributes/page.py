@@ -6,7 +6,8 @@ from typing import Final
 
 import torch
 
-from models import AnyPotentials, AttributeVAE
+from models import AttributeVAE
+from models.potentials import AnyPotentials
 
 from ...data import ATTRIBUTES
 from ...distributions.argmax import argmax

@@ -14,14 +14,10 @@ from typing import Final
 
 import torch
 
-from models import (
-    AnyPotentials,
-    BinaryDecoder,
-    DecodedStates,
-    DiscreteVAE,
-    NetworkDecoder,
-    StatesOfNetwork,
-)
+from models import DiscreteVAE
+from models.decoder import BinaryDecoder, DecodedStates
+from models.own_networks import NetworkDecoder, StatesOfNetwork
+from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs, histogram_kl
 from ...distributions.distribution import tightest_kl

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE
+from models import DiscreteVAE
+from models.potentials import AnyPotentials
 
 from ...distributions import Gibbs
 from ...distributions.kl import kl_ceiling

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from models import AnyPotentials, MixtureVAE
+from models import MixtureVAE
+from models.potentials import AnyPotentials
 
 from ..shown import Shown
 
