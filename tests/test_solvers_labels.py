@@ -497,7 +497,7 @@ def test_more_dimensions_than_numpy_broadcasts():
 def test_a_problem_without_an_allowed_assignment_speaks_of_no_constraints():
     for call in (several.solve, partial(several.solve, k_best=2), several.gibbs):
         with pytest.raises(
-            InfeasibleError, match="no assignment is allowed: scores of minus infinity forbid"
+            InfeasibleError, match="no assignment is allowed: each one has a score of minus"
         ):
             call(np.zeros((2, 3)), np.full((3, 3), -np.inf), edges=[[0, 1]])
     with pytest.raises(ProblemError, match="all values of variable 0 are forbidden"):
