@@ -39,29 +39,36 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=20_000, help="calls")
     parser.add_argument("--only", type=int, help="the number of one call, to see its traceback")
     options = parser.parse_args(arguments)
-    prepare()
-    if options.only is not None:
-        return _alone(options.seed, options.only)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        prepare(folder)
+        if options.only is not None:
+            return _alone(options.seed, options.only)
+        return _all(options.seed, options.count)
+
+
+def _all(seed: int, count: int) -> int:
+    """Make all calls and print the report; return 1 if anything was foreign or false."""
     verdicts: list[Verdict] = []
     try:
-        verdicts.extend(
-            _limited(options.seed, number) for number in tqdm(range(options.count), disable=None)
-        )
+        verdicts.extend(_limited(seed, number) for number in tqdm(range(count), disable=None))
     except KeyboardInterrupt:
         print(f"stopped after {len(verdicts)} calls")
     print(report(verdicts))
     return int(any(verdict.kind not in ("fine", "ours") for verdict in verdicts))
 
 
-def prepare() -> None:
-    """Bounds memory, keeps data sets from being downloaded, and makes warnings errors."""
+def prepare(folder: str) -> None:
+    """Bound memory, keep data sets from being downloaded, and make warnings errors.
+
+    Args:
+        folder: empty, where data sets are looked for.
+    """
     if (
         "STRUCTURED_VAE_KERNEL_FOLDER" not in os.environ
     ):  # AddressSanitizer needs more, and has a limit of its own
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    os.environ["STRUCTURED_VAE_DATA"] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(
-        prefix="fuzz-"
-    )
+    os.environ["STRUCTURED_VAE_DATA"] = folder
+    os.environ["XDG_CACHE_HOME"] = folder
     faulthandler.enable()
     warnings.simplefilter("error")
     signal.signal(signal.SIGPROF, _stuck)
