@@ -17,6 +17,7 @@ import numpy as np
 from .arrays import Scores, States
 from .constraint_rows import Rows
 from .errors import SolveFailedError
+from .limits.deadline import Deadline
 from .problem import Problem
 from .solution import Ranking, Solution
 from .solver import ArgmaxSolver, CertifiedSolver, Maximisable, score_states
@@ -51,7 +52,7 @@ class Ranked:
 
 
 def ranked_states(
-    solver: ArgmaxSolver, problem: Problem, count: int, time_limit: float | None = None
+    solver: ArgmaxSolver, problem: Problem, count: int, deadline: Deadline | None = None
 ) -> Ranked | None:
     """Ask a backend for several states at once; return None if it finds only one.
 
@@ -59,12 +60,12 @@ def ranked_states(
         solver: the backend.
         problem: a problem on the host that the solver can take.
         count: number of states, at most 2^n.
-        time_limit: seconds for the whole batch.
+        deadline: of the whole batch; None for none.
 
     Raises:
         SolveFailedError: the backend returned an impossible answer.
     """
-    ranking = solver.best_states(problem, count, time_limit)
+    ranking = solver.best_states(problem, count, deadline or Deadline.after(None))
     if ranking is None:
         return None
     if ranking.z.ndim != 3 or ranking.z.shape[1] != count:

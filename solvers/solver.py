@@ -31,6 +31,7 @@ from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
 from .problem import Problem, check_problem
+from .seconds import accept_seconds
 from .solution import Maximiser, Ranking, Solution, SolveInterrupted
 
 
@@ -116,13 +117,18 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Accept solvers that take seconds where a `Deadline` comes."""
+        super().__init_subclass__(**options)
+        accept_seconds(cls)
+
     @abstractmethod
-    def _argmax(self, problem: ProblemT, time_limit: float | None) -> Maximiser:
-        """The best assignments that this backend finds for a problem that it can take.
+    def _argmax(self, problem: ProblemT, deadline: Deadline) -> Maximiser:
+        """Return the best assignments that this backend finds for a problem that it can take.
 
         Args:
             problem: host arrays, or arrays of the caller's device if `capabilities.on_device`.
-            time_limit: seconds for the whole batch.
+            deadline: of the whole batch.
         """
 
     @abstractmethod
@@ -174,7 +180,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return replace(self, **options) if options else self  # type: ignore[type-var]  # it has fields
 
     @final
-    def check(self, problem: ProblemT, time_limit: float | None = None) -> None:
+    def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
         """Raises what `solve` would raise before any work; see there."""
         self._check_kind(problem)
         if missing := self.missing_packages():
@@ -183,12 +189,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
-        seconds_of(time_limit)
+        if not isinstance(time_limit, Deadline):
+            seconds_of(time_limit)
 
-    def solve(self, problem: ProblemT, time_limit: float | None = None) -> Solution:
+    def solve(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> Solution:
         """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
-        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
-        self.check(problem, time_limit)
+        deadline = deadline_of(time_limit).about(problem)
+        self.check(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
         with counted_interrupts(), self._interrupts_first(problem, deadline):
@@ -227,12 +234,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
         # most calls, which are too short for a context
         if deadline.watch is None and not in_thread:
-            return self._argmax(work, deadline.seconds)
+            return self._argmax(work, deadline)
         with watched_by(deadline.watch):
             if not in_thread:
-                return self._argmax(work, deadline.seconds)
+                return self._argmax(work, deadline)
             # A search waits in a thread of its own, so that this one hears signals.
-            (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+            (found,) = in_threads([partial(self._argmax, work, deadline)], 1)
             return found
 
     def _takes_long(self, work: ProblemT) -> bool:
@@ -306,14 +313,17 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     """
 
     @final
-    def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
+    def solve(
+        self, problem: Problem[ArrayT], time_limit: float | Deadline | None = None
+    ) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
-                reached the best found comes back, with `optimal` False and `bound` saying how far
-                it can be. Seconds in which kernels are compiled or packages loaded do not count.
+            time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
+                When it is reached the best found comes back, with `optimal` False and `bound`
+                saying how far it can be. Seconds in which kernels are compiled or packages loaded
+                do not count.
 
         Raises:
             ProblemError: `problem` is no `Problem`.
@@ -343,15 +353,15 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return tuple(reasons)
 
     def best_states(  # for backends that can
-        self, problem: Problem, count: int, time_limit: float | None = None
+        self, problem: Problem, count: int, deadline: Deadline
     ) -> Ranking | None:
         """The `count` assignments of highest score, for `solve(..., k_best=count)`.
 
         Args:
             problem: on the host, that this solver can take.
             count: at most 2^n.
-            time_limit: seconds for the whole batch, for solvers that can stop early: `count` states
-                then come back, with a bound on all others.
+            deadline: of the whole batch, for solvers that can stop early: `count` states then come
+                back, with a bound on all others.
 
         Returns:
             As many states of every instance, in any order; None where this backend finds one alone.
@@ -376,7 +386,10 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
     @final
     def solve_within(
-        self, problem: Problem[ArrayT], constraints: Rows, time_limit: float | None = None
+        self,
+        problem: Problem[ArrayT],
+        constraints: Rows,
+        time_limit: float | Deadline | None = None,
     ) -> Solution[ArrayT]:
         """`solve` among the states that satisfy constraints.
 
@@ -392,13 +405,13 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             SolveFailedError: none was found in time.
             SolverError: as `solve`.
         """
-        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
-        self.check(problem, time_limit)
+        deadline = deadline_of(time_limit).about(problem)
+        self.check(problem)
         self.check_within(problem, constraints)
         if (constraints.low > constraints.high).any():
             raise InfeasibleError(constraints.names)
         problem = problem.to_host()
-        search = partial(self._argmax_within, problem, constraints, deadline.seconds)
+        search = partial(self._argmax_within, problem, constraints, deadline)
         with (
             counted_interrupts(),
             watched_by(deadline.watch),
@@ -440,15 +453,13 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         return None
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
 
         Args:
             problem: on the host.
             constraints: of its variables.
-            time_limit: seconds for the whole batch.
+            deadline: of the whole batch.
 
         Raises:
             InfeasibleError: there is no such state.
@@ -545,6 +556,17 @@ def _kernels() -> Any:
 def _checks() -> Any:
     """The module of compiled checks."""
     return importlib.import_module(".compiled.problem_checks", __package__)
+
+
+def deadline_of(time_limit: float | Deadline | None) -> Deadline:
+    """Return when to end: a deadline keeps its moment, seconds count from now.
+
+    Raises:
+        OptionError: the seconds are not positive.
+    """
+    if isinstance(time_limit, Deadline):
+        return Deadline.of(time_limit)
+    return Deadline.after(seconds_of(time_limit))
 
 
 def seconds_of(time_limit: Any) -> float | None:

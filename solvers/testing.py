@@ -15,6 +15,7 @@ import numpy as np
 
 from .errors import SolveFailedError, UnsupportedProblemError
 from .instances import Instances
+from .limits.deadline import Deadline
 from .problem import EPSILON, Problem
 from .ranking import ranked_states
 from .solution import Solution
@@ -230,7 +231,7 @@ def _check_several(
     count = min(3, scores.shape[1])
     limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
     for limit in limits:
-        found = ranked_states(solver, problem, count, limit)
+        found = ranked_states(solver, problem, count, Deadline.after(limit))
         if found is None:
             return
         numbers = (found.z.astype(np.int64) << np.arange(problem.n)).sum(axis=2)

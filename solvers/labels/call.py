@@ -196,17 +196,17 @@ def _solved(
     k_best: int | None,
 ) -> Solution:
     seconds = seconds_of(time_limit)
+    deadline = Deadline.after(seconds)
 
     def choose(part: LabelProblem) -> LabelSolver:
-        with preparing(seconds), kernels_hear_keyboard():
+        with preparing(deadline), kernels_hear_keyboard():
             return resolve(solver, part)
 
     with naming_alternatives(problem, LABELS):
         if k_best is not None:
             return best_of_many(problem, k_best, choose, seconds)
-        deadline = Deadline.after(seconds)
         chosen = choose(problem)
-        return with_word(chosen.solve(problem, deadline.seconds), chosen)
+        return with_word(chosen.solve(problem, deadline), chosen)
 
 
 def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:

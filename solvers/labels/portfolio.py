@@ -37,8 +37,8 @@ class Portfolio(LabelSolver):
     name = "portfolio"
     capabilities = Capabilities(exact=True, time_limit=True)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, tables = Deadline.after(time_limit), solver_class("elimination")()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        tables = solver_class("elimination")()
         # Answers of the solvers in turn stay on the host, with one leading dimension.
         problem = replace(problem.instances(slice(None)), home=home_of(problem.unary))
         entries = elimination_entries(problem)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
 from ..errors import InfeasibleError, SolveFailedError
+from ..limits.deadline import Deadline
 from ..solution import Solution
 from ..solver import CertifiedSolver
 from .problem import LabelProblem, check_label_problem
@@ -22,15 +23,15 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
 
     @final
     def solve(
-        self, problem: LabelProblem[ArrayT], time_limit: float | None = None
+        self, problem: LabelProblem[ArrayT], time_limit: float | Deadline | None = None
     ) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
-                reached the best found comes back, with `optimal` False and `bound` saying how far
-                it can be.
+            time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
+                When it is reached the best found comes back, with `optimal` False and `bound`
+                saying how far it can be.
 
         Raises:
             ProblemError: `problem` is no `LabelProblem`.

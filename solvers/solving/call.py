@@ -19,7 +19,7 @@ from ..problem import Problem
 from ..ranking import each_found
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
-from ..solver import ArgmaxSolver, score_states, seconds_of
+from ..solver import ArgmaxSolver, deadline_of, score_states, seconds_of
 from ..starts import given_states
 from .fixing import Fix, Fixing
 from .k_best import check_count
@@ -304,7 +304,7 @@ def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | No
     """Return the solver that `solver` means, chosen within a share of the time limit."""
     if time_limit is None and problem.n <= ENUMERABLE:  # most calls: of microseconds
         return resolve(solver, problem)
-    with preparing(seconds_of(time_limit)), kernels_hear_keyboard():
+    with preparing(deadline_of(time_limit)), kernels_hear_keyboard():
         return resolve(solver, problem)
 
 

@@ -105,7 +105,7 @@ def _ranking(
         return None
     # a search, in a thread of its own as all are
     with counted_interrupts(), heard_of(rest, fixing.known):
-        (found,) = in_threads([partial(ranked_states, solver, rest, count, deadline.seconds)], 1)
+        (found,) = in_threads([partial(ranked_states, solver, rest, count, deadline)], 1)
     return found
 
 

@@ -41,12 +41,11 @@ class Bits(LabelSolver):
             f"by {binary.name} of its {bits.n} bits: {reason}" for reason in binary.why_not(bits)
         )
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline = Deadline.after(time_limit)
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         coded = domain_wall(problem)
         if not coded.problem.n:  # one value each
             return Maximiser(coded.labels(coded.problem.unary))
-        with preparing(time_limit):
+        with preparing(deadline):
             binary = resolve(self.solver, coded.problem)
         binary.check(coded.problem)
         found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))

@@ -53,8 +53,8 @@ class DualAscent(LabelSolver):
         if self.visits is not None:
             check_whole("visits", self.visits, 1, 2**62)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        workers = self.threads or available_cores()
         tasks = [
             partial(self._solve, problem, instance, workers, deadline)
             for instance in range(problem.batch)

@@ -46,8 +46,8 @@ class ExpansionMoves(LabelSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        workers = self.threads or available_cores()
         tasks = [
             partial(_moved, problem, instance, workers, deadline)
             for instance in range(problem.batch)
