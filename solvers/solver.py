@@ -97,6 +97,9 @@ class Maximisable(Protocol):
     def trivial_bound(self) -> Scores:
         """`[batch]`: an upper bound on all scores, which takes no search."""
 
+    def columns(self, z: Any) -> Any:
+        """`[batch, columns]`: the zeros and ones of states that linear constraints are over."""
+
     def restore(self, array: Any) -> Any:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
 
@@ -304,6 +307,125 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             "Take another one"
         )
 
+    @property
+    def ranks(self) -> bool:
+        """Whether `best_states` may find several states at once."""
+        return type(self).best_states is not CertifiedSolver.best_states
+
+    def best_states(  # for backends that can
+        self, problem: ProblemT, count: int, deadline: Deadline
+    ) -> Ranking | None:
+        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
+
+        Args:
+            problem: on the host, that this solver can take.
+            count: at most as many as there are states.
+            deadline: of the whole batch, for solvers that can stop early: `count` states then come
+                back, with a bound on all others.
+
+        Returns:
+            As many states of every instance, in any order; None where this backend finds one alone.
+            Call `solvers.ranking.ranked_states` to have them checked and in order.
+        """
+        return None
+
+    def best_states_within(  # for backends that can
+        self, problem: ProblemT, constraints: Rows, count: int
+    ) -> Ranking | None:
+        """`best_states` among the states that satisfy constraints, as many of them as there are.
+
+        Args:
+            problem: on the host, that this solver can take.
+            constraints: that it can take.
+            count: at least 1.
+
+        Returns:
+            Less than `count` states if no more satisfy them.
+        """
+        return None
+
+    @final
+    def solve_within(
+        self,
+        problem: ProblemT,
+        constraints: Rows,
+        time_limit: float | Deadline | None = None,
+    ) -> Solution:
+        """`solve` among the states that satisfy constraints.
+
+        Args:
+            problem: what to solve.
+            constraints: of as many columns as `problem.columns` has.
+            time_limit: as for `solve`.
+
+        Raises:
+            InfeasibleError: there is no such state.
+            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
+                large.
+            SolveFailedError: none was found in time.
+            SolverError: as `solve`.
+        """
+        deadline = deadline_of(time_limit).about(problem)
+        self.check(problem)
+        self.check_within(problem, constraints)
+        if (constraints.low > constraints.high).any():
+            raise InfeasibleError(constraints.names)
+        problem = problem.to_host()
+        search = partial(self._argmax_within, problem, constraints, deadline)
+        with (
+            counted_interrupts(),
+            watched_by(deadline.watch),
+            self._interrupts_first(problem, deadline),
+        ):
+            (found,) = in_threads([search], 1)
+            self._check_within(problem, found.z, constraints)
+            solution = self._certified(problem, found)
+        if interrupts() != deadline.interrupts:
+            raise SolveInterrupted(solution)
+        return solution
+
+    def _check_within(self, problem: ProblemT, z: States, constraints: Rows) -> None:
+        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
+        if (z < 0).any():
+            raise SolveFailedError(
+                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
+                "a start that satisfies them"
+            )
+        if not constraints.satisfied(problem.columns(z)).all():
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+            )
+
+    @final
+    def check_within(self, problem: ProblemT, constraints: Rows) -> None:
+        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
+        if reason := self.why_not_within(problem, constraints):
+            raise UnsupportedProblemError(self.name, (reason,))
+
+    def why_not_within(self, problem: ProblemT, constraints: Rows) -> str | None:
+        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
+        if self.capabilities.constraints is None:
+            return "it takes no constraints"
+        if constraints.magnitude > self.capabilities.constraints:
+            return (
+                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
+                f"{self.capabilities.constraints} at most"
+            )
+        return None
+
+    def _argmax_within(self, problem: ProblemT, constraints: Rows, deadline: Deadline) -> Maximiser:
+        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
+
+        Args:
+            problem: on the host.
+            constraints: of its variables.
+            deadline: of the whole batch.
+
+        Raises:
+            InfeasibleError: there is no such state.
+        """
+        raise NotImplementedError
+
 
 class ArgmaxSolver(CertifiedSolver[Problem]):
     """Finds argmax over z in {0,1}^n of a pairwise score.
@@ -351,120 +473,6 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 f"({i}, {j}) in instance {instance} is {score:.6g}"
             )
         return tuple(reasons)
-
-    def best_states(  # for backends that can
-        self, problem: Problem, count: int, deadline: Deadline
-    ) -> Ranking | None:
-        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
-
-        Args:
-            problem: on the host, that this solver can take.
-            count: at most 2^n.
-            deadline: of the whole batch, for solvers that can stop early: `count` states then come
-                back, with a bound on all others.
-
-        Returns:
-            As many states of every instance, in any order; None where this backend finds one alone.
-            Call `solvers.ranking.ranked_states` to have them checked and in order.
-        """
-        return None
-
-    def best_states_within(  # for backends that can
-        self, problem: Problem, constraints: Rows, count: int
-    ) -> Ranking | None:
-        """`best_states` among the states that satisfy constraints, as many of them as there are.
-
-        Args:
-            problem: on the host, that this solver can take.
-            constraints: that it can take.
-            count: at least 1.
-
-        Returns:
-            Less than `count` states if no more satisfy them.
-        """
-        return None
-
-    @final
-    def solve_within(
-        self,
-        problem: Problem[ArrayT],
-        constraints: Rows,
-        time_limit: float | Deadline | None = None,
-    ) -> Solution[ArrayT]:
-        """`solve` among the states that satisfy constraints.
-
-        Args:
-            problem: what to solve.
-            constraints: of as many variables.
-            time_limit: as for `solve`.
-
-        Raises:
-            InfeasibleError: there is no such state.
-            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
-                large.
-            SolveFailedError: none was found in time.
-            SolverError: as `solve`.
-        """
-        deadline = deadline_of(time_limit).about(problem)
-        self.check(problem)
-        self.check_within(problem, constraints)
-        if (constraints.low > constraints.high).any():
-            raise InfeasibleError(constraints.names)
-        problem = problem.to_host()
-        search = partial(self._argmax_within, problem, constraints, deadline)
-        with (
-            counted_interrupts(),
-            watched_by(deadline.watch),
-            self._interrupts_first(problem, deadline),
-        ):
-            (found,) = in_threads([search], 1)
-            self._check_within(found.z, constraints)
-            solution = self._certified(problem, found)
-        if interrupts() != deadline.interrupts:
-            raise SolveInterrupted(solution)
-        return solution
-
-    def _check_within(self, z: States, constraints: Rows) -> None:
-        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
-        if (z < 0).any():
-            raise SolveFailedError(
-                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
-                "a start that satisfies them"
-            )
-        if not constraints.satisfied(z).all():
-            raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
-            )
-
-    @final
-    def check_within(self, problem: Problem, constraints: Rows) -> None:
-        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
-        if reason := self.why_not_within(problem, constraints):
-            raise UnsupportedProblemError(self.name, (reason,))
-
-    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
-        if self.capabilities.constraints is None:
-            return "it takes no constraints"
-        if constraints.magnitude > self.capabilities.constraints:
-            return (
-                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
-                f"{self.capabilities.constraints} at most"
-            )
-        return None
-
-    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
-        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
-
-        Args:
-            problem: on the host.
-            constraints: of its variables.
-            deadline: of the whole batch.
-
-        Raises:
-            InfeasibleError: there is no such state.
-        """
-        raise NotImplementedError
 
     def _check_kind(self, problem: object) -> None:
         check_problem(problem)

@@ -76,10 +76,8 @@ class BranchAndBound(ArgmaxSolver):
             )
         return None
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, deadline: Deadline
-    ) -> Maximiser:
-            count = constraints.as_count()
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
+        count = constraints.as_count()
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
         start = given_states(self.start, problem)

@@ -116,9 +116,7 @@ class Elimination(ArgmaxSolver):
             )
         return None
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, deadline: Deadline
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         count = constraints.as_count()
         forest = problem.topology.recall(forest_of)
         z = None
@@ -130,9 +128,7 @@ class Elimination(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
-    def best_states(
-        self, problem: Problem, count: int, deadline: Deadline
-    ) -> Ranking | None:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
         """Return the `count` states of highest score; None where tables take half a gigabyte."""
         states = best_states(problem, count)
         return None if states is None else Ranking(states)

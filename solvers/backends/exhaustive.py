@@ -50,9 +50,7 @@ class Exhaustive(ArgmaxSolver):
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, deadline: Deadline
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         z = best_feasible(problem, constraints.satisfied)
         if not z.shape[1]:
             raise InfeasibleError(constraints.names)

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
+from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..solution import Solution
@@ -50,6 +51,15 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if problem.e and not self.capabilities.pairwise:
             return (f"the problem has {problem.e} pairs and it takes none",)
         return ()
+
+    def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
+        """Why this solver cannot take constraints; None where it can."""
+        if self.capabilities.constraints is None:
+            return (
+                "it takes no constraints; solvers of the labels' bits do: take 'auto', 'bits' or "
+                "'cp_sat'"
+            )
+        return super().why_not_within(problem, constraints)
 
     def _check_kind(self, problem: object) -> None:
         check_label_problem(problem)
