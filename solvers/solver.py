@@ -117,6 +117,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     (`solvers.labels`).
     """
 
+    kind: ClassVar[str]
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
 
@@ -433,6 +434,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
     certificates are the same for all and live here.
     """
+
+    kind: ClassVar[str] = "bits"
 
     @final
     def solve(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
     A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
     certificates are those of all solvers.
     """
+
+    kind: ClassVar[str] = "labels"
 
     @final
     def solve(
