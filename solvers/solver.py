@@ -575,9 +575,9 @@ def deadline_of(time_limit: float | Deadline | None) -> Deadline:
     Raises:
         OptionError: the seconds are not positive.
     """
-    if isinstance(time_limit, Deadline):
-        return Deadline.of(time_limit)
-    return Deadline.after(seconds_of(time_limit))
+    if time_limit is None:  # most calls
+        return Deadline.after(None)
+    return Deadline.of(time_limit if isinstance(time_limit, Deadline) else seconds_of(time_limit))
 
 
 def seconds_of(time_limit: Any) -> float | None:

@@ -249,8 +249,8 @@ def _solved(request: Request) -> Solution:
 def _chosen(request: Request) -> CertifiedSolver[Any]:
     """Return the solver that a request means, chosen within a share of its time."""
     kind, problem, solver = request.kind, request.problem, request.solver
-    if not request.deadline.limited and kind.is_chosen_at_once(problem):
-        return kind.named(solver) or kind.select(problem).solver  # most calls: of microseconds
+    if not request.deadline.limited and kind.is_chosen_at_once(problem):  # most calls
+        return kind.named(solver) or kind.select(problem).solver
     with preparing(request.deadline), kernels_hear_keyboard():
         return kind.named(solver) or kind.select(problem).solver
 

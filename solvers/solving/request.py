@@ -50,8 +50,12 @@ class Request:
         fields["problem"] = problem
         fields["solver"] = solver
         fields["deadline"] = deadline
-        fields["fix"] = fix
-        fields["start"] = start
-        fields["k"] = k
-        fields["rows"] = rows
+        if fix is not None:  # the class has None
+            fields["fix"] = fix
+        if start is not None:
+            fields["start"] = start
+        if k is not None:
+            fields["k"] = k
+        if rows is not None:
+            fields["rows"] = rows
         fields["kind"] = kind_of(problem)
