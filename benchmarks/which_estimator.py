@@ -77,9 +77,9 @@ class CountedSolver(EXHAUSTIVE):
 
     asked = 0
 
-    def _argmax(self, problem: Any, time_limit: float | None) -> Any:
+    def _argmax(self, problem: Any, deadline: Any) -> Any:
         self.asked += problem.batch
-        return super()._argmax(problem, time_limit)
+        return super()._argmax(problem, deadline)
 
 
 class CountedDecoder(nn.Module):

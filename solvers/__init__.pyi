@@ -12,6 +12,8 @@ from .errors import (
 from .gibbs_distribution.bit_completions import Completions
 from .gibbs_distribution.bits import Gibbs
 from .gibbs_distribution.estimate import GibbsEstimate
+from .labels.call import solve_labels
+from .labels.problem import LabelProblem
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
 from .limits.progress import Progress
@@ -20,8 +22,9 @@ from .registry import SolverInfo, available_solvers, solver_class
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .solving.call import solve
+from .solving.kinds import Selection
 from .solving.prepared import Prepared, prepare
-from .solving.selection import Selection, naming_alternatives, resolve, select_solver
+from .solving.selection import naming_alternatives, resolve, select_solver
 from .solving.streams import Failure, solve_many
 from .summing.answer import GibbsAnswer
 from .summing.call import gibbs, uniforms_shape
@@ -36,6 +39,7 @@ __all__ = [
     "GibbsAnswer",
     "GibbsEstimate",
     "InfeasibleError",
+    "LabelProblem",
     "Maximiser",
     "OptionError",
     "Prepared",
@@ -60,6 +64,7 @@ __all__ = [
     "resolve",
     "select_solver",
     "solve",
+    "solve_labels",
     "solve_many",
     "solver_class",
     "uniforms_shape",

@@ -180,10 +180,16 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
     coefficients = constraint.coefficients
     if coefficients is None:
         coefficients = dict.fromkeys(range(n), 1.0)
-    if beyond := [i for i in coefficients if i >= n]:
-        raise OptionError(
-            f"{constraint.name} names variable {beyond[0]}; the variables are 0 to {n - 1}"
-        )
+    for place in coefficients:
+        if isinstance(place, tuple):
+            raise OptionError(
+                f"{constraint.name} names {place}, a value of a variable of several values; the "
+                f"variables of a Problem are 0 to {n - 1}"
+            )
+        if place >= n:
+            raise OptionError(
+                f"{constraint.name} names variable {place}; the variables are 0 to {n - 1}"
+            )
     whole = np.zeros(n + 1, np.int64)
     whole[[*coefficients, n]] = _whole_numbers([*coefficients.values(), constraint.right])
     most = int(np.abs(whole[:n]).sum())

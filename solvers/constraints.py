@@ -22,6 +22,9 @@ from .options import is_whole
 
 Comparison: TypeAlias = Literal["<=", ">=", "=="]
 
+Place: TypeAlias = int | tuple[int, int]
+"""A variable of a `Problem`, or (variable, value) of a `LabelProblem`: 1 where it has the value."""
+
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
 
@@ -30,25 +33,27 @@ class Constraint:
     """A comparison of sum_i coefficients_i z_i with a number.
 
     Attributes:
-        coefficients: {variable: coefficient}; None for a coefficient of 1 for every variable.
+        coefficients: {variable: coefficient}, or {(variable, value): coefficient} of labels; None
+            for a coefficient of 1 for every variable.
         comparison: "<=", ">=" or "==".
         right: the right side.
         name: the name of the constraint in messages.
     """
 
-    coefficients: Mapping[int, float] | None = field(hash=False)
+    coefficients: Mapping[Place, float] | None = field(hash=False)
     comparison: Comparison
     right: float
     name: str
 
 
 def linear(
-    coefficients: Sequence[float] | Mapping[int, float], comparison: Comparison, right: float
+    coefficients: Sequence[float] | Mapping[Any, float], comparison: Comparison, right: float
 ) -> Constraint:
     """Compare sum_i coefficients_i z_i with a number.
 
     Args:
-        coefficients: `[n]`, or {variable: coefficient}. Decimals are exact: 0.1 + 0.2 is 0.3. All
+        coefficients: `[n]`, or {variable: coefficient}; of a `LabelProblem` {(variable, value):
+            coefficient}. Decimals are exact: 0.1 + 0.2 is 0.3. All
             numbers of a constraint are whole multiples of one unit. Where their sum has more than
             53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
             are rounded to 53. A state that close to the right side may then count as on either
@@ -83,23 +88,23 @@ def cardinality(count: int) -> Constraint:
     return Constraint(None, "==", _whole(count), f"cardinality({count})")
 
 
-def at_most(count: int, group: Iterable[int] | None = None) -> Constraint:
+def at_most(count: int, group: Iterable[Place] | None = None) -> Constraint:
     """Require that at most `count` variables, of a group or of all, are 1."""
     return Constraint(_group(group), "<=", _whole(count), f"at_most({count})")
 
 
-def at_least(count: int, group: Iterable[int] | None = None) -> Constraint:
+def at_least(count: int, group: Iterable[Place] | None = None) -> Constraint:
     """Require that at least `count` variables, of a group or of all, are 1."""
     return Constraint(_group(group), ">=", _whole(count), f"at_least({count})")
 
 
-def one_of(group: Iterable[int]) -> Constraint:
+def one_of(group: Iterable[Place]) -> Constraint:
     """Require that exactly one variable of a group is 1."""
     members = _group(group)
     return Constraint(members, "==", 1, f"one_of({shortened(list(members or ()))})")
 
 
-def implies(i: int, j: int) -> Constraint:
+def implies(i: Place, j: Place) -> Constraint:
     """Require that variable j is 1 where variable i is 1."""
     if _variable(i) == _variable(j):
         raise OptionError(f"implies({i}, {j}) says nothing: both are the same variable")
@@ -119,7 +124,7 @@ def _listed(coefficients: Any) -> Mapping[int, float]:
     return dict(enumerate(numbers.tolist()))
 
 
-def _group(group: Any) -> dict[int, float] | None:
+def _group(group: Any) -> dict[Place, float] | None:
     if group is None:
         return None
     members = listed(group)
@@ -138,10 +143,17 @@ def listed(values: Any) -> list[Any]:
         return [values]
 
 
-def _variable(i: Any) -> int:
+def _variable(i: Any) -> Place:
+    if isinstance(i, tuple) and len(i) == 2:
+        return _whole_place(i[0]), _whole_place(i[1])
+    return _whole_place(i)
+
+
+def _whole_place(i: Any) -> int:
     if isinstance(i, bool) or not is_whole(i, 0):
         raise OptionError(
-            "a variable is a whole number from 0 on, its place in z (see .places of a Conversion); "
+            "a variable is a whole number from 0 on, its place in z (see .places of a Conversion), "
+            "or (variable, value) of labels; "
             f"got {shortened(i)}"
         )
     return operator.index(i)

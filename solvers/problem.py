@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Generic, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from jaxtyping import Float
 
 from . import pairs
+from .any_problem import AnyProblem
 from .arrays import (
     NUMPY,
     Array,
@@ -51,7 +52,7 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Problem(Generic[ArrayT]):
+class Problem(AnyProblem[ArrayT]):
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
@@ -73,6 +74,8 @@ class Problem(Generic[ArrayT]):
         >>> float(problem.score([1, 1]))
         2.0
     """
+
+    kind: ClassVar[str] = "bits"
 
     unary: Float[np.ndarray | ArrayT, "batch n"]
     pairwise: Float[np.ndarray | ArrayT, "batch e"]
@@ -326,6 +329,10 @@ class Problem(Generic[ArrayT]):
             weights = np.asarray(self.pairwise)[:, block].astype(np.float64)
             total += term(weights, *self.topology.pairs[block].T).sum(axis=-1)
         return total
+
+    def columns(self, z: States) -> States:
+        """`[batch, n]`: what linear constraints are over, which is the states themselves."""
+        return z
 
     def restore(self, array: Array) -> ArrayT:
         """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""

@@ -17,9 +17,10 @@ import numpy as np
 from .arrays import Scores, States
 from .constraint_rows import Rows
 from .errors import SolveFailedError
+from .limits.deadline import Deadline
 from .problem import Problem
 from .solution import Ranking, Solution
-from .solver import ArgmaxSolver, CertifiedSolver, Maximisable, score_states
+from .solver import ArgmaxSolver, CertifiedSolver, Maximisable
 
 MISSING = -1
 """The values of a state that was not found, or that does not exist."""
@@ -51,7 +52,7 @@ class Ranked:
 
 
 def ranked_states(
-    solver: ArgmaxSolver, problem: Problem, count: int, time_limit: float | None = None
+    solver: ArgmaxSolver, problem: Problem, count: int, deadline: Deadline | None = None
 ) -> Ranked | None:
     """Ask a backend for several states at once; return None if it finds only one.
 
@@ -59,12 +60,12 @@ def ranked_states(
         solver: the backend.
         problem: a problem on the host that the solver can take.
         count: number of states, at most 2^n.
-        time_limit: seconds for the whole batch.
+        deadline: of the whole batch; None for none.
 
     Raises:
         SolveFailedError: the backend returned an impossible answer.
     """
-    ranking = solver.best_states(problem, count, time_limit)
+    ranking = solver.best_states(problem, count, deadline or Deadline.after(None))
     if ranking is None:
         return None
     if ranking.z.ndim != 3 or ranking.z.shape[1] != count:
@@ -84,7 +85,7 @@ def states_of(free: int, most: int) -> int:
 
 
 def ranked_states_within(
-    solver: ArgmaxSolver, problem: Problem, constraints: Rows, count: int
+    solver: CertifiedSolver[Any], problem: Any, constraints: Rows, count: int
 ) -> Ranked | None:
     """Ask a backend for up to `count` feasible states; return None if it finds only one.
 
@@ -95,7 +96,7 @@ def ranked_states_within(
     return None if ranking is None else _ranked(solver, problem, ranking)
 
 
-def _ranked(solver: ArgmaxSolver, problem: Problem, ranking: Ranking) -> Ranked:
+def _ranked(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking) -> Ranked:
     batch = problem.batch
     count = ranking.z.shape[1]
     if not count:
@@ -106,7 +107,7 @@ def _ranked(solver: ArgmaxSolver, problem: Problem, ranking: Ranking) -> Ranked:
         solver._checked_states(problem, np.ascontiguousarray(ranking.z[:, k])) for k in range(count)
     ]
     states = np.stack(columns, axis=1)
-    score = np.stack([score_states(problem, column) for column in columns], axis=1)
+    score = np.stack([solver._scores(problem, column) for column in columns], axis=1)
     order = np.argsort(-score, axis=1, kind="stable")
     states = np.take_along_axis(states, order[:, :, None], axis=1)
     score = np.take_along_axis(score, order, axis=1)
@@ -115,8 +116,9 @@ def _ranked(solver: ArgmaxSolver, problem: Problem, ranking: Ranking) -> Ranked:
     return Ranked(states, score, others, ranking.stats, ranking.solver)
 
 
-def _refuse_repeats(solver: ArgmaxSolver, states: States) -> None:
-    codes = np.packbits(states.astype(bool), axis=2)
+def _refuse_repeats(solver: CertifiedSolver[Any], states: States) -> None:
+    # of bits, eight to a byte
+    codes = np.packbits(states.astype(bool), axis=2) if states.max(initial=0) <= 1 else states
     for instance, rows in enumerate(codes):
         if len(np.unique(rows, axis=0)) < len(rows):
             raise SolveFailedError(
@@ -125,7 +127,7 @@ def _refuse_repeats(solver: ArgmaxSolver, states: States) -> None:
             )
 
 
-def _others(solver: ArgmaxSolver, problem: Problem, ranking: Ranking, last: Scores) -> Scores:
+def _others(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking, last: Scores) -> Scores:
     """Return the bounds on all other states `[batch]`; `last` after an exhaustive argument."""
     if ranking.others is None:
         return solver.bound_of_none(problem, last)

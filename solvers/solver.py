@@ -31,6 +31,7 @@ from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
 from .problem import Problem, check_problem
+from .seconds import accept_seconds
 from .solution import Maximiser, Ranking, Solution, SolveInterrupted
 
 
@@ -96,6 +97,9 @@ class Maximisable(Protocol):
     def trivial_bound(self) -> Scores:
         """`[batch]`: an upper bound on all scores, which takes no search."""
 
+    def columns(self, z: Any) -> Any:
+        """`[batch, columns]`: the zeros and ones of states that linear constraints are over."""
+
     def restore(self, array: Any) -> Any:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
 
@@ -113,16 +117,22 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     (`solvers.labels`).
     """
 
+    kind: ClassVar[str]
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Accept solvers that take seconds where a `Deadline` comes."""
+        super().__init_subclass__(**options)
+        accept_seconds(cls)
+
     @abstractmethod
-    def _argmax(self, problem: ProblemT, time_limit: float | None) -> Maximiser:
-        """The best assignments that this backend finds for a problem that it can take.
+    def _argmax(self, problem: ProblemT, deadline: Deadline) -> Maximiser:
+        """Return the best assignments that this backend finds for a problem that it can take.
 
         Args:
             problem: host arrays, or arrays of the caller's device if `capabilities.on_device`.
-            time_limit: seconds for the whole batch.
+            deadline: of the whole batch.
         """
 
     @abstractmethod
@@ -174,7 +184,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return replace(self, **options) if options else self  # type: ignore[type-var]  # it has fields
 
     @final
-    def check(self, problem: ProblemT, time_limit: float | None = None) -> None:
+    def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
         """Raises what `solve` would raise before any work; see there."""
         self._check_kind(problem)
         if missing := self.missing_packages():
@@ -183,12 +193,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
-        seconds_of(time_limit)
+        if not isinstance(time_limit, Deadline):
+            seconds_of(time_limit)
 
-    def solve(self, problem: ProblemT, time_limit: float | None = None) -> Solution:
+    def solve(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> Solution:
         """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
-        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
-        self.check(problem, time_limit)
+        deadline = deadline_of(time_limit).about(problem)
+        self.check(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
         with counted_interrupts(), self._interrupts_first(problem, deadline):
@@ -227,12 +238,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
         # most calls, which are too short for a context
         if deadline.watch is None and not in_thread:
-            return self._argmax(work, deadline.seconds)
+            return self._argmax(work, deadline)
         with watched_by(deadline.watch):
             if not in_thread:
-                return self._argmax(work, deadline.seconds)
+                return self._argmax(work, deadline)
             # A search waits in a thread of its own, so that this one hears signals.
-            (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+            (found,) = in_threads([partial(self._argmax, work, deadline)], 1)
             return found
 
     def _takes_long(self, work: ProblemT) -> bool:
@@ -297,6 +308,125 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             "Take another one"
         )
 
+    @property
+    def ranks(self) -> bool:
+        """Whether `best_states` may find several states at once."""
+        return type(self).best_states is not CertifiedSolver.best_states
+
+    def best_states(  # for backends that can
+        self, problem: ProblemT, count: int, deadline: Deadline
+    ) -> Ranking | None:
+        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
+
+        Args:
+            problem: on the host, that this solver can take.
+            count: at most as many as there are states.
+            deadline: of the whole batch, for solvers that can stop early: `count` states then come
+                back, with a bound on all others.
+
+        Returns:
+            As many states of every instance, in any order; None where this backend finds one alone.
+            Call `solvers.ranking.ranked_states` to have them checked and in order.
+        """
+        return None
+
+    def best_states_within(  # for backends that can
+        self, problem: ProblemT, constraints: Rows, count: int
+    ) -> Ranking | None:
+        """`best_states` among the states that satisfy constraints, as many of them as there are.
+
+        Args:
+            problem: on the host, that this solver can take.
+            constraints: that it can take.
+            count: at least 1.
+
+        Returns:
+            Less than `count` states if no more satisfy them.
+        """
+        return None
+
+    @final
+    def solve_within(
+        self,
+        problem: ProblemT,
+        constraints: Rows,
+        time_limit: float | Deadline | None = None,
+    ) -> Solution:
+        """`solve` among the states that satisfy constraints.
+
+        Args:
+            problem: what to solve.
+            constraints: of as many columns as `problem.columns` has.
+            time_limit: as for `solve`.
+
+        Raises:
+            InfeasibleError: there is no such state.
+            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
+                large.
+            SolveFailedError: none was found in time.
+            SolverError: as `solve`.
+        """
+        deadline = deadline_of(time_limit).about(problem)
+        self.check(problem)
+        self.check_within(problem, constraints)
+        if (constraints.low > constraints.high).any():
+            raise InfeasibleError(constraints.names)
+        problem = problem.to_host()
+        search = partial(self._argmax_within, problem, constraints, deadline)
+        with (
+            counted_interrupts(),
+            watched_by(deadline.watch),
+            self._interrupts_first(problem, deadline),
+        ):
+            (found,) = in_threads([search], 1)
+            self._check_within(problem, found.z, constraints)
+            solution = self._certified(problem, found)
+        if interrupts() != deadline.interrupts:
+            raise SolveInterrupted(solution)
+        return solution
+
+    def _check_within(self, problem: ProblemT, z: States, constraints: Rows) -> None:
+        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
+        if (z < 0).any():
+            raise SolveFailedError(
+                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
+                "a start that satisfies them"
+            )
+        if not constraints.satisfied(problem.columns(z)).all():
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+            )
+
+    @final
+    def check_within(self, problem: ProblemT, constraints: Rows) -> None:
+        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
+        if reason := self.why_not_within(problem, constraints):
+            raise UnsupportedProblemError(self.name, (reason,))
+
+    def why_not_within(self, problem: ProblemT, constraints: Rows) -> str | None:
+        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
+        if self.capabilities.constraints is None:
+            return "it takes no constraints"
+        if constraints.magnitude > self.capabilities.constraints:
+            return (
+                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
+                f"{self.capabilities.constraints} at most"
+            )
+        return None
+
+    def _argmax_within(self, problem: ProblemT, constraints: Rows, deadline: Deadline) -> Maximiser:
+        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
+
+        Args:
+            problem: on the host.
+            constraints: of its variables.
+            deadline: of the whole batch.
+
+        Raises:
+            InfeasibleError: there is no such state.
+        """
+        raise NotImplementedError
+
 
 class ArgmaxSolver(CertifiedSolver[Problem]):
     """Finds argmax over z in {0,1}^n of a pairwise score.
@@ -305,15 +435,20 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     certificates are the same for all and live here.
     """
 
+    kind: ClassVar[str] = "bits"
+
     @final
-    def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
+    def solve(
+        self, problem: Problem[ArrayT], time_limit: float | Deadline | None = None
+    ) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
-                reached the best found comes back, with `optimal` False and `bound` saying how far
-                it can be. Seconds in which kernels are compiled or packages loaded do not count.
+            time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
+                When it is reached the best found comes back, with `optimal` False and `bound`
+                saying how far it can be. Seconds in which kernels are compiled or packages loaded
+                do not count.
 
         Raises:
             ProblemError: `problem` is no `Problem`.
@@ -341,119 +476,6 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 f"({i}, {j}) in instance {instance} is {score:.6g}"
             )
         return tuple(reasons)
-
-    def best_states(  # for backends that can
-        self, problem: Problem, count: int, time_limit: float | None = None
-    ) -> Ranking | None:
-        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
-
-        Args:
-            problem: on the host, that this solver can take.
-            count: at most 2^n.
-            time_limit: seconds for the whole batch, for solvers that can stop early: `count` states
-                then come back, with a bound on all others.
-
-        Returns:
-            As many states of every instance, in any order; None where this backend finds one alone.
-            Call `solvers.ranking.ranked_states` to have them checked and in order.
-        """
-        return None
-
-    def best_states_within(  # for backends that can
-        self, problem: Problem, constraints: Rows, count: int
-    ) -> Ranking | None:
-        """`best_states` among the states that satisfy constraints, as many of them as there are.
-
-        Args:
-            problem: on the host, that this solver can take.
-            constraints: that it can take.
-            count: at least 1.
-
-        Returns:
-            Less than `count` states if no more satisfy them.
-        """
-        return None
-
-    @final
-    def solve_within(
-        self, problem: Problem[ArrayT], constraints: Rows, time_limit: float | None = None
-    ) -> Solution[ArrayT]:
-        """`solve` among the states that satisfy constraints.
-
-        Args:
-            problem: what to solve.
-            constraints: of as many variables.
-            time_limit: as for `solve`.
-
-        Raises:
-            InfeasibleError: there is no such state.
-            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
-                large.
-            SolveFailedError: none was found in time.
-            SolverError: as `solve`.
-        """
-        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
-        self.check(problem, time_limit)
-        self.check_within(problem, constraints)
-        if (constraints.low > constraints.high).any():
-            raise InfeasibleError(constraints.names)
-        problem = problem.to_host()
-        search = partial(self._argmax_within, problem, constraints, deadline.seconds)
-        with (
-            counted_interrupts(),
-            watched_by(deadline.watch),
-            self._interrupts_first(problem, deadline),
-        ):
-            (found,) = in_threads([search], 1)
-            self._check_within(found.z, constraints)
-            solution = self._certified(problem, found)
-        if interrupts() != deadline.interrupts:
-            raise SolveInterrupted(solution)
-        return solution
-
-    def _check_within(self, z: States, constraints: Rows) -> None:
-        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
-        if (z < 0).any():
-            raise SolveFailedError(
-                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
-                "a start that satisfies them"
-            )
-        if not constraints.satisfied(z).all():
-            raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
-            )
-
-    @final
-    def check_within(self, problem: Problem, constraints: Rows) -> None:
-        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
-        if reason := self.why_not_within(problem, constraints):
-            raise UnsupportedProblemError(self.name, (reason,))
-
-    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
-        if self.capabilities.constraints is None:
-            return "it takes no constraints"
-        if constraints.magnitude > self.capabilities.constraints:
-            return (
-                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
-                f"{self.capabilities.constraints} at most"
-            )
-        return None
-
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
-        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
-
-        Args:
-            problem: on the host.
-            constraints: of its variables.
-            time_limit: seconds for the whole batch.
-
-        Raises:
-            InfeasibleError: there is no such state.
-        """
-        raise NotImplementedError
 
     def _check_kind(self, problem: object) -> None:
         check_problem(problem)
@@ -545,6 +567,17 @@ def _kernels() -> Any:
 def _checks() -> Any:
     """The module of compiled checks."""
     return importlib.import_module(".compiled.problem_checks", __package__)
+
+
+def deadline_of(time_limit: float | Deadline | None) -> Deadline:
+    """Return when to end: a deadline keeps its moment, seconds count from now.
+
+    Raises:
+        OptionError: the seconds are not positive.
+    """
+    if time_limit is None:  # most calls
+        return Deadline.after(None)
+    return Deadline.of(time_limit if isinstance(time_limit, Deadline) else seconds_of(time_limit))
 
 
 def seconds_of(time_limit: Any) -> float | None:

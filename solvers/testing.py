@@ -7,14 +7,18 @@ Example:
 
 from __future__ import annotations
 
+import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from .errors import SolveFailedError, UnsupportedProblemError
+from .errors import InfeasibleError, SolveFailedError, UnsupportedProblemError
 from .instances import Instances
+from .limits.deadline import Deadline
 from .problem import EPSILON, Problem
 from .ranking import ranked_states
 from .solution import Solution
@@ -83,26 +87,80 @@ def _near_ties(shape: tuple[int, int], generator: np.random.Generator) -> np.nda
 _DRAWS = (_normal, _ties, _equal, _mixed_scales, _near_ties)
 
 
+class Cases(Protocol):
+    """A small batch of one leading dimension, with the scores of all its states."""
+
+    def problem(self) -> Any:
+        """As solvers get it."""
+
+    def scores(self) -> np.ndarray:
+        """`[batch, states]`: the oracle, which shares no code with the solvers."""
+
+    def slack(self) -> np.ndarray:
+        """`[batch]`: what rounding may do to a score."""
+
+    def state_numbers(self, solution: Solution) -> np.ndarray:
+        """`[batch]`: the places of a solution's states in `scores`."""
+
+
+class Kit(ABC):
+    """What the conformance kit has to know of a kind of problem.
+
+    Args:
+        max_size: largest n of problems over bits.
+        max_states: most assignments of an instance of a problem over labels.
+    """
+
+    def __init__(self, max_size: int, max_states: int) -> None:
+        self.max_size = max_size
+        self.max_states = max_states
+
+    @abstractmethod
+    def cases(self, solver: Any, count: int, generator: np.random.Generator) -> Iterator[Cases]:
+        """Small batches of every kind that breaks solvers."""
+
+    @abstractmethod
+    def drawn(
+        self, solver: Any, generator: np.random.Generator
+    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
+        """What makes a problem of unary scores, pairwise scores and edges, and these three."""
+
+    @abstractmethod
+    def check_more(self, solver: Any, problem: Any, cases: Cases) -> None:
+        """Check what only solvers of this kind promise of a batch."""
+
+    @abstractmethod
+    def check_refusals(self, solver: Any) -> None:
+        """Check that problems beyond the capabilities are refused."""
+
+
+KITS = {"bits": "solvers.testing:BitKit", "labels": "solvers.labels.testing:LabelKit"}
+"""The kit of each kind; imported when a solver of that kind is checked."""
+
+
 def check_conformance(
-    solver: ArgmaxSolver,
+    solver: CertifiedSolver[Any],
     *,
     count: int = 100,
     max_size: int = 10,
+    max_states: int = 2_000,
     seed: int = 0,
     randomised: bool = False,
 ) -> None:
-    """Holds a solver against enumeration and against itself.
+    """Holds a solver of bits or of labels against enumeration and against itself.
 
     Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may
     not then say `optimal`), the bound is one, a batch equals its instances one by one, leading
     dimensions come back, float32 is taken, and a problem that the solver cannot take is refused
     with reasons. A bound also holds where a time limit ends the search at once, and that of
-    `best_states` holds for all other states.
+    `best_states` holds for all other states. A batch that the solver refuses with reasons is left
+    out; one of the first ten it has to take.
 
     Args:
         solver: ready to use.
         count: how many random batches of 3 instances.
-        max_size: largest n; enumeration costs 2^n.
+        max_size: largest n of problems over bits; enumeration costs 2^n.
+        max_states: most assignments of an instance of a problem over labels.
         seed: of the random instances.
         randomised: whether a solver that is not exact may answer an instance otherwise in a batch
             than alone, as one does that draws random numbers for the batch as a whole.
@@ -110,39 +168,122 @@ def check_conformance(
     Raises:
         AssertionError: the solver breaks a promise; the message names the solver and the instance.
     """
+    module, _, attribute = KITS[solver.kind].partition(":")
+    kit: Kit = getattr(importlib.import_module(module), attribute)(max_size, max_states)
     generator = np.random.default_rng(seed)
-    can = solver.capabilities
-    sign = "none" if not can.pairwise else "positive" if can.supermodular_only else "any"
-    size = min(max_size, can.max_size or max_size)
-    for number, instances in enumerate(random_instances(count, size, generator, sign=sign)):
+    taken = 0
+    for number, cases in enumerate(kit.cases(solver, count, generator)):
+        problem = cases.problem()
         with naming(solver, f", batch {number} of seed {seed}"):
-            scores, problem = enumerate_scores(instances), instances.problem()
-            check_answers(solver, problem, scores, _state_numbers, _slack(instances))
-            if number % 5 == 0:
-                check_stopped(solver, problem, scores, _state_numbers, _slack(instances))
-                _check_several(solver, problem, scores, _slack(instances))
+            if solver.why_not(problem):
+                assert is_refused(solver, problem), "why_not has reasons, and solve does not refuse"
+                assert taken or number < 10, "it takes none of ten batches"
+                continue
+            _check_cases(kit, solver, problem, cases, stopped=taken % 5 == 0)
+        taken += 1
     with naming(solver):
-        drawn = next(random_instances(1, 5, generator, sign=sign))
-        check_batch(
-            solver, Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised
-        )
-        _check_refusals(solver)
+        make, unary, pairwise, edges = kit.drawn(solver, generator)
+        if not solver.why_not(make(unary, pairwise, edges=edges)):
+            check_batch(solver, make, unary, pairwise, edges, randomised)
+        kit.check_refusals(solver)
 
 
-def _slack(instances: Instances) -> np.ndarray:
-    """`[batch]`: what rounding may do to a score; it shares no code with the solvers."""
-    magnitude = np.abs(instances.unary).sum(axis=1) + np.abs(instances.pairwise).sum(axis=1)
-    size = instances.unary.shape[1] + instances.pairwise.shape[1]
-    slack: np.ndarray = 2 * EPSILON * size * magnitude
-    return slack
+def _check_cases(
+    kit: Kit, solver: CertifiedSolver[Any], problem: Any, cases: Cases, stopped: bool
+) -> None:
+    scores = cases.scores()
+    if not (scores.max(axis=1) > -np.inf).all():
+        _check_infeasible(solver, problem)
+        return
+    expected = scores, cases.state_numbers, cases.slack()
+    check_answers(solver, problem, *expected)
+    if stopped:
+        check_stopped(solver, problem, *expected)
+        kit.check_more(solver, problem, cases)
 
 
-def _state_numbers(solution: Solution) -> np.ndarray:
-    assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
-    numbers: np.ndarray = (solution.z.astype(np.int64) << np.arange(solution.z.shape[1])).sum(
-        axis=1
-    )
-    return numbers
+def _check_infeasible(solver: CertifiedSolver[Any], problem: Any) -> None:
+    try:
+        solver.solve(problem)
+    except InfeasibleError:
+        return
+    raise AssertionError("every assignment is forbidden, and it answers")
+
+
+@dataclass(frozen=True, eq=False)
+class BitCases:
+    """Random instances over bits as the kit has them.
+
+    Attributes:
+        instances: of three.
+    """
+
+    instances: Instances
+
+    def problem(self) -> Problem[np.ndarray]:
+        """As solvers get it."""
+        return self.instances.problem()
+
+    def scores(self) -> np.ndarray:
+        """`[3, 2^n]`: the score of every state."""
+        return enumerate_scores(self.instances)
+
+    def slack(self) -> np.ndarray:
+        """`[3]`: what rounding may do to a score; it shares no code with the solvers."""
+        unary, pairwise = self.instances.unary, self.instances.pairwise
+        magnitude = np.abs(unary).sum(axis=1) + np.abs(pairwise).sum(axis=1)
+        slack: np.ndarray = 2 * EPSILON * (unary.shape[1] + pairwise.shape[1]) * magnitude
+        return slack
+
+    def state_numbers(self, solution: Solution) -> np.ndarray:
+        """`[3]`: the places of a solution's states in `scores`."""
+        assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
+        powers = np.arange(solution.z.shape[1])
+        numbers: np.ndarray = (solution.z.astype(np.int64) << powers).sum(axis=1)
+        return numbers
+
+
+class BitKit(Kit):
+    """The kit of solvers of bits."""
+
+    def cases(
+        self, solver: ArgmaxSolver, count: int, generator: np.random.Generator
+    ) -> Iterator[Cases]:
+        """Small batches that are within the capabilities of a solver."""
+        size = min(self.max_size, solver.capabilities.max_size or self.max_size)
+        for instances in random_instances(count, size, generator, sign=_sign_for(solver)):
+            yield BitCases(instances)
+
+    def drawn(
+        self, solver: ArgmaxSolver, generator: np.random.Generator
+    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
+        """One more of these batches."""
+        drawn = next(random_instances(1, 5, generator, sign=_sign_for(solver)))
+        return Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges
+
+    def check_more(self, solver: ArgmaxSolver, problem: Problem, cases: Cases) -> None:
+        """Check the bound of `best_states`."""
+        _check_several(solver, problem, cases.scores(), cases.slack())
+
+    def check_refusals(self, solver: ArgmaxSolver) -> None:
+        """Check that problems beyond the capabilities are refused."""
+        can = solver.capabilities
+        wrong = []
+        if can.max_size is not None:
+            wrong.append(Problem.from_arrays(np.ones(can.max_size + 1)))
+        if not can.pairwise or can.supermodular_only:
+            scores = np.array([1.0, 1.0, -1.0])
+            wrong.append(Problem.from_arrays(np.ones(3), scores, edges=[[0, 1], [1, 2], [0, 2]]))
+        for problem in wrong:
+            assert solver.why_not(problem), "why_not is empty for a problem beyond the capabilities"
+            assert is_refused(solver, problem), "a problem beyond the capabilities was not refused"
+
+
+def _sign_for(solver: ArgmaxSolver) -> str:
+    """The sign of the pairwise scores that a solver takes."""
+    if not solver.capabilities.pairwise:
+        return "none"
+    return "positive" if solver.capabilities.supermodular_only else "any"
 
 
 @contextmanager
@@ -230,7 +371,7 @@ def _check_several(
     count = min(3, scores.shape[1])
     limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
     for limit in limits:
-        found = ranked_states(solver, problem, count, limit)
+        found = ranked_states(solver, problem, count, Deadline.after(limit))
         if found is None:
             return
         numbers = (found.z.astype(np.int64) << np.arange(problem.n)).sum(axis=2)
@@ -280,20 +421,8 @@ def check_batch(
     assert solver.solve(single).z.shape == batch.z.shape, "float32 is not taken"
 
 
-def _check_refusals(solver: ArgmaxSolver) -> None:
-    can = solver.capabilities
-    wrong = []
-    if can.max_size is not None:
-        wrong.append(Problem.from_arrays(np.ones(can.max_size + 1)))
-    if not can.pairwise or can.supermodular_only:
-        frustrated = np.array([1.0, 1.0, -1.0])
-        wrong.append(Problem.from_arrays(np.ones(3), frustrated, edges=[[0, 1], [1, 2], [0, 2]]))
-    for problem in wrong:
-        assert solver.why_not(problem), "why_not is empty for a problem beyond the capabilities"
-        assert _is_refused(solver, problem), "a problem beyond the capabilities was not refused"
-
-
-def _is_refused(solver: ArgmaxSolver, problem: Problem) -> bool:
+def is_refused(solver: CertifiedSolver[Any], problem: Any) -> bool:
+    """Whether a solver refuses a problem with reasons."""
     try:
         solver.solve(problem)
     except UnsupportedProblemError as error:

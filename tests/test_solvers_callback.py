@@ -21,6 +21,7 @@ from solvers.algorithms.presolve.ranked import ranked
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.limits import deadline, interrupts, progress
+from solvers.limits.deadline import Deadline
 from solvers.limits.progress import Known, Listener, Part, watched_by
 from solvers.solving.listening import heard_by, in_words
 
@@ -301,7 +302,7 @@ def test_what_is_known_of_an_instance_is_said_of_it_alone():
         return np.ones((count, 2), np.int8), bound
 
     with watched_by(listener):
-        ranked(problem, 1, None, rank, 1)
+        ranked(problem, 1, Deadline.after(None), rank, 1)
     listener._next_call = 0.0
     listener.poll()
     z, score, bound = calls[0]

@@ -24,7 +24,7 @@ class Claims(ArgmaxSolver):
     def __init__(self, roundings):
         self.roundings = roundings
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(np.ones((1, 2), np.int8), np.array([6.0 + self.roundings * ROUNDING]))
 
 
@@ -71,7 +71,7 @@ def test_a_heuristic_proves_nothing(bound):
         name = "heuristic"
         capabilities = Capabilities(exact=False)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             return Maximiser(np.ones((1, 2), np.int8), bound)
 
     solution = Heuristic().solve(problem())
@@ -85,7 +85,7 @@ class Greedy(ArgmaxSolver):
     name = "greedy"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser((problem.unary > 0).astype(np.int8))
 
 
@@ -95,7 +95,7 @@ class GreedyLabels(labels.LabelSolver):
     name = "greedy_labels"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(problem.unary.argmax(axis=-1))
 
 
@@ -129,7 +129,7 @@ class GreedyPairs(GreedyLabels):
 
     name = "greedy_pairs"
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         z = problem.unary.argmax(axis=-1)
         forbidden = problem.score_flat(z) == -np.inf
         return Maximiser(np.where(forbidden[:, None], 0, z))

@@ -55,7 +55,7 @@ class DrawsForTheBatch(ArgmaxSolver):
     def __init__(self):
         self.generator = np.random.default_rng(0)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         z = self.generator.integers(0, 2, (problem.batch, problem.n))
         return Maximiser(z, problem.positive_part)
 

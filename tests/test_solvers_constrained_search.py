@@ -178,7 +178,7 @@ def test_a_backend_that_says_infeasible_beside_a_state_is_at_fault():
         raise InfeasibleError(("at_most(3)",))
 
     with pytest.raises(SolveFailedError, match="fault of the backend"):
-        each_instance(dense(30), Rows.of([at_most(3)], 30), None, wrong)
+        each_instance(dense(30), Rows.of([at_most(3)], 30), Deadline.after(None), wrong)
 
 
 def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stays():
@@ -189,7 +189,7 @@ def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stay
         return None, np.inf
 
     problem, rows = dense(40), Rows.of([at_most(10)], 40)
-    found = each_instance(problem, rows, 0.2, nothing)
+    found = each_instance(problem, rows, Deadline.after(0.2), nothing)
     assert rows.satisfied(given[0][None]).all()
     assert problem.score_flat(found.z) >= problem.score_flat(given[0][None]) > 0
 

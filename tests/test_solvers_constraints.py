@@ -171,15 +171,15 @@ class FindsFew(ArgmaxSolver):
     name = "finds_few"
     capabilities = Capabilities(exact=True, time_limit=True, constraints=2**54)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         raise NotImplementedError
 
-    def _argmax_within(self, problem, constraints, time_limit):
+    def _argmax_within(self, problem, constraints, deadline):
         z = np.zeros((1, problem.n), np.int8)
         z[0, :2] = 1
         if constraints.satisfied(z).all():
             return Maximiser(z, problem.positive_part)
-        time.sleep(time_limit)
+        time.sleep(deadline.seconds)
         return Maximiser(np.full((1, problem.n), -1, np.int8), problem.positive_part)
 
 
@@ -305,17 +305,17 @@ class Breaks(ArgmaxSolver):
     name = "breaks"
     capabilities = Capabilities(exact=True, constraints=100)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(np.ones((problem.batch, problem.n), np.int8))
 
-    def _argmax_within(self, problem, constraints, time_limit):
-        return self._argmax(problem, time_limit)
+    def _argmax_within(self, problem, constraints, deadline):
+        return self._argmax(problem, deadline)
 
 
 class Late(Breaks):
     """Another one, whose time is up."""
 
-    def _argmax_within(self, problem, constraints, time_limit):
+    def _argmax_within(self, problem, constraints, deadline):
         return Maximiser(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)
 
 

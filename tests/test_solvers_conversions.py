@@ -471,7 +471,7 @@ class ZerosWithABound(ArgmaxSolver):
     name = "zeros"
     capabilities = Capabilities(exact=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(np.zeros(problem.unary.shape, np.int8), np.asarray(problem.magnitude))
 
 

@@ -188,7 +188,7 @@ def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
     def never(*_):
         raise AssertionError("the time is up")
 
-    found = one_by_one(problem, 1e-9, never, threads=2)
+    found = one_by_one(problem, deadline.Deadline.after(1e-9), never, threads=2)
     fixed = free if dense else roof_duality(problem).fixed
     assert dense == (fixed < 0).all()
     guessed = np.where(fixed < 0, halved(problem)[0], fixed)
@@ -199,16 +199,16 @@ def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
     assert scores.mean() > 1
     assert np.isfinite(found.bound).all()
     best = solver_class("local_search")().solve(problem).z
-    kept = one_by_one(problem, 1e-9, never, start=best)
+    kept = one_by_one(problem, deadline.Deadline.after(1e-9), never, start=best)
     assert (problem.score_flat(kept.z) >= problem.score_flat(best) - problem.rounding).all()
-    worse = one_by_one(problem, 1e-9, never, start=1 - best)
+    worse = one_by_one(problem, deadline.Deadline.after(1e-9), never, start=1 - best)
     assert (problem.score_flat(worse.z) >= scores - problem.rounding).all()
 
 
 def test_a_state_without_a_search_is_no_zero_where_no_variable_has_a_field():
     """There half of the pairwise scores says nothing."""
     problem = spins(3000, 4, 1)
-    found = one_by_one(problem, 1e-9, None)
+    found = one_by_one(problem, deadline.Deadline.after(1e-9), None)
     assert found.stats["reached"] == 0
     assert problem.score_flat(found.z) > 0.5 * found.bound
 
@@ -458,8 +458,8 @@ def test_a_plug_in_gets_its_seconds_in_a_thread():
         name = "watched"
         capabilities = Capabilities(exact=False, time_limit=True)
 
-        def _argmax(self, problem, time_limit):
-            seen.append((time_limit, threading.current_thread() is threading.main_thread()))
+        def _argmax(self, problem, deadline):
+            seen.append((deadline.seconds, threading.current_thread() is threading.main_thread()))
             return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
     problem = Problem.from_arrays([1.0, 2.0])
@@ -467,6 +467,43 @@ def test_a_plug_in_gets_its_seconds_in_a_thread():
     Watched().solve(problem, 10)
     assert seen[0] == (None, False)
     assert 9 < seen[1][0] <= 10
+
+
+def test_a_solver_written_for_seconds_still_gets_seconds():
+    seen = []
+    with pytest.warns(DeprecationWarning, match=r"InSeconds._argmax takes `time_limit` in seconds"):
+
+        class InSeconds(ArgmaxSolver):
+            name = "in_seconds"
+            capabilities = Capabilities(exact=False)
+
+            def _argmax(self, problem, time_limit):
+                seen.append(time_limit)
+                return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
+
+    problem = Problem.from_arrays([1.0, 2.0])
+    InSeconds().solve(problem)
+    solve(problem, solver=InSeconds(), time_limit=10)
+    assert seen[0] is None
+    assert 9 < seen[1] <= 10
+
+
+def test_one_deadline_serves_several_solves():
+    problem = Problem.from_arrays([1.0, 2.0])
+    limit = deadline.Deadline.after(1e-9)
+    moments = []
+
+    class Remembers(ArgmaxSolver):
+        name = "remembers"
+        capabilities = Capabilities(exact=False, time_limit=True)
+
+        def _argmax(self, problem, deadline):
+            moments.append(deadline.end)
+            return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
+
+    Remembers().solve(problem, limit)
+    Remembers().solve(problem, limit)
+    assert moments == [limit.end, limit.end]
 
 
 # --- the clock of all deadlines -----------------------------------------------------------------

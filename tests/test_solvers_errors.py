@@ -218,7 +218,7 @@ class Hungry(ArgmaxSolver):
     name = "hungry"
     capabilities = Capabilities(exact=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         raise MemoryError("Allocation failed")
 
 

@@ -101,7 +101,7 @@ class Zeros(ArgmaxSolver):
     name = "zeros"
     capabilities = Capabilities(exact=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
 

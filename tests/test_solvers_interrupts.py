@@ -44,13 +44,12 @@ class Failing(ArgmaxSolver):
         exact=True, time_limit=True, constraints=2**54
     )
 
-    def _argmax(self, problem, time_limit):
-        deadline = Deadline.after(time_limit)
+    def _argmax(self, problem, deadline):
         interrupt_solves()
         assert deadline.passed
         raise SolveFailedError("no answer in its time")
 
-    def _argmax_within(self, problem, constraints, time_limit):
+    def _argmax_within(self, problem, constraints, deadline):
         interrupt_solves()
         return Maximiser(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)
 
@@ -62,9 +61,9 @@ class Loading(ArgmaxSolver):
     name: ClassVar[str] = "loading"
     capabilities: ClassVar[Capabilities] = Capabilities(exact=True, time_limit=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         interrupt_solves()
-        assert Deadline.after(time_limit).passed
+        assert deadline.passed
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
 

@@ -257,16 +257,16 @@ class Guess(ArgmaxSolver):
     name = "guess"
     capabilities = Capabilities(exact=True, time_limit=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
 
 class Stopped(Guess):
     """Somebody stops it."""
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         interrupt_solves()
-        return super()._argmax(problem, time_limit)
+        return super()._argmax(problem, deadline)
 
 
 def test_without_proofs_nothing_is_claimed():

@@ -156,17 +156,17 @@ class Ascending(ArgmaxSolver):
     name = "ascending"
     capabilities = Capabilities(exact=True, time_limit=True, constraints=2**54)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return Maximiser(self.best_states(problem, 1).z[:, 0])
 
-    def _argmax_within(self, problem, constraints, time_limit):
+    def _argmax_within(self, problem, constraints, deadline):
         states = np.array(list(itertools.product((0, 1), repeat=problem.n)), np.int8)
         states = states[constraints.satisfied(states)]
         if not len(states):
             raise InfeasibleError(constraints.names)
         return Maximiser(states[all_scores(problem, states).argmax(axis=1)])
 
-    def best_states(self, problem, count, time_limit=None):
+    def best_states(self, problem, count, deadline=None):
         states = np.array(list(itertools.product((0, 1), repeat=problem.n)), np.int8)
         scores = np.sort(all_scores(problem, states), axis=1)
         best = np.argsort(all_scores(problem, states), axis=1)[:, len(states) - count :]
@@ -193,7 +193,7 @@ class Repeats(Ascending):
 
     name = "repeats"
 
-    def best_states(self, problem, count, time_limit=None):
+    def best_states(self, problem, count, deadline=None):
         return Ranking(np.zeros((problem.batch, count, problem.n), np.int8))
 
 
@@ -202,7 +202,7 @@ class TooFew(Ascending):
 
     name = "too_few"
 
-    def best_states(self, problem, count, time_limit=None):
+    def best_states(self, problem, count, deadline=None):
         return Ranking(np.zeros((problem.batch, 1, problem.n), np.int8))
 
 
@@ -211,7 +211,7 @@ class NotANumber(Ascending):
 
     name = "not_a_number"
 
-    def best_states(self, problem, count, time_limit=None):
+    def best_states(self, problem, count, deadline=None):
         return Ranking(super().best_states(problem, count).z, np.full(problem.batch, np.nan))
 
 
@@ -229,7 +229,7 @@ class Heuristic(Ascending):
     name = "heuristic"
     capabilities = Capabilities(exact=False)
 
-    def best_states(self, problem, count, time_limit=None):
+    def best_states(self, problem, count, deadline=None):
         states = np.array(list(itertools.product((0, 1), repeat=problem.n)), np.int8)
         return Ranking(np.repeat(states[None, :count], problem.batch, axis=0))
 
@@ -312,7 +312,7 @@ class StopsAfterOne(labels.LabelSolver):
     name = "stops_after_one"
     capabilities = Capabilities(exact=True, time_limit=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         interrupt_solves()
         return Maximiser(problem.unary.argmax(axis=-1), problem.trivial_bound)
 

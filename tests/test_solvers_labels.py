@@ -398,7 +398,7 @@ class Liar(LabelSolver):
     def __init__(self, labels, bound=None):
         self.found = Maximiser(np.asarray(labels), bound)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         return self.found
 
 

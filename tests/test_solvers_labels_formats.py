@@ -304,7 +304,7 @@ def test_what_are_no_factors_is_said(sizes, factors, options):
 def test_other_senses_and_names_are_refused():
     with pytest.raises(OptionError, match="sense"):
         from_factors([2], [], sense=np.zeros(2))
-    with pytest.raises(OptionError, match="by name"):
+    with pytest.raises(OptionError, match="fix must be"):
         solve(from_factors([2], []), fix=3)
 
 

@@ -347,7 +347,7 @@ def test_cliques_are_searched_apart_within_their_shares_of_the_time():
         return enumerated(problem)
 
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    found = one_by_one(problem, 20.0, backend)
+    found = one_by_one(problem, Deadline.after(20.0), backend)
     assert [n for n, _ in given_time] == [6, 9]
     assert 6.5 < given_time[0][1] <= 0.9 * 8.0 < 16.0 < given_time[1][1] <= 0.9 * 20.0
     assert found.stats["parts"] == 2
@@ -412,7 +412,9 @@ def test_parts_that_are_not_finished_leave_a_bound_and_a_state(seed, claim):
             problem.positive_part[0]
         )
 
-    found = one_by_one(Problem.from_arrays(unary, pairwise, edges=edges), 1.0, stops)
+    found = one_by_one(
+        Problem.from_arrays(unary, pairwise, edges=edges), Deadline.after(1.0), stops
+    )
     highest = scores_of(unary, pairwise, edges, all_states(n)).max()
     assert highest <= found.bound[0] <= np.maximum(unary, 0).sum() + np.maximum(pairwise, 0).sum()
     assert set(found.z[0].tolist()) <= {0, 1}
@@ -426,10 +428,15 @@ def test_searches_start_from_a_given_state_and_do_not_lose_it(seed):
     unary = without_field(pairwise, edges, 12)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     best, _ = enumerated(problem)
-    found = one_by_one(problem, None, lambda single, _, first: (first, np.inf), start=best[None])
+    found = one_by_one(
+        problem, Deadline.after(None), lambda single, _, first: (first, np.inf), start=best[None]
+    )
     assert problem.score(found.z[0]) == pytest.approx(problem.score(best), rel=1e-14)
     found = one_by_one(
-        problem, None, lambda single, _, first: (np.zeros_like(first), np.inf), start=best[None]
+        problem,
+        Deadline.after(None),
+        lambda single, _, first: (np.zeros_like(first), np.inf),
+        start=best[None],
     )
     assert problem.score(found.z[0]) >= problem.score(best)
 
@@ -447,7 +454,7 @@ def test_a_search_that_finds_nothing_in_time_has_what_local_search_finds():
         return np.zeros(part.n, np.int8), np.inf
 
     begin = now()  # without what is compiled
-    found = one_by_one(problem, 4.0, waits)
+    found = one_by_one(problem, Deadline.after(4.0), waits)
     assert now() - begin < 8.0
     assert 3.0 < waited[0] <= 0.9 * 4.0
     assert problem.score(found.z[0]) == solver_class("elimination")().solve(problem).score
@@ -463,8 +470,8 @@ def test_what_is_proved_or_ends_at_once_is_not_searched_again(monkeypatch):
         time.sleep(0.3)
         return best.z[0], float(best.score[0])
 
-    one_by_one(problem, 1e4, proves)
-    one_by_one(problem, 1e4, lambda *_: (np.zeros(26, np.int8), np.inf))
+    one_by_one(problem, Deadline.after(1e4), proves)
+    one_by_one(problem, Deadline.after(1e4), lambda *_: (np.zeros(26, np.int8), np.inf))
 
 
 @pytest.mark.parametrize(
@@ -525,7 +532,9 @@ def test_bounds_hold_where_roof_duality_has_fixed_variables_of_rounded_scores(se
     random = np.random.default_rng(seed)
     edges = random_graph(random, 8)
     unary, pairwise = SCALES[scale](random, 8), SCALES[scale](random, len(edges))
-    found = one_by_one(Problem.from_arrays(unary, pairwise, edges=edges), None, enumerated)
+    found = one_by_one(
+        Problem.from_arrays(unary, pairwise, edges=edges), Deadline.after(None), enumerated
+    )
     assert exact_maximum(unary, pairwise, edges) <= Fraction(found.bound[0])
 
 
@@ -533,7 +542,9 @@ def test_dense_problems_are_left_as_they_are():
     one = instances.dense(26, 1, np.random.default_rng(0)).problem()
     seen = []
     found = one_by_one(
-        one, None, lambda single, *_: (seen.append(single), (np.zeros(26, np.int8), 1e9))[1]
+        one,
+        Deadline.after(None),
+        lambda single, *_: (seen.append(single), (np.zeros(26, np.int8), 1e9))[1],
     )
     np.testing.assert_array_equal(seen[0].pairwise, one.pairwise)
     assert (found.stats["parts"], found.stats["searched"], found.stats["removed_pair"]) == (
@@ -565,10 +576,15 @@ def test_a_batch_equals_its_instances():
     pairwise = random.integers(-2, 3, (7, len(edges))).astype(float)
     unary = random.integers(-1, 2, (7, 16)).astype(float)
     whole = one_by_one(
-        Problem.from_arrays(unary, pairwise, edges=edges), None, enumerated, threads=2
+        Problem.from_arrays(unary, pairwise, edges=edges),
+        Deadline.after(None),
+        enumerated,
+        threads=2,
     )
     singles = [
-        one_by_one(Problem.from_arrays(u[None], w[None], edges=edges), None, enumerated)
+        one_by_one(
+            Problem.from_arrays(u[None], w[None], edges=edges), Deadline.after(None), enumerated
+        )
         for u, w in zip(unary, pairwise, strict=True)
     ]
     assert whole.bound.tolist() == [one.bound[0] for one in singles]
@@ -580,4 +596,4 @@ def test_a_batch_equals_its_instances():
 def test_what_roof_duality_fixes_wholly_is_not_decomposed(monkeypatch):
     monkeypatch.setattr(presolve, "decompose", None)
     problem = Problem.from_arrays([9.0, -9.0], [1.0], edges=[[0, 1]])
-    assert one_by_one(problem, None, enumerated).z.tolist() == [[1, 0]]
+    assert one_by_one(problem, Deadline.after(None), enumerated).z.tolist() == [[1, 0]]

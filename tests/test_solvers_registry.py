@@ -442,7 +442,7 @@ class Zeros(ArgmaxSolver):
     name = "zeros"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         bound = np.maximum(problem.unary, 0).sum(1) + np.maximum(problem.pairwise, 0).sum(1)
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), bound)
 """
@@ -485,14 +485,14 @@ def test_conformance_kit_catches_liars():
         name = "liar"
         capabilities = Capabilities(exact=True)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
 
     class Underestimates(ArgmaxSolver):
         name = "underestimates"
         capabilities = Capabilities(exact=False)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             z = np.zeros((problem.batch, problem.n), np.int8)
             return Maximiser(z, np.full(problem.batch, 0.0))
 
@@ -500,7 +500,7 @@ def test_conformance_kit_catches_liars():
         name = "underestimates_one"
         capabilities = Capabilities(exact=False)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             z = np.zeros((problem.batch, problem.n), np.int8)
             return Maximiser(z, np.where(np.arange(problem.batch) == 1, 0.0, problem.positive_part))
 
@@ -508,7 +508,7 @@ def test_conformance_kit_catches_liars():
         name = "in_single_precision"
         capabilities = Capabilities(exact=True, max_size=12)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             arrays = problem.unary.astype(np.float32), problem.pairwise.astype(np.float32)
             return Maximiser(solve(*arrays, edges=problem.edges, solver="exhaustive").z)
 
@@ -520,7 +520,7 @@ def test_conformance_kit_catches_liars():
             found = super().solve(problem, time_limit)
             return replace(found, optimal=np.ones_like(found.optimal))
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
     class LeavesItsBoundOut(ArgmaxSolver):
@@ -529,8 +529,8 @@ def test_conformance_kit_catches_liars():
         name = "leaves_its_bound_out"
         capabilities = Capabilities(exact=True, time_limit=True, max_size=12)
 
-        def _argmax(self, problem, time_limit):
-            if time_limit is not None:
+        def _argmax(self, problem, deadline):
+            if deadline.limited:
                 return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
             return Maximiser(
                 solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n)
@@ -540,12 +540,12 @@ def test_conformance_kit_catches_liars():
         name = "ranks_without_proof"
         capabilities = Capabilities(exact=True, max_size=12)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             return Maximiser(
                 solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n)
             )
 
-        def best_states(self, problem, count, time_limit=None):
+        def best_states(self, problem, count, deadline=None):
             states = np.arange(count)[:, None] >> np.arange(problem.n) & 1
             return Ranking(np.repeat(states[None].astype(np.int8), problem.batch, axis=0))
 
@@ -574,7 +574,7 @@ def test_an_impossible_answer_of_a_backend_is_its_failure_and_no_proof(claim, ex
         name = "claims"
         capabilities = Capabilities(exact=exact)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             z = np.zeros((problem.batch, problem.n), np.int8)
             return Maximiser(states(z), bound(problem.score_flat(z)))
 
@@ -606,7 +606,9 @@ def test_instances_out_of_time_keep_what_roof_duality_fixes():
     unary[:, 12:], pairwise[:, 1:] = 1.0, -2.0
     problem = replace(problem, unary=unary, pairwise=pairwise)
     for start in (np.ones((1, 15), np.int8), None):
-        found = one_by_one(problem, 1e-9, lambda *_: pytest.fail("there was no time"), start=start)
+        found = one_by_one(
+            problem, Deadline.after(1e-9), lambda *_: pytest.fail("there was no time"), start=start
+        )
         assert found.z[0, :12].tolist() == [1, 0] * 6
         assert found.z[0, 12:].sum() == 1  # of the frustrated three, what single flips find
         assert found.stats["reached"] == 0
@@ -621,9 +623,9 @@ def test_an_impossible_bound_is_not_lost_behind_what_presolve_knows(n):
         name = "below"
         capabilities = Capabilities(exact=True)
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             return one_by_one(
-                problem, time_limit, lambda single, *_: (np.zeros(single.n, np.int8), -70.0)
+                problem, deadline, lambda single, *_: (np.zeros(single.n, np.int8), -70.0)
             )
 
     with pytest.raises(SolveFailedError, match="bound -"):
@@ -633,7 +635,9 @@ def test_an_impossible_bound_is_not_lost_behind_what_presolve_knows(n):
 @pytest.mark.parametrize("proved", [1e300, np.inf])
 def test_a_search_that_proves_less_than_roof_duality_leaves_its_bound(proved):
     problem = dense(18, 1, np.random.default_rng(0)).problem()  # of which the rules leave a part
-    found = one_by_one(problem, None, lambda single, *_: (np.zeros(single.n, np.int8), proved))
+    found = one_by_one(
+        problem, Deadline.after(None), lambda single, *_: (np.zeros(single.n, np.int8), proved)
+    )
     assert found.stats["reached"] == found.stats["parts"] == 1
     assert found.bound.tolist() == roof_duality(problem).bound.tolist()
 

@@ -7,7 +7,7 @@ import pytest
 
 from solvers import labels, solve
 from solvers.algorithms.elimination.treewidth import treewidth_bound
-from solvers.limits.deadline import preparation, preparing
+from solvers.limits.deadline import Deadline, preparation, preparing
 from solvers.topology import Topology
 
 
@@ -27,7 +27,7 @@ def random_pairs(generator, n, degree):
 
 def test_an_order_that_is_not_found_in_time_is_not_remembered_as_none():
     topology = Topology(36, grid(6))
-    with preparing(1e-9):
+    with preparing(Deadline.after(1e-9)):
         assert treewidth_bound(topology, 20) is None
     assert treewidth_bound(topology, 20) == 6
 
@@ -36,7 +36,7 @@ def test_without_a_limit_the_choice_has_none():
     assert preparation() is None
     with preparing(None):
         assert preparation() is None
-    with preparing(10.0):
+    with preparing(Deadline.after(10.0)):
         assert 1.0 < preparation().left <= 2.0
     assert preparation() is None
 

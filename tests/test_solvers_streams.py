@@ -99,7 +99,7 @@ class Deadly(ArgmaxSolver):
     name = "deadly"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         if problem.n == 5:
             os.kill(os.getpid(), signal.SIGKILL)
         return Maximiser(

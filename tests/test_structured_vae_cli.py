@@ -626,7 +626,7 @@ class NamesOthers(ArgmaxSolver):
     name = "names_others"
     capabilities = Capabilities(exact=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         z = np.ones((problem.batch, problem.n), np.int8)
         by = "one" if problem.unary[0, 0] < 2 else "two + three"
         return Maximiser(z, stats={"bounds_one": problem.batch}, solver=by)
@@ -735,10 +735,10 @@ class FailsAt(ArgmaxSolver):
     name = "fails_at"
     capabilities = Capabilities(exact=True)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         if problem.unary[:, 0].max() > 9:
             raise SolveFailedError("an unlucky instance")
-        return solver_class("exhaustive")()._argmax(problem, time_limit)
+        return solver_class("exhaustive")()._argmax(problem, deadline)
 
 
 def test_a_failure_keeps_the_chunks_before_it():
@@ -773,8 +773,8 @@ def test_a_chunk_may_take_what_is_left_of_the_time():
         name = "waits"
         capabilities = Capabilities(exact=True, time_limit=True)
 
-        def _argmax(self, problem, time_limit):
-            given.append(time_limit)
+        def _argmax(self, problem, deadline):
+            given.append(deadline.seconds)
             time.sleep(0.05)
             return solver_class("exhaustive")()._argmax(problem, None)
 

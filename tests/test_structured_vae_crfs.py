@@ -427,8 +427,8 @@ def test_the_time_limit_of_a_graph_reaches_its_solver():
         name = "recorded"
         capabilities = Capabilities(exact=False, time_limit=True)
 
-        def _argmax(self, problem, time_limit):
-            limits.append(time_limit)
+        def _argmax(self, problem, deadline):
+            limits.append(deadline.seconds)
             return Maximiser(problem.unary.argmax(axis=-1), problem.magnitude)
 
     crf = PairwiseCRF(2, 2, [[0, 1]], solver=Recorded())

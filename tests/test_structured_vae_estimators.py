@@ -701,9 +701,9 @@ def test_an_estimator_says_how_many_argmaxes_an_image_costs(make):
     class Counting(solver_class("exhaustive")):
         solved = 0
 
-        def _argmax(self, problem, time_limit):
+        def _argmax(self, problem, deadline):
             self.solved += problem.batch
-            return super()._argmax(problem, time_limit)
+            return super()._argmax(problem, deadline)
 
     this, cost = problem("general")
     counting = Counting()

@@ -25,8 +25,8 @@ class Independent(LabelSolver):
     def __init__(self):
         object.__setattr__(self, "asked", [])
 
-    def _argmax(self, problem, time_limit):
-        self.asked.append((problem.batch, time_limit))
+    def _argmax(self, problem, deadline):
+        self.asked.append((problem.batch, deadline.seconds))
         return Maximiser(problem.unary.argmax(axis=-1), np.asarray(problem.magnitude))
 
 

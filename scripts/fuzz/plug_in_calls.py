@@ -26,7 +26,7 @@ class Greedy(ArgmaxSolver):
     name = "greedy"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem: Any, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Any, deadline: Any) -> Maximiser:
         return Maximiser((np.asarray(problem.unary) > 0).astype(np.int8))
 
 
@@ -38,7 +38,7 @@ class Bounded(ArgmaxSolver):
     capabilities = Capabilities(exact=False)
     bound: float | None = None
 
-    def _argmax(self, problem: Any, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Any, deadline: Any) -> Maximiser:
         z = (np.asarray(problem.unary) > 0).astype(np.int8)
         bound = np.asarray(problem.magnitude) if self.bound is None else np.full(len(z), self.bound)
         return Maximiser(z, bound)
@@ -51,7 +51,7 @@ class GreedyLabels(LabelSolver):
     name = "greedy_labels"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem: Any, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Any, deadline: Any) -> Maximiser:
         return Maximiser(np.asarray(problem.unary).argmax(axis=-1))
 
 

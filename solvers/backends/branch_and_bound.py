@@ -61,9 +61,9 @@ class BranchAndBound(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         threads = self.threads or available_cores()
-        return one_by_one(problem, time_limit, _solve, threads, given_states(self.start, problem))
+        return one_by_one(problem, deadline, _solve, threads, given_states(self.start, problem))
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """Return why constraints are refused: they must bound the count of one group."""
@@ -76,10 +76,7 @@ class BranchAndBound(ArgmaxSolver):
             )
         return None
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
-        deadline = Deadline.after(time_limit)
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         count = constraints.as_count()
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
@@ -93,9 +90,9 @@ class BranchAndBound(ArgmaxSolver):
         states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
         return Maximiser(np.stack(states), np.array(bounds))
 
-    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the `count` states of highest score, from one search that keeps so many."""
-        return ranked(problem, count, time_limit, _rank, self.threads or available_cores())
+        return ranked(problem, count, deadline, _rank, self.threads or available_cores())
 
 
 def _solve(

@@ -54,15 +54,13 @@ class CpSat(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_whole("threads", self.threads, 1, MOST_THREADS)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        return one_by_one(problem, deadline, self._solve, start=given_states(self.start, problem))
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         solve_one = partial(self._solve_within, constraints=constraints)
         start = given_states(self.start, problem)
-        return each_instance(problem, constraints, time_limit, solve_one, start)
+        return each_instance(problem, constraints, deadline, solve_one, start)
 
     def _solve_within(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows

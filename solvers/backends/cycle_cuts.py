@@ -55,7 +55,7 @@ class CycleCuts(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         counts: list[Mapping[str, int]] = []
 
         def solve(
@@ -69,7 +69,7 @@ class CycleCuts(ArgmaxSolver):
 
         threads = self.threads or available_cores()
         start = given_states(self.start, problem)
-        maximiser = one_by_one(problem, time_limit, solve, threads, start)
+        maximiser = one_by_one(problem, deadline, solve, threads, start)
         summed = {
             name: sum(count.get(name, 0) for count in counts) for name in ("nodes", "iterations")
         }

@@ -71,15 +71,15 @@ class DualAscent(ArgmaxSolver):
         if self.visits is not None:
             check_whole("visits", self.visits, 1, 2**62)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         threads = self.threads or available_cores()
         return one_by_one(
-            problem, time_limit, self._solve, threads, given_states(self.start, problem)
+            problem, deadline, self._solve, threads, given_states(self.start, problem)
         )
 
-    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the `count` states of highest score, from one search that keeps so many."""
-        return ranked(problem, count, time_limit, self._rank, self.threads or available_cores())
+        return ranked(problem, count, deadline, self._rank, self.threads or available_cores())
 
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None

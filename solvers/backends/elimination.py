@@ -77,12 +77,12 @@ class Elimination(ArgmaxSolver):
         """Return the number of table entries of the best plan: the work for one instance."""
         return problem.topology.recall(cached_plan).entries
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         plan = problem.topology.recall(cached_plan)
-        deadline = Deadline.after(time_limit) if self._takes_long(problem) else None
-        z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, deadline)
+        limit = deadline if self._takes_long(problem) else None
+        z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, limit)
         stats = {"width": plan.width, "entries": plan.entries}
-        if deadline is None or not (stopped := np.isnan(maxima)).any():
+        if limit is None or not (stopped := np.isnan(maxima)).any():
             return Maximiser(z, stats=stats)
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
         soon = Deadline.after(AFTER_SECONDS)
@@ -116,9 +116,7 @@ class Elimination(ArgmaxSolver):
             )
         return None
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         count = constraints.as_count()
         forest = problem.topology.recall(forest_of)
         z = None
@@ -130,9 +128,7 @@ class Elimination(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
-    def best_states(
-        self, problem: Problem, count: int, time_limit: float | None = None
-    ) -> Ranking | None:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
         """Return the `count` states of highest score; None where tables take half a gigabyte."""
         states = best_states(problem, count)
         return None if states is None else Ranking(states)

@@ -12,6 +12,7 @@ from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
+from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser, Ranking
@@ -42,22 +43,20 @@ class Exhaustive(ArgmaxSolver):
         check_threads(self.threads)
         check_whole("memory", self.memory, 1, 2**62)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(device_argmax(problem, self.memory), stats=stats)
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
 
-    def _argmax_within(
-        self, problem: Problem, constraints: Rows, time_limit: float | None
-    ) -> Maximiser:
+    def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         z = best_feasible(problem, constraints.satisfied)
         if not z.shape[1]:
             raise InfeasibleError(constraints.names)
         return Maximiser(z[:, 0], stats={"states": 2**problem.n})
 
-    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the `count` states of highest score."""
         return Ranking(best_states(problem, count, self.threads))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import namespace_of
+from ..limits.deadline import Deadline
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -14,6 +15,6 @@ class Independent(ArgmaxSolver):
     name = "independent"
     capabilities = Capabilities(exact=True, pairwise=False, on_device=True)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         xp = namespace_of(problem.unary)
         return Maximiser(xp.astype(problem.unary > 0, xp.int8))

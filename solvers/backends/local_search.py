@@ -58,9 +58,8 @@ class LocalSearch(ArgmaxSolver):
         check_whole("starts", self.starts, 1, 2**31)
         check_whole("seed", self.seed, 0, 2**63 - 1)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        deadline = Deadline.after(time_limit)
-        limited = None if time_limit is None else deadline
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        limited = deadline if deadline.limited else None
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(
                 device_tabu(problem, self.starts, self.seed, deadline=limited),

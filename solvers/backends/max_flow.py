@@ -15,6 +15,7 @@ from ..algorithms.max_flow.sparse import sparse_argmax
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States
+from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -56,7 +57,7 @@ class MaxFlow(ArgmaxSolver):
         unbalanced = why_no_flips(problem) if reasons else ()
         return (*reasons, *unbalanced) if unbalanced else ()
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         return after_flips(problem, partial(_minimum_cut, threads=self.threads))
 
 

@@ -62,8 +62,8 @@ class MiniBuckets(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        return one_by_one(problem, deadline, _solve, self.threads or available_cores())
 
 
 def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import TOTAL_BITS, FixedPoint
 from ..arrays import Scores, States
-from ..limits.deadline import uncounted
+from ..limits.deadline import Deadline, uncounted
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -63,7 +63,7 @@ class Pymaxflow(ArgmaxSolver):
             reasons = (*reasons, short)
         return reasons
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         return after_flips(problem, _in_graphs, graphs=len(_slices(problem)))
 
 

@@ -8,6 +8,7 @@ Public. Stands on problem; it does not know how problems are solved.
 """
 
 from .answer import Answer
+from .any_conversion import AnyConversion
 from .conversion import Conversion
 from .cuts import from_max_cut, from_min_cut
 from .dimod import ConversionUnavailableError, from_dimod, to_dimod
@@ -17,6 +18,7 @@ from .qubo import from_qubo, to_qubo
 
 __all__ = [
     "Answer",
+    "AnyConversion",
     "Conversion",
     "ConversionUnavailableError",
     "from_dimod",

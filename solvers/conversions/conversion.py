@@ -6,24 +6,24 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..arrays import ArrayT, as_array, to_numpy
+from ..arrays import as_array, to_numpy
 from ..constraints import Constraint
 from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
 from ..solution import Solution
-from .answer import Answer
-from .objective import Objective, Quadratic, beyond, folding_error, sums_are_exact, total
+from .any_conversion import AnyConversion
+from .objective import Objective, Quadratic, folding_error, sums_are_exact
 from .terms import Linear, Pairs, Weights, folded
 
 Sense: TypeAlias = Literal["minimise", "maximise"]
 Labels: TypeAlias = Sequence[Hashable]
 
-UNSEEN = 1e-9
-"""Rounding that is so small a part of a value is left out of bounds, as `Solution.bound` leaves it out."""
+FREE = -1
+"""The value of a variable that `fix` leaves free."""
 
 
 def places_of(labels: Labels) -> dict[Hashable, int]:
@@ -32,8 +32,8 @@ def places_of(labels: Labels) -> dict[Hashable, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Conversion:
-    """A problem that came from another convention, and the way back.
+class Conversion(AnyConversion[Problem[np.ndarray]]):
+    """A problem over bits that came from another convention, and the way back.
 
     original objective(z) = constant + sign * score(z)
 
@@ -58,87 +58,37 @@ class Conversion:
         (-2.0, {'a': 1, 'b': 1})
     """
 
-    problem: Problem[np.ndarray]
-    sign: int
-    constant: float
     labels: Labels
     values: tuple[int, int] = (0, 1)
     constraints: tuple[Constraint, ...] = ()
     original: Objective | None = None
     fixed: Mapping[int, int] = field(default_factory=dict)
 
-    @overload
-    def value(self, score: float) -> float: ...
+    @property
+    def _names(self) -> Labels:
+        return self.labels
 
-    @overload
-    def value(self, score: ArrayT) -> ArrayT: ...
-
-    def value(self, score: Any) -> Any:
-        """The original objective of assignments with these scores: numbers or arrays of any kind.
-
-        Digits are lost where the constant is much larger than the result; `objective` keeps them.
-        """
-        return self.constant + self.sign * score
-
-    def objective(self, z: Any) -> float:
-        """The original objective of an assignment, evaluated in the original's own terms and rounded once.
-
-        Args:
-            z: `[n]` of zeros and ones.
-
-        Raises:
-            ProblemError: `z` has another shape, or other numbers.
-
-        Example:
-            >>> from solvers.conversions import from_ising
-            >>> model = from_ising({"a": 1e16, "b": 0.1}, {("a", "a"): 1e16})
-            >>> model.objective([0, 1]), float(model.value(model.problem.score([0, 1])))
-            (0.1, 0.2)
-        """
-        return self._objective_at(self._states_of(z))
-
-    def _objective_at(self, z: np.ndarray) -> float:
-        if self.original is None:
-            return total([self.constant, *(self.sign * self._score_terms(z)).tolist()])
-        return total(self.original.terms(z))
-
-    def objective_bound(self, z: Any, bound: float) -> float:
-        """A bound on the original objective, by a bound on the scores.
-
-        Args:
-            z: `[n]` of zeros and ones, any assignment; the closer its score to the bound, the fewer
-                digits are lost.
-            bound: no assignment scores more.
-
-        Raises:
-            ProblemError: `z` has another shape, or other numbers.
-        """
-        z = self._states_of(z)
-        value = (
-            self._objective_at(z) if self.original is None else total(self.original.solved_terms(z))
-        )
-        gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
-        margin = gap + self._rounding
-        if margin <= UNSEEN * abs(value):
-            margin = gap
-        limit = beyond(value, self.sign * margin)
-        return limit if self.original is None or self.sign == 1 else max(limit, self.original.least)
+    @property
+    def _objective(self) -> Objective | None:
+        return self.original
 
     @cached_property
     def _rounding(self) -> float:
-        """How far a difference of scores can be from that of the original, by rounding."""
         problem = self.problem
         folding = 0.0 if self.original is None else folding_error(self.original)
         if sums_are_exact(np.concatenate([np.ravel(problem.unary), np.ravel(problem.pairwise)])):
             return folding
         return folding + float(problem.rounding[0])
 
-    def _score_terms(self, z: np.ndarray) -> np.ndarray:
+    def _values_of(self, place: int) -> tuple[int, int]:
+        return self.values
+
+    def _score_terms(self, z: Any) -> np.ndarray:
         """The coefficients of the problem that a state has."""
+        z = self._states_of(z)
         first, second = self.problem.topology.pairs.T
-        unary, pairwise = (
-            np.asarray(part[0], np.float64) for part in (self.problem.unary, self.problem.pairwise)
-        )
+        unary = np.asarray(self.problem.unary[0], np.float64)
+        pairwise = np.asarray(self.problem.pairwise[0], np.float64)
         return np.concatenate([unary[z == 1], pairwise[(z[first] == 1) & (z[second] == 1)]])
 
     def _states_of(self, z: Any) -> np.ndarray:
@@ -152,6 +102,21 @@ class Conversion:
         states[list(self.fixed)] = list(self.fixed.values())
         return states
 
+    def _state_of(self, place: int, value: Any) -> int:
+        state = super()._state_of(place, value)
+        if self.fixed.get(place, state) != state:
+            name = shortened(self.labels[place])
+            raise OptionError(
+                f"{name} is {self.values[1 - state]} and cannot be {shortened(value)}"
+            )
+        return state
+
+    def _is_as_solved(self, z: Any) -> bool:
+        if self.original is None:
+            return True
+        z = self._states_of(z)
+        return bool(np.array_equal(self.original.terms(z), self.original.solved_terms(z)))
+
     def completed(self, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
         """A solution of `problem`, in which the fixed variables have their values."""
         if not self.fixed:
@@ -160,89 +125,41 @@ class Conversion:
         z[..., list(self.fixed)] = list(self.fixed.values())
         return replace(solution, z=z)
 
-    @overload
-    def score(self, value: float) -> float: ...
-
-    @overload
-    def score(self, value: ArrayT) -> ArrayT: ...
-
-    def score(self, value: Any) -> Any:
-        """The score of assignments with these original objectives; undoes `value`."""
-        return self.sign * (value - self.constant)
-
-    @cached_property
-    def places(self) -> Mapping[Hashable, int]:
-        """Where each variable stands in z, by its original name: what constraints name.
-
-        Example:
-            >>> from solvers import solve
-            >>> from solvers.constraints import one_of
-            >>> from solvers.conversions import from_qubo
-            >>> model = from_qubo({("a", "a"): -1.0, ("b", "b"): -2.0, ("c", "c"): -3.0})
-            >>> solve(model, constraints=[one_of(model.places[name] for name in "bc")]).assignment
-            {'a': 1, 'b': 0, 'c': 1}
-        """
-        return places_of(self.labels)
-
-    def assignment(self, z: Any) -> dict[Hashable, int]:
-        """The value of each variable under its original name.
-
-        Args:
-            z: `[n]` of zeros and ones.
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
+        """Return what the original asks of its variables, and constraints of a caller over their places.
 
         Raises:
-            ProblemError: `z` has another shape.
+            OptionError: the variables are not 0 and 1.
         """
-        states = self._states_of(z)
-        return dict(zip(self.labels, (self.values[z] for z in states.tolist()), strict=True))
+        if constraints and self.values != (0, 1):
+            raise OptionError(
+                f"constraints are over 0 and 1, and the variables of this Conversion are {self.values[0]} and "
+                f"{self.values[1]}: write them for z of its .problem, and solve that"
+            )
+        return (*self.constraints, *constraints)
 
-    def states(self, assignment: Mapping[Hashable, int]) -> dict[int, int]:
-        """{place: 0 or 1} of variables by their original names and values; undoes `assignment`.
+    def fix(self, fix: Any) -> Any:
+        """Return what a caller fixes and what has no choice, as `solve` of the problem takes it.
 
         Raises:
-            OptionError: a name that is none, or a value that the variable cannot have.
-
-        Example:
-            >>> from solvers.conversions import from_ising
-            >>> from_ising({"a": 0.5, "b": 0.0}, {("a", "b"): -1.0}).states({"b": -1})
-            {1: 0}
+            OptionError: they differ.
         """
-        found = {}
-        for label, value in assignment.items():
-            if label not in self.places:
-                raise OptionError(
-                    f"{shortened(label)} is no variable; the first one is {shortened(self.labels[0])}"
-                )
-            if value not in self.values:
-                low, high = self.values
-                raise OptionError(
-                    f"{shortened(label)} cannot be {shortened(value)}; it is {low} or {high}"
-                )
-            place, state = self.places[label], self.values.index(value)
-            if self.fixed.get(place, state) != state:
-                raise OptionError(
-                    f"{shortened(label)} is {self.values[1 - state]} and cannot be {shortened(value)}"
-                )
-            found[place] = state
-        return found
-
-    def answer(self, solution: Solution[np.ndarray]) -> Answer:
-        """A solution of `problem` in the words of the original."""
-        z, bound, optimal = (
-            part.reshape(-1) for part in (solution.z, solution.bound, solution.optimal)
-        )
-        value, limit = self.objective(z), self.objective_bound(z, float(bound[0]))
-        # Where arcs were capped the two may be far apart, and no proof says that the value is
-        # optimal.
-        proved = bool(optimal[0]) and self._is_as_solved(z)
-        return Answer(self.assignment(z), value, limit, proved, self.completed(solution))
-
-    def _is_as_solved(self, z: np.ndarray) -> bool:
-        """Whether the problem's own objective has the same value at a state as the original."""
-        if self.original is None:
-            return True
-        z = self._states_of(z)
-        return bool(np.array_equal(self.original.terms(z), self.original.solved_terms(z)))
+        fix = super().fix(fix)
+        if not self.fixed:
+            return fix
+        if fix is None or isinstance(fix, Mapping):
+            return {**(fix or {}), **self.fixed}
+        values = to_numpy(as_array(fix, "fix"))
+        if values.shape[-1:] != (len(self.labels),):
+            return fix  # which is refused for its shape
+        values = values.copy()
+        for place, state in self.fixed.items():
+            given = values[..., place]
+            if not ((given == state) | (given == FREE)).all():
+                name = shortened(self.labels[place])
+                raise OptionError(f"fix gives {name} the value {given.ravel()[0]}; it is {state}")
+            values[..., place] = state
+        return values
 
 
 def converted(

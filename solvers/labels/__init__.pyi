@@ -1,13 +1,12 @@
 from .backends.bits import Bits
-from .call import solve
+from .call import Selection, select_solver, solve, solve_many
 from .completions import LabelCompletions
 from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
+from .prepared import PreparedLabels, prepare
 from .problem import LabelProblem
 from .registry import available_solvers, solver_class
-from .selection import Selection, select_solver
 from .solver import LabelSolver
-from .streams import solve_many
 
 __all__ = [
     "Bits",
@@ -16,12 +15,14 @@ __all__ = [
     "LabelGibbs",
     "LabelProblem",
     "LabelSolver",
+    "PreparedLabels",
     "Selection",
     "available_solvers",
     "from_dimod",
     "from_factors",
     "from_pgmpy",
     "gibbs",
+    "prepare",
     "select_solver",
     "solve",
     "solve_many",

@@ -1,111 +1,80 @@
-"""`solve` for labels: what a caller gives, the solver that takes it, and the answer."""
+"""`solve_labels`: arrays of labels for the front end that all kinds share."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from typing import Any, overload
 
 import numpy as np
+from typing_extensions import Unpack
 
+from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT
-from ..conversions.answer import Answer
+from ..constraints import Constraint
+from ..conversions import Answer, AnyConversion
 from ..errors import ProblemError
-from ..limits.deadline import Deadline, preparing
-from ..limits.interrupts import kernels_hear_keyboard
-from ..ranking import each_found
+from ..limits.deadline import Deadline
 from ..solution import Solution
-from ..solver import ArgmaxSolver, seconds_of
-from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
-from ..solving.selection import naming_alternatives
-from .conversions import LabelConversion
-from .fixing import with_values
-from .k_best import k_best as best_of_many
+from ..solving.call import Options, Solver
+from ..solving.call import solve as solve_any
+from ..solving.kinds import Selection
+from ..solving.listening import Callback
+from ..solving.selection import select_solver
+from ..solving.streams import solve_many
 from .problem import LabelProblem
-from .registry import LABELS
-from .selection import resolve
-from .solver import LabelSolver
+
+__all__ = ["Selection", "select_solver", "solve", "solve_labels", "solve_many"]
+
+_CHECKED = (AnyProblem, AnyConversion)
 
 
 @overload
-def solve(
-    unary: LabelProblem[ArrayT],
-    *,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[int, int] | ArrayLike | None = None,
-    k_best: int | None = None,
-    callback: Callback | None = None,
-) -> Solution[ArrayT]: ...
-
-
-@overload
-def solve(
-    unary: LabelConversion,
-    *,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[Hashable, Hashable] | None = None,
-    k_best: None = None,
-    callback: Callback | None = None,
+def solve_labels(
+    unary: AnyConversion[Any], *, k_best: None = None, **options: Unpack[Options]
 ) -> Answer: ...
-
-
 @overload
-def solve(
-    unary: LabelConversion,
-    *,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[Hashable, Hashable] | None = None,
-    k_best: int,
-    callback: Callback | None = None,
+def solve_labels(
+    unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]
 ) -> tuple[Answer, ...]: ...
-
-
 @overload
-def solve(
+def solve_labels(
+    unary: AnyProblem[ArrayT], *, k_best: int | None = None, **options: Unpack[Options]
+) -> Solution[ArrayT]: ...
+@overload
+def solve_labels(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[int, int] | ArrayLike | None = None,
     k_best: int | None = None,
-    callback: Callback | None = None,
+    **options: Unpack[Options],
 ) -> Solution[np.ndarray]: ...
-
-
 @overload
-def solve(
+def solve_labels(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[int, int] | ArrayLike | None = None,
     k_best: int | None = None,
-    callback: Callback | None = None,
+    **options: Unpack[Options],
 ) -> Solution[ArrayT]: ...
-
-
-def solve(
+def solve_labels(
     unary: Any,
     pairwise: Any = None,
     *,
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
+    solver: Solver = "auto",
+    time_limit: float | Deadline | None = None,
     fix: Any = None,
+    start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
 ) -> Solution | Answer | tuple[Answer, ...]:
     """The labels of highest score, for a batch of pairwise problems over variables of several values.
@@ -124,11 +93,18 @@ def solve(
         potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
         solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`,
             which then gets the labels as bits; a solver object; or "auto" (`select_solver`).
-        time_limit: seconds for the whole batch, for solvers that can stop early.
+        time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one;
             by the names of a `LabelConversion`.
+        start: labels `[..., n]` to begin with; by the names of a `LabelConversion`, {name: value}.
+            The answer is never worse, if they are allowed; where the solver has no use for them,
+            `stats["start"]` is "unused". Without `k_best`.
         k_best: how many of the best assignments to give, in falling order of their scores; None for
             the best alone.
+        constraints: of `solvers.constraints`, over (variable, value), which is 1 where the variable
+            has the value: `one_of([(0, 2), (1, 2)])`. Score, bound and proof then mean the
+            assignments that satisfy them. Solvers of the labels' bits take them: "auto", "bits",
+            and `cp_sat`, `highs`, `cplex` or `exhaustive` by name.
         callback: called with a `Progress` (best labels so far, scores, bounds, seconds) while a
             search goes on, as `solvers.solve` does; where it returns True the search ends. Solvers
             that take no time limit never call it, and `stats["callback"]` is "unused".
@@ -150,11 +126,11 @@ def solve(
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and
             `.alternatives` which others can.
-        InfeasibleError: every assignment is forbidden.
+        InfeasibleError: every assignment is forbidden, or none satisfies the constraints.
         SolveFailedError: the backend stopped without an answer, or with fewer than `k_best` answers
             to a `LabelConversion`.
-        OptionError: the time limit is not positive; `fix` does not fit the problem; `callback` is
-            no function.
+        OptionError: the time limit is not positive; `fix`, `start` or a constraint does not fit the
+            problem; `callback` is no function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -163,70 +139,20 @@ def solve(
         >>> solution.labels.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([0, 2, 2], 4.7, True, 'elimination')
     """
-    if isinstance(unary, LabelConversion):
-        _check_alone(pairwise, edges, sizes, potts)
-        fix = None if fix is None else unary.labels(fix)
-        heard = in_words(unary, callback)
-        found = solve(
-            unary.problem,
-            solver=solver,
-            time_limit=time_limit,
-            fix=fix,
-            k_best=k_best,
-            callback=heard,
-        )
-        return unary.answer(found) if k_best is None else _answers(unary, found)
-    if not isinstance(unary, LabelProblem):
-        problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
-    else:
-        _check_alone(pairwise, edges, sizes, potts)
-        problem = unary
-    if fix is not None:
-        problem = with_values(problem, fix)
-    if callback is None:
-        return _solved(problem, solver, time_limit, k_best)
-    with _heard_by(callback, problem):
-        return _solved(problem, solver, time_limit, k_best)
-
-
-def _solved(
-    problem: LabelProblem,
-    solver: str | LabelSolver | ArgmaxSolver,
-    time_limit: float | None,
-    k_best: int | None,
-) -> Solution:
-    seconds = seconds_of(time_limit)
-
-    def choose(part: LabelProblem) -> LabelSolver:
-        with preparing(seconds), kernels_hear_keyboard():
-            return resolve(solver, part)
-
-    with naming_alternatives(problem, LABELS):
-        if k_best is not None:
-            return best_of_many(problem, k_best, choose, seconds)
-        deadline = Deadline.after(seconds)
-        chosen = choose(problem)
-        return with_word(chosen.solve(problem, deadline.seconds), chosen)
-
-
-def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:
-    """Inside it, searches tell a callback what they know of a problem."""
-    host = problem.to_host()
-
-    def score(z: np.ndarray, part: slice) -> np.ndarray:
-        return np.asarray((host if part == slice(None) else host.instances(part)).score_flat(z))
-
-    return heard_from(
-        callback, problem, score, nothing_known(problem, np.int64, np.asarray(host.magnitude))
+    if not isinstance(unary, _CHECKED):
+        unary = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
+    elif any(array is not None for array in (pairwise, edges, sizes, potts)):
+        raise ProblemError(f"a {type(unary).__name__} has its pairs and sizes; pass it alone")
+    return solve_any(
+        unary,
+        solver=solver,
+        time_limit=time_limit,
+        fix=fix,
+        start=start,
+        k_best=k_best,
+        constraints=constraints,
+        callback=callback,
     )
 
 
-def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[Answer, ...]:
-    return tuple(conversion.answer(part) for part in each_found(found))
-
-
-def _check_alone(*others: Any) -> None:
-    if any(part is not None for part in others):
-        raise ProblemError(
-            "a LabelProblem or a LabelConversion has its pairs and sizes; pass it alone"
-        )
+solve = solve_labels

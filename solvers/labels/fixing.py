@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import as_array, beside, namespace_of, to_numpy
+from ..arrays import Scores, States, as_array, beside, home_of, namespace_of, to_numpy
 from ..errors import OptionError, ProblemError, shortened
+from ..limits.progress import Known
 from ..options import is_whole
+from ..solution import Solution
 from ..starts import over_batch
 from .problem import LabelProblem
 
@@ -64,3 +66,59 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
     if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
         raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
     return values
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFixing:
+    """A problem some of whose variables have a value; the others of their values are forbidden.
+
+    Attributes:
+        problem: with what is forbidden; it has the variables of the whole one.
+    """
+
+    problem: LabelProblem
+
+    @classmethod
+    def of(cls, problem: LabelProblem, fix: Any) -> LabelFixing:
+        """Forbid the other values of the variables that `fix` names; nothing where it is None.
+
+        Raises:
+            OptionError: `fix` names no variable of the problem, or a value that it does not have.
+        """
+        return cls(problem if fix is None else with_values(problem, fix))
+
+    @property
+    def rest(self) -> LabelProblem:
+        """The problem itself, as no variable is taken out."""
+        return self.problem
+
+    def instance(self, number: int) -> LabelFixing:
+        """One of the batch, by itself, whose answers stay on the host."""
+        host = self.problem.to_host()
+        host = replace(host, home=home_of(host.unary))
+        return LabelFixing(host.instances(slice(number, number + 1)))
+
+    def free(self, z: States) -> States:
+        """All of the labels."""
+        return z
+
+    def whole(self, z: States) -> States:
+        """The labels as they are."""
+        return z
+
+    def raised(self, bound: Scores) -> Scores:
+        """The bound as it is."""
+        return bound
+
+    def states(self, most: int) -> int:
+        """Always `most`: how many are forbidden is not known."""
+        return most
+
+    def known(self, known: Known) -> Known:
+        """What is known, as it is."""
+        return known
+
+    def lifted(self, solution: Any) -> Solution:
+        """The solution as it is; there is one, as there is always a rest."""
+        whole: Solution = solution
+        return whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..solver import Capabilities
 from .problem import LabelProblem
 from .registry import solver_class
 from .solver import LabelSolver
+from .starts import given_labels
 
 SECONDS_AN_ENTRY = 4e-8
 """Of tables, about: those that would not be full in time are not begun."""
@@ -32,19 +33,25 @@ class Portfolio(LabelSolver):
 
     Where tables would not be full before the time limit, `dual_ascent` alone. `Solution.solver`
     names those that had a part of the batch.
+
+    Attributes:
+        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
     """
+
+    start: Any = field(default=None, compare=False)
 
     name = "portfolio"
     capabilities = Capabilities(exact=True, time_limit=True)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, tables = Deadline.after(time_limit), solver_class("elimination")()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        tables = solver_class("elimination")()
+        start = given_labels(self.start, problem)
         # Answers of the solvers in turn stay on the host, with one leading dimension.
         problem = replace(problem.instances(slice(None)), home=home_of(problem.unary))
         entries = elimination_entries(problem)
         if problem.batch * entries * SECONDS_AN_ENTRY > deadline.left:
-            return _maximiser(_messages().solve_until(problem, deadline))
-        found = _tried(problem, entries // ENTRIES_A_VISIT, deadline)
+            return _maximiser(_messages(start=start).solve_until(problem, deadline))
+        found = _tried(problem, entries // ENTRIES_A_VISIT, deadline, start)
         if found is None:
             return _maximiser(tables.solve_until(problem, deadline))
         left = np.flatnonzero(~found.optimal)
@@ -65,10 +72,12 @@ def elimination_entries(problem: LabelProblem) -> int:
     return elimination.entries(problem)  # type: ignore[attr-defined, no-any-return]  # it has
 
 
-def _tried(problem: LabelProblem, visits: int, deadline: Deadline) -> Solution | None:
+def _tried(
+    problem: LabelProblem, visits: int, deadline: Deadline, start: np.ndarray | None
+) -> Solution | None:
     """What a search of so much work finds, if it finds allowed labels for all instances."""
     try:
-        return _messages(visits=max(1, visits)).solve_until(problem, deadline)
+        return _messages(visits=max(1, visits), start=start).solve_until(problem, deadline)
     except SolveFailedError:
         return None
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, overload
+from functools import partial
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .. import pairs
+from ..any_problem import AnyProblem
 from ..arrays import (
     Array,
     ArrayLike,
@@ -52,7 +54,35 @@ COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class LabelProblem(Generic[ArrayT]):
+class Pairs:
+    """Checked pairs, with the directions in which they came.
+
+    Attributes:
+        topology: the pairs, each in the order i < j.
+        swapped: `[e]`, bool: which of them came as (j, i).
+    """
+
+    topology: Topology
+    swapped: np.ndarray
+
+    @classmethod
+    def of(cls, edges: Any, n: int) -> Pairs:
+        """Check the pairs of n variables; None for none.
+
+        Raises:
+            ProblemError: edges repeat, loop or lie outside 0..n-1.
+        """
+        if edges is None:
+            return cls(Topology(n, np.empty((0, 2), np.int64)), np.zeros(0, bool))
+        given = pairs.upright(to_numpy(as_array(edges, "edges")))
+        topology = pairs.topology_of(given, n)
+        if not topology.e:
+            return cls(topology, np.zeros(0, bool))
+        return cls(topology, given[:, 0] > given[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelProblem(AnyProblem[ArrayT]):
     """A batch of pairwise problems over the same variables and edges, checked and flattened.
 
     score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i]
@@ -80,6 +110,8 @@ class LabelProblem(Generic[ArrayT]):
         >>> float(problem.score([0, 0]))
         5.0
     """
+
+    kind: ClassVar[str] = "labels"
 
     unary: Float[np.ndarray | ArrayT, "batch n k"]
     tables: Float[np.ndarray | ArrayT, "shared t k k"]
@@ -143,8 +175,50 @@ class LabelProblem(Generic[ArrayT]):
                 repeat, loop or lie outside 0..n-1, or sizes outside 1..k.
             ProblemTooLargeError: more scores than memory holds.
         """
-        given = {"unary": as_array(unary, "unary")}
         _check_choice(pairwise, potts, edges)
+        return cls._checked(unary, pairwise, potts, sizes, partial(Pairs.of, edges))
+
+    @classmethod
+    def over(
+        cls, pairs: Pairs, unary: Any, pairwise: Any = None, *, sizes: Any = None, potts: Any = None
+    ) -> LabelProblem:
+        """What `from_arrays` makes of these scores and pairs that are checked already.
+
+        Args:
+            pairs: of as many variables as `unary` has.
+            unary: `[..., n, k]`.
+            pairwise: as `from_arrays` takes it.
+            sizes: as `from_arrays` takes it.
+            potts: as `from_arrays` takes it.
+
+        Raises:
+            ProblemError: shapes that do not match, or scores that are nan or plus infinity.
+            ProblemTooLargeError: more scores than memory holds.
+        """
+        n = pairs.topology.n
+
+        def of(variables: int) -> Pairs:
+            if variables != n:
+                raise ProblemError(
+                    f"unary must be [..., {n}, k], for {n} variables; it has {variables}"
+                )
+            return pairs
+
+        if pairs.topology.e or pairwise is not None or potts is not None:
+            _check_choice(pairwise, potts, pairs)
+        return cls._checked(unary, pairwise, potts, sizes, of)
+
+    @classmethod
+    def _checked(
+        cls,
+        unary: Any,
+        pairwise: Any,
+        potts: Any,
+        sizes: Any,
+        pairs_of: Callable[[int], Pairs],
+    ) -> LabelProblem:
+        """Checks and flattens; `pairs_of` gives the pairs of so many variables."""
+        given = {"unary": as_array(unary, "unary")}
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
                 given[name] = as_array(array, name)
@@ -157,12 +231,13 @@ class LabelProblem(Generic[ArrayT]):
         home = home_of(*given.values())
         scores = as_floats(given, home)
         n, k = _shape_of(scores["unary"])
+        checked = pairs_of(n)
         size = _sizes(sizes, n, k)
-        topology, swapped = _topology(edges, n)
+        topology = checked.topology
         if "potts" in scores:
             parts = _of_potts(scores["potts"], topology.e, k, shared=alone)
         else:
-            parts = _of_tables(scores.get("pairwise"), scores["unary"], topology, swapped)
+            parts = _of_tables(scores.get("pairwise"), scores["unary"], topology, checked.swapped)
         problem = _flatten(cls, scores["unary"], *parts, sizes=size, topology=topology, home=home)
         _check_finite(problem)
         return problem
@@ -401,6 +476,14 @@ class LabelProblem(Generic[ArrayT]):
             scores = scores * as_float64(self.weights)
         return total + xp.sum(scores, axis=-1)
 
+    def columns(self, labels: States) -> np.ndarray:
+        """`[batch, n * k]`: for every value of every variable whether the variable has it, 0 or 1.
+
+        Linear constraints are over these columns, on the host.
+        """
+        has: np.ndarray = labels[:, :, None] == np.arange(self.k)
+        return has.reshape(len(labels), self.n * self.k).astype(np.int8)
+
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
@@ -492,17 +575,6 @@ def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
     ):
         raise ProblemError(f"sizes must be integers [{n}] from 1 to {k}; got {shortened(sizes)}")
     return given.astype(np.int64)
-
-
-def _topology(edges: Any, n: int) -> tuple[Topology, np.ndarray]:
-    """The checked pairs, and `[e]` which of them came as (j, i)."""
-    if edges is None:
-        return Topology(n, np.empty((0, 2), np.int64)), np.zeros(0, bool)
-    given = pairs.upright(to_numpy(as_array(edges, "edges")))
-    topology = pairs.topology_of(given, n)
-    if not topology.e:
-        return topology, np.zeros(0, bool)
-    return topology, given[:, 0] > given[:, 1]
 
 
 def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, np.ndarray, Array]:

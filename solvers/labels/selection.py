@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..errors import UnknownSolverError
 from ..registry import BINARY
 from ..solver import ArgmaxSolver
+from ..solving.kinds import Selection
 from .backends.bits import Bits
 from .backends.elimination import Elimination
 from .portfolio import Portfolio, elimination_entries
@@ -18,26 +17,12 @@ QUICK_ENTRIES = 1 << 22
 """Tables of so many entries take some hundredths of a second an instance."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The solver that `auto` takes for a problem, and why.
-
-    Attributes:
-        solver: ready to use.
-        reason: one sentence.
-    """
-
-    solver: LabelSolver
-    reason: str
-
-
-def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> LabelSolver:
-    """The solver object that `solver` means for `problem`.
+def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None:
+    """The solver object that `solver` means for every problem; None for "auto".
 
     Args:
         solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class;
             or a binary solver by name or object, which then gets the bits of the labels (`Bits`).
-        problem: for "auto".
 
     Raises:
         UnknownSolverError: no solver has that name.
@@ -47,7 +32,7 @@ def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> 
     if isinstance(solver, ArgmaxSolver):
         return Bits(solver)
     if isinstance(solver, str) and solver == "auto":
-        return select_solver(problem).solver
+        return None
     try:
         return LABELS.solver_class(solver)()
     except UnknownSolverError as unknown:
@@ -58,16 +43,13 @@ def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> 
         return Bits(solver)
 
 
-def select_solver(problem: LabelProblem) -> Selection:
-    """An installed solver that is exact for `problem`, the fastest that we know of.
+def select_within() -> Selection[LabelSolver]:
+    """Return the solver of assignments that satisfy constraints, whatever the problem."""
+    return Selection(Bits(), "solvers of its bits take constraints")
 
-    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
-    `optimal` is False then.
 
-    Example:
-        >>> select_solver(LabelProblem.from_arrays([[0.0, 1.0, 2.0]])).reason
-        'there are no pairwise scores'
-    """
+def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
+    """Return the fastest exact solver that we know of for a problem over labels."""
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.is_potts and Elimination.is_linear(problem):
@@ -91,5 +73,5 @@ def select_solver(problem: LabelProblem) -> Selection:
     )
 
 
-def _select(name: str, reason: str) -> Selection:
+def _select(name: str, reason: str) -> Selection[LabelSolver]:
     return Selection(LABELS.solver_class(name)(), reason)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
+from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
+from ..limits.deadline import Deadline
 from ..solution import Solution
 from ..solver import CertifiedSolver
 from .problem import LabelProblem, check_label_problem
@@ -20,17 +22,19 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
     certificates are those of all solvers.
     """
 
+    kind: ClassVar[str] = "labels"
+
     @final
     def solve(
-        self, problem: LabelProblem[ArrayT], time_limit: float | None = None
+        self, problem: LabelProblem[ArrayT], time_limit: float | Deadline | None = None
     ) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
-                reached the best found comes back, with `optimal` False and `bound` saying how far
-                it can be.
+            time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
+                When it is reached the best found comes back, with `optimal` False and `bound`
+                saying how far it can be.
 
         Raises:
             ProblemError: `problem` is no `LabelProblem`.
@@ -49,6 +53,15 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if problem.e and not self.capabilities.pairwise:
             return (f"the problem has {problem.e} pairs and it takes none",)
         return ()
+
+    def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
+        """Why this solver cannot take constraints; None where it can."""
+        if self.capabilities.constraints is None:
+            return (
+                "it takes no constraints; solvers of the labels' bits do: take 'auto', 'bits' or "
+                "'cp_sat'"
+            )
+        return super().why_not_within(problem, constraints)
 
     def _check_kind(self, problem: object) -> None:
         check_label_problem(problem)

@@ -1,4 +1,4 @@
-"""The conformance kit of label solvers: what every one must pass, ours and yours.
+"""What the conformance kit has to know of labels: `check_conformance` of `solvers.testing` takes solvers of both kinds.
 
 Example:
     >>> from solvers.labels import solver_class
@@ -7,18 +7,19 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ..errors import InfeasibleError, UnsupportedProblemError
 from ..problem import EPSILON
 from ..solution import Solution
-from ..testing import check_answers, check_batch, check_stopped, naming
+from ..testing import Cases, Kit, check_conformance
 from .problem import LabelProblem
 from .solver import LabelSolver
+
+__all__ = ["LabelInstances", "LabelKit", "check_conformance", "random_instances"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,14 @@ class LabelInstances:
         for edge, (i, j) in enumerate(self.edges):
             total = total + self.pairwise[:, edge, states[:, i], states[:, j]]
         return np.asarray(total)
+
+    def state_numbers(self, solution: Solution) -> np.ndarray:
+        """`[3]`: the places of a solution's labels in `scores`."""
+        labels = solution.labels
+        assert ((labels >= 0) & (labels < self.sizes)).all(), (
+            "labels are no values of their variables"
+        )
+        return np.asarray(np.ravel_multi_index(labels.T, self.sizes))
 
     def slack(self) -> np.ndarray:
         """`[3]`: what rounding may do to a score."""
@@ -124,87 +133,26 @@ def _convex(e: int, k: int, generator: np.random.Generator) -> np.ndarray:
 _DRAWS = (_normal, _ties, _potts, _convex)
 
 
-def check_conformance(
-    solver: LabelSolver,
-    *,
-    count: int = 100,
-    max_states: int = 2_000,
-    seed: int = 0,
-    randomised: bool = False,
-) -> None:
-    """Holds a label solver against enumeration and against itself, as `solvers.testing.check_conformance` does.
+class LabelKit(Kit):
+    """The kit of solvers of labels."""
 
-    A batch that the solver refuses with reasons is left out; one of the first ten it has to take.
+    def cases(
+        self, solver: LabelSolver, count: int, generator: np.random.Generator
+    ) -> Iterator[Cases]:
+        """Small batches, with pairs if a solver takes them."""
+        pairs = solver.capabilities.pairwise
+        yield from random_instances(count, self.max_states, generator, pairs=pairs)
 
-    Args:
-        solver: ready to use.
-        count: how many random batches of 3 instances.
-        max_states: most assignments of an instance.
-        seed: of the random instances.
-        randomised: whether a solver that is not exact may answer an instance otherwise in a batch
-            than alone.
+    def drawn(
+        self, solver: LabelSolver, generator: np.random.Generator
+    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
+        """Three variables of four values, whose pairs score equal values."""
+        unary = generator.standard_normal((3, 3, 4))
+        pairwise = generator.random((3, 2, 1, 1)) * np.eye(4)
+        return LabelProblem.from_arrays, unary, pairwise, np.array([[0, 1], [2, 1]])
 
-    Raises:
-        AssertionError: the solver breaks a promise; the message names the solver and the instance.
-    """
-    generator, taken = np.random.default_rng(seed), 0
-    pairs = solver.capabilities.pairwise
-    for number, instances in enumerate(random_instances(count, max_states, generator, pairs=pairs)):
-        problem = instances.problem()
-        with naming(solver, f", batch {number} of seed {seed}"):
-            if solver.why_not(problem):
-                assert _is_refused(solver, problem), (
-                    "why_not has reasons, and solve does not refuse"
-                )
-                assert taken or number < 10, "it takes none of ten batches"
-                continue
-            _check(solver, instances, problem, stopped=taken % 5 == 0)
-        taken += 1
-    drawn = LabelInstances(
-        generator.standard_normal((3, 3, 4)),
-        generator.random((3, 2, 1, 1)) * np.eye(4),
-        np.array([[0, 1], [2, 1]]),
-        np.full(3, 4),
-    )
-    with naming(solver):
-        if pairs and not solver.why_not(drawn.problem()):
-            check_batch(
-                solver,
-                LabelProblem.from_arrays,
-                drawn.unary,
-                drawn.pairwise,
-                drawn.edges,
-                randomised,
-            )
+    def check_more(self, solver: LabelSolver, problem: LabelProblem, cases: Cases) -> None:
+        """Check nothing more: solvers of labels find one assignment at a time."""
 
-
-def _check(
-    solver: LabelSolver, instances: LabelInstances, problem: LabelProblem, stopped: bool
-) -> None:
-    scores = instances.scores()
-    if (scores.max(axis=1) > -np.inf).all():
-        expected = scores, partial(_state_numbers, instances.sizes), instances.slack()
-        check_answers(solver, problem, *expected)
-        if stopped:
-            check_stopped(solver, problem, *expected)
-        return
-    try:
-        solver.solve(problem)
-    except InfeasibleError:
-        return
-    raise AssertionError("every assignment is forbidden, and it answers")
-
-
-def _state_numbers(sizes: np.ndarray, solution: Solution) -> np.ndarray:
-    assert ((solution.labels >= 0) & (solution.labels < sizes)).all(), (
-        "labels are no values of their variables"
-    )
-    return np.asarray(np.ravel_multi_index(solution.labels.T, sizes))
-
-
-def _is_refused(solver: LabelSolver, problem: LabelProblem) -> bool:
-    try:
-        solver.solve(problem)
-    except UnsupportedProblemError as error:
-        return bool(error.reasons)
-    return False
+    def check_refusals(self, solver: LabelSolver) -> None:
+        """Check nothing more: a batch that is refused is checked where it comes."""

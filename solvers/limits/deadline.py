@@ -138,6 +138,23 @@ class Deadline:
         end = math.inf if seconds is None else now() + seconds
         return cls(end, first_interrupts(), watch())
 
+    @classmethod
+    def of(cls, limit: float | Deadline | None) -> Deadline:
+        """Return the deadline after so many seconds, or this one, heard by who listens here.
+
+        Args:
+            limit: seconds from now; a deadline, which keeps its moment; or None for no limit.
+        """
+        if not isinstance(limit, Deadline):
+            return cls.after(limit)
+        watching = watch()
+        return limit if limit.watch is watching else replace(limit, watch=watching)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a moment at which to end."""
+        return self.end < math.inf
+
     @property
     def left(self) -> float:
         """Remaining seconds; infinite for no limit, negative after the end.
@@ -231,13 +248,15 @@ PREPARATION_SHARE = 0.2
 
 
 @contextmanager
-def preparing(seconds: float | None) -> Iterator[None]:
-    """Limit the time for choosing a solver in this context to a share of a time limit.
+def preparing(deadline: Deadline | None) -> Iterator[None]:
+    """Limit what is done inside this context to choose a solver to a share of the time left.
 
     Args:
-        seconds: the time limit; None for none.
+        deadline: of the whole call; None for none.
     """
-    share = None if seconds is None else Deadline.after(PREPARATION_SHARE * seconds)
+    share = None
+    if deadline is not None and deadline.limited:
+        share = deadline.within(PREPARATION_SHARE * deadline.left)
     token = _PREPARATION.set(share)
     try:
         yield

@@ -2,124 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypedDict, overload
 
 import numpy as np
+from typing_extensions import Unpack
 
+from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
-from ..conversions import Answer, Conversion
-from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
-from ..limits.deadline import now, preparing
+from ..conversions import Answer, AnyConversion
+from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
+from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
 from ..problem import Problem
 from ..ranking import each_found
-from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
-from ..solver import ArgmaxSolver, score_states, seconds_of
-from ..starts import given_states
-from .fixing import Fix, Fixing
+from ..solver import CertifiedSolver, deadline_of
 from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
+from .kinds import kind_of
 from .listening import Callback, heard_by, heard_of, in_words, with_word
-from .selection import (
-    ENUMERABLE,
-    named_solver,
-    naming_alternatives,
-    resolve,
-    select_ranking,
-    select_solver,
-    select_within,
-    with_alternatives,
-)
+from .request import Request
+from .selection import naming_alternatives, with_alternatives
 
-_CHECKED = (Problem, Conversion)
+_CHECKED = (AnyProblem, AnyConversion)
+
+Solver = str | CertifiedSolver[Any]
+"""A name, "auto" or a solver object."""
+
+
+class Options(TypedDict, total=False):
+    """What `solve` takes beside a problem and `k_best`; it says what they mean."""
+
+    solver: Solver
+    time_limit: float | Deadline | None
+    fix: Any
+    start: Any
+    constraints: Iterable[Constraint]
+    callback: Callback | None
 
 
 @overload
 def solve(
-    unary: Conversion,
-    *,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[Hashable, int] | None = None,
-    start: Any = None,
-    k_best: None = None,
-    constraints: Iterable[Constraint] = (),
-    callback: Callback | None = None,
+    unary: AnyConversion[Any], *, k_best: None = None, **options: Unpack[Options]
 ) -> Answer: ...
-
-
 @overload
 def solve(
-    unary: Conversion,
-    *,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Mapping[Hashable, int] | None = None,
-    k_best: int,
-    constraints: Iterable[Constraint] = (),
-    callback: Callback | None = None,
+    unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]
 ) -> tuple[Answer, ...]: ...
-
-
 @overload
 def solve(
-    unary: Problem[ArrayT],
-    *,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Fix | None = None,
-    start: Any = None,
-    k_best: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    callback: Callback | None = None,
+    unary: AnyProblem[ArrayT], *, k_best: int | None = None, **options: Unpack[Options]
 ) -> Solution[ArrayT]: ...
-
-
 @overload
 def solve(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Fix | None = None,
-    start: Any = None,
     k_best: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    callback: Callback | None = None,
+    **options: Unpack[Options],
 ) -> Solution[np.ndarray]: ...
-
-
 @overload
 def solve(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Fix | None = None,
-    start: Any = None,
     k_best: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    callback: Callback | None = None,
+    **options: Unpack[Options],
 ) -> Solution[ArrayT]: ...
-
-
 def solve(
     unary: Any,
     pairwise: Any = None,
     *,
     edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
+    solver: Solver = "auto",
+    time_limit: float | Deadline | None = None,
     fix: Any = None,
     start: Any = None,
     k_best: int | None = None,
@@ -132,14 +95,15 @@ def solve(
 
     Args:
         unary: `[..., n]`, numpy, torch (host or device), any array of the array API standard, or
-            lists; or a `Problem`, or a `Conversion`, alone.
+            lists; or a `Problem`, a `LabelProblem`, or a `Conversion` of either kind, alone. For
+            arrays of labels see `solve_labels`.
         pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
             counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
         edges: `[e, 2]`, the pairs, shared by the batch; or `[2, e]`, where e is not 2.
         solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
-        time_limit: seconds for the whole batch, for solvers that can stop early.
-        fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free
-            one. For a `Conversion` by its own names and values.
+        time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
+        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
+            For a `Conversion` by its own names and values.
         start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion`
             {name: value}. The answer is never worse, if they satisfy the constraints; where the
             solver has no use for one, `stats["start"]` is "unused".
@@ -151,8 +115,9 @@ def solve(
             `k_best` only if there are no more. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that
             satisfy them. For `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for
-            `branch_and_bound`, and on trees for `elimination`; `auto` chooses among them. Those
-            that a `Conversion` has count too.
+            `branch_and_bound`, and on trees for `elimination`; `auto` chooses among them. Of a
+            `LabelProblem` they are over (variable, value), and the solvers of its bits take them.
+            Those that a `Conversion` has count too.
         callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a
             search goes on, at most every 0.2 seconds, in the thread of the caller; where it returns
             True the search ends, and the best so far comes back with its bound. What it raises
@@ -181,242 +146,206 @@ def solve(
         >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
+    problem: AnyProblem[Any]
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
     elif pairwise is not None or edges is not None:
         raise ProblemError(
             f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
         )
-    elif isinstance(unary, Conversion):
-        own = listed(constraints)
-        if own and unary.values != (0, 1):
-            raise OptionError(
-                f"constraints are over 0 and 1, and the variables of this Conversion are {unary.values[0]} and "
-                f"{unary.values[1]}: write them for z of its .problem, and solve that"
-            )
-        all_constraints = [*unary.constraints, *own]
-        given = {"solver": solver, "time_limit": time_limit, "constraints": all_constraints}
-        return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
+    elif isinstance(unary, AnyConversion):
+        return _answer(unary, solver, time_limit, fix, start, k_best, constraints, callback)
     else:
         problem = unary
+    deadline = deadline_of(time_limit)
     # most calls: of microseconds
     if callback is None and isinstance(constraints, tuple) and not constraints:
-        return _in_its_way(problem, None, fix, start, k_best, solver, time_limit)
-    rows = Rows.of(constraints, problem.n)
-    if callback is None:
-        return _in_its_way(problem, rows, fix, start, k_best, solver, time_limit)
-    with heard_by(callback, problem, _first(problem, rows, fix, start)):
-        return _in_its_way(problem, rows, fix, start, k_best, solver, time_limit)
-
-
-def _in_its_way(
-    problem: Problem,
-    rows: Rows | None,
-    fix: Any,
-    start: Any,
-    k_best: int | None,
-    solver: str | ArgmaxSolver,
-    time_limit: float | None,
-) -> Solution:
-    """The solution, or several states of it, by what is asked for."""
-    if rows is not None and len(rows):
-        if k_best is not None:
-            return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
-        return _within(problem, rows, fix, start, solver, time_limit)
-    if k_best is not None:
-        return _many(problem, fix, start, k_best, solver, time_limit)
-    if fix is not None:
-        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
-    return _solved(problem, start, solver, time_limit)
-
-
-def _first(problem: Problem, rows: Rows, fix: Fix | None, start: Any) -> States | None:
-    """`[batch, n]`: the states of which a callback hears before any is found; None where none is known."""
-    states = given_states(start, problem)
-    values = (
-        np.full((problem.batch, problem.n), -1, np.int8)
-        if fix is None
-        else Fixing.of(problem, fix).values
-    )
-    first = np.where(values < 0, 0 if states is None else states, values).astype(np.int8)
-    return first if rows.satisfied(first).all() else None
+        return answered(Request(problem, solver, deadline, fix, start, k_best))
+    rows = kind_of(problem).rows(constraints, problem)
+    request = Request(problem, solver, deadline, fix, start, k_best, rows)
+    return answered(request) if callback is None else _heard(request, callback)
 
 
 def _answer(
-    conversion: Conversion, fix: Any, start: Any, k_best: int | None, **options: Any
+    conversion: AnyConversion[Any],
+    solver: Solver,
+    time_limit: float | Deadline | None,
+    fix: Any,
+    start: Any,
+    k_best: int | None,
+    constraints: Iterable[Constraint],
+    callback: Callback | None,
 ) -> Answer | tuple[Answer, ...]:
-    if isinstance(fix, Mapping):
-        fix = conversion.states(fix)
-    if conversion.fixed:
-        fix = _with_fixed_ones(conversion, fix)
-    if isinstance(start, Mapping):
-        states = conversion.states(start)
-        if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
-            raise OptionError(
-                f"start has no value for {shortened(missing[0])}; it needs all variables"
-            )
-        start = [states[i] for i in range(conversion.problem.n)]
-    found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
+    """The answer to a conversion, or several of them."""
+    solution = solve(
+        conversion.problem,
+        solver=solver,
+        time_limit=time_limit,
+        fix=conversion.fix(fix),
+        start=conversion.start(start),
+        k_best=k_best,
+        constraints=tuple(conversion.with_constraints(listed(constraints))),
+        callback=in_words(conversion, callback),
+    )
     if k_best is None:
-        return conversion.answer(found)
-    return tuple(conversion.answer(part) for part in each_found(found))
+        return conversion.answer(solution)
+    return tuple(conversion.answer(one) for one in each_found(solution))
 
 
-def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
-    """What a caller fixes, and what the conversion does.
-
-    Raises:
-        OptionError: they differ.
-    """
-    if fix is None or isinstance(fix, Mapping):
-        return {**(fix or {}), **conversion.fixed}
-    values: np.ndarray = Fixing.of(conversion.problem, fix).values[0].copy()
-    for place, state in conversion.fixed.items():
-        if values[place] not in (state, -1):
-            label = shortened(conversion.labels[place])
-            raise OptionError(f"fix gives {label} the value {values[place]}; it is {state}")
-        values[place] = state
-    return values
+def _heard(request: Request, callback: Callback) -> Solution:
+    """What is answered while a callback hears of it."""
+    with heard_by(callback, request.problem, _first(request)):
+        return answered(replace(request, deadline=Deadline.of(request.deadline)))
 
 
-def _solved(
-    problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None
-) -> Solution:
+def _first(request: Request) -> States | None:
+    """`[batch, n]`: the states of which a callback hears before any is found; None where none is known."""
+    problem, kind, rows = request.problem, request.kind, request.rows
+    first = kind.first(problem, request.fix, kind.states(request.start, problem))
+    if first is None or rows is None or rows.satisfied(problem.columns(first)).all():
+        return first
+    return None
+
+
+def answered(request: Request) -> Solution:
+    """The solution, or several states of it, by what is asked for."""
+    if request.rows is not None and len(request.rows):
+        return _within(request, request.rows)
+    if request.k is not None:
+        return _many(request)
+    if request.fix is not None:
+        return _with_fixed(request)
+    return _solved(request)
+
+
+def _solved(request: Request) -> Solution:
     """The solution of all of a problem."""
-    begin = 0.0 if time_limit is None else now()
-    chosen = _chosen(solver, problem, time_limit)
-    states = None if start is None else given_states(start, problem)
-    takes_start = states is not None and "start" in chosen.options()
-    if takes_start:
-        chosen = chosen.with_options(start=start)
+    kind, problem = request.kind, request.problem
+    chosen = _chosen(request)
+    states = None
+    takes_start = False
+    if request.start is not None:
+        states = kind.states(request.start, problem)
+        takes_start = "start" in chosen.options()
+        chosen = chosen.with_options(start=request.start) if takes_start else chosen
     try:
-        found = chosen.solve(problem, None if time_limit is None else _less(time_limit, begin))
+        solution = chosen.solve(problem, request.deadline)
     except UnsupportedProblemError as error:
-        raise with_alternatives(error, BINARY.able(problem)) from error.__cause__
+        raise with_alternatives(error, kind.registry.able(problem)) from error.__cause__
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
+    except SolveFailedError:
+        if states is None or not request.deadline.passed:
+            raise
+        of_start = _of_start(problem, states, chosen)
+        if of_start is None:
+            raise
+        solution = of_start
     if states is not None:
-        found = _at_least(problem, found, states, takes_start)
-    return with_word(found, chosen)
+        solution = _at_least(problem, solution, states, takes_start)
+    return with_word(solution, chosen)
 
 
-def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:
-    """Return the solver that `solver` means, chosen within a share of the time limit."""
-    if time_limit is None and problem.n <= ENUMERABLE:  # most calls: of microseconds
-        return resolve(solver, problem)
-    with preparing(seconds_of(time_limit)), kernels_hear_keyboard():
-        return resolve(solver, problem)
+def _chosen(request: Request) -> CertifiedSolver[Any]:
+    """Return the solver that a request means, chosen within a share of its time."""
+    kind, problem, solver = request.kind, request.problem, request.solver
+    if not request.deadline.limited and kind.is_chosen_at_once(problem):  # most calls
+        return kind.named(solver) or kind.select(problem).solver
+    with preparing(request.deadline), kernels_hear_keyboard():
+        return kind.named(solver) or kind.select(problem).solver
 
 
-def _chosen_within(
-    solver: str | ArgmaxSolver, problem: Problem, rows: Rows, count: int = 1
-) -> ArgmaxSolver:
-    """Return the solver that `solver` means for a problem with constraints."""
-    with kernels_hear_keyboard():
-        return named_solver(solver) or select_within(problem, rows, count).solver
-
-
-def _within(
-    problem: Problem,
-    rows: Rows,
-    fix: Fix | None,
-    start: Any,
-    solver: str | ArgmaxSolver,
-    limit: float | None,
-) -> Solution:
+def _within(request: Request, rows: Rows) -> Solution:
     """The solution among the states that satisfy constraints; fixed variables are constraints too."""
-    begin = now()
-    rows = _with_values(problem, rows, fix)
-    states = given_states(start, problem)
-    chosen = _chosen_within(solver, problem, rows)
+    if request.k is not None:
+        _refuse_start(request)
+    kind, whole = request.kind, request.problem
+    problem, rows = kind.within(whole, rows, request.fix)
+    states = kind.states(request.start, problem)
+    with preparing(request.deadline), kernels_hear_keyboard():
+        named = kind.named(request.solver)
+        chosen = named or kind.select_within(problem, rows, request.k or 1).solver
+    if request.k is not None:
+        with heard_of(problem, lambda known: known):
+            return k_best_within(replace(request, problem=problem), rows, chosen)
     takes_start = states is not None and "start" in chosen.options()
-    if takes_start:
-        chosen = chosen.with_options(start=start)
-    allowed = None if states is None else rows.satisfied(states)
+    chosen = chosen.with_options(start=request.start) if takes_start else chosen
+    allowed = None if states is None else rows.satisfied(problem.columns(states))
     try:
-        found = chosen.solve_within(problem, rows, _less(limit, begin))
+        with heard_of(problem, lambda known: known):
+            solution = chosen.solve_within(problem, rows, request.deadline)
     except SolveInterrupted as stopped:
         stop = _at_least(problem, stopped.solution, states, takes_start, allowed)
         raise SolveInterrupted(stop) from None
-    return with_word(_at_least(problem, found, states, takes_start, allowed), chosen)
+    solution = _at_least(problem, solution, states, takes_start, allowed)
+    return with_word(solution, chosen)
 
 
-def _with_values(problem: Problem, rows: Rows, fix: Fix | None) -> Rows:
-    """Constraints, and that variables keep their values."""
-    if fix is None:
-        return rows
-    values = Fixing.of(problem, fix).values
-    if (values != values[0]).any():
-        raise OptionError("with constraints, fix must give the same values in every instance")
-    return rows.with_values(values[0])
-
-
-def _many_within(
-    problem: Problem,
-    rows: Rows,
-    fix: Fix | None,
-    start: Any,
-    count: int,
-    solver: str | ArgmaxSolver,
-    limit: float | None,
-) -> Solution:
-    """The states of highest score among those that satisfy constraints."""
-    _refuse_start(start)
-    rows = _with_values(problem, rows, fix)
-    chosen = _chosen_within(solver, problem, rows, count)
-    return k_best_within(problem, rows, count, chosen, seconds_of(limit))
-
-
-def _refuse_start(start: Any) -> None:
-    if start is not None:
+def _refuse_start(request: Request) -> None:
+    if request.start is not None:
         raise OptionError("k_best and start do not go together: many states have no start")
 
 
-def _many(
-    problem: Problem,
-    fix: Fix | None,
-    start: Any,
-    count: int,
-    solver: str | ArgmaxSolver,
-    limit: float | None,
-) -> Solution:
+def _many(request: Request) -> Solution:
     """The states of highest score."""
-    _refuse_start(start)
-    check_count(count, problem)
-    fixing = Fixing.of(problem, fix)
+    _refuse_start(request)
+    kind, problem = request.kind, request.problem
+    check_count(request.k, problem)
+
+    def choose(part: Any) -> CertifiedSolver[Any]:
+        with preparing(request.deadline), kernels_hear_keyboard():
+            return named or kind.select(part).solver
+
+    def choose_ranking(part: Any) -> CertifiedSolver[Any]:
+        with preparing(request.deadline), kernels_hear_keyboard():
+            return named or kind.select_ranking(part).solver
+
     with naming_alternatives(problem):
-        named = named_solver(solver)
-        return best_of_many(
-            fixing,
-            count,
-            lambda part: named or select_solver(part).solver,
-            lambda part: named or select_ranking(part).solver,
-            seconds_of(limit),
-        )
+        named = kind.named(request.solver)
+        return best_of_many(request, choose, choose_ranking)
 
 
-def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
+def _with_fixed(request: Request) -> Solution:
     """The solution of a problem some of whose variables keep their values."""
-    given = given_states(start, fixing.problem)
-    if fixing.rest is None:
-        named_solver(options["solver"])
-        seconds_of(options["time_limit"])
-        return fixing.lifted(None)
-    if given is not None:
-        free = fixing.free(given)
-        given = free.reshape(*fixing.problem.leading, free.shape[1])
+    kind = request.kind
+    fixed = kind.fixed(request.problem, request.fix)
+    states = kind.states(request.start, fixed.problem)
+    if fixed.rest is None:
+        kind.named(request.solver)
+        return fixed.lifted(None)
+    start = None
+    if states is not None:
+        free = fixed.free(states)
+        start = free.reshape(*fixed.problem.leading, free.shape[1])
+    rest = replace(request, problem=fixed.rest, fix=None, start=start)
     try:
-        with heard_of(fixing.rest, fixing.known):
-            return fixing.lifted(solve(fixing.rest, start=given, **options))
+        with heard_of(fixed.rest, fixed.known):
+            return fixed.lifted(_solved(rest))
     except SolveInterrupted as stopped:
         if not stopped.found:
             raise
-        raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
+        raise SolveInterrupted(fixed.lifted(stopped.solution)) from None
+
+
+def _of_start(problem: Any, states: States, solver: CertifiedSolver[Any]) -> Solution | None:
+    """Return the states to start from, where nothing else was found in time; None if one is forbidden."""
+    host = problem.to_host()
+    score = to_numpy(kind_of(problem).score(host, states))
+    if (score == -np.inf).any():
+        return None
+    return Solution(
+        z=host.restore(states),
+        score=host.restore(score),
+        optimal=host.restore(np.zeros(len(score), bool)),
+        bound=host.restore(np.maximum(score, to_numpy(host.trivial_bound))),
+        solver=solver.name,
+        stats={},
+    )
 
 
 def _at_least(
-    problem: Problem,
-    found: Solution,
+    problem: Any,
+    solution: Solution,
     states: States | None,
     takes_start: bool,
     allowed: np.ndarray | None = None,
@@ -425,39 +354,32 @@ def _at_least(
 
     Args:
         problem: what was solved.
-        found: the solution.
+        solution: what was found.
         states: `[batch, n]`, to start from; None for none.
         takes_start: whether the solver used them.
         allowed: `[batch]`, which of them satisfy constraints; None for all.
     """
     if states is None:
-        return found
-    found = replace(found, stats={**found.stats, "start": "used" if takes_start else "unused"})
-    if bool(to_numpy(found.optimal).all()):
-        return found
+        return solution
+    word = solution.stats.get("start", "used") if takes_start else "unused"
+    solution = replace(solution, stats={**solution.stats, "start": word})
+    optimal = to_numpy(solution.optimal).reshape(-1)
+    if optimal.all():
+        return solution
     host = problem.to_host()
-    z, score = (
-        to_numpy(found.z).reshape(problem.batch, problem.n),
-        to_numpy(found.score).reshape(-1),
-    )
-    given = score_states(host, states)
-    better = (given > score) & ~to_numpy(found.optimal).reshape(-1)
+    z = to_numpy(solution.z).reshape(problem.batch, problem.n)
+    score = to_numpy(solution.score).reshape(-1)
+    given = to_numpy(kind_of(problem).score(host, states))
+    better = (given > score) & ~optimal
     if allowed is not None:
         better &= allowed
     if not better.any():
-        return found
+        return solution
     score = np.where(better, given, score)
-    bound = np.maximum(score, to_numpy(found.bound).reshape(-1))
+    bound = np.maximum(score, to_numpy(solution.bound).reshape(-1))
     return replace(
-        found,
+        solution,
         z=host.restore(np.where(better[:, None], states, z)),
         score=host.restore(score),
         bound=host.restore(bound),
     )
-
-
-def _less(time_limit: Any, begin: float) -> Any:
-    """What is left of a time limit, at least a thousandth of it; one that is none stays as it is, to be refused."""
-    if isinstance(time_limit, float | int) and 0 < time_limit < 1e9:
-        return max(time_limit - (now() - begin), 1e-3 * time_limit)
-    return time_limit

@@ -8,10 +8,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..arrays import ArrayLike, States, as_array, home_of, to_numpy
+from ..arrays import ArrayLike, Scores, States, as_array, home_of, to_numpy
 from ..errors import OptionError, ProblemError, shortened
 from ..limits.progress import Known
 from ..problem import Problem
+from ..ranking import states_of
 from ..solution import Solution
 from ..starts import over_batch
 from ..topology import Topology
@@ -86,6 +87,20 @@ class Fixing:
         problem = replace(self.problem, home=home_of(self.values)).instances(part)
         return Fixing(problem, self.values[part], self.constant[part], rest)
 
+    def whole(self, z: States) -> States:
+        """`[batch, count, n]`: states of the whole problem, by `[batch, count, free]` of the rest."""
+        states = np.repeat(self.values[:, None], z.shape[1], axis=1)
+        states[:, :, self.values[0] < 0] = z
+        return states
+
+    def raised(self, bound: Scores) -> Scores:
+        """`[batch]`: a bound on the whole problem, by one on the rest."""
+        return bound + self.constant + self.problem.rounding / 2
+
+    def states(self, most: int) -> int:
+        """How many states the rest has; `most` where it has more."""
+        return states_of(0 if self.rest is None else self.rest.n, most)
+
     def free(self, z: States) -> States:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""
         return z[:, self.values[0] < 0]
@@ -112,7 +127,7 @@ class Fixing:
         if found is not None:
             z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
             # What folding the fixed scores into the others rounds, and the last sum.
-            bound = found.bound.reshape(-1) + self.constant + problem.rounding / 2
+            bound = self.raised(found.bound.reshape(-1))
             optimal, solver, stats = found.optimal.reshape(-1), found.solver, dict(found.stats)
         score = problem.score_flat(z)
         return Solution(

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.near_states import flip_gains
 from ..arrays import States, check_room
 from ..errors import OptionError, shortened
 from ..limits.deadline import Deadline
 from ..limits.interrupts import counted_interrupts, in_threads, interrupts
 from ..options import is_whole
-from ..problem import Problem
-from ..ranking import Ranked, certified_ranking, filled, ranked_states, states_of
+from ..ranking import Ranked, certified_ranking, filled
 from ..solution import Solution, SolveInterrupted
-from ..solver import ArgmaxSolver, Maximisable, score_states
-from .fixing import Fixing
-from .lawler import lawler
+from ..solver import CertifiedSolver, Maximisable
+from .kinds import Choose, Fixed, Kind
 from .listening import heard_of, with_word
-
-Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
-"""The solver for a problem, of which some variables may be fixed."""
+from .request import Request
 
 
 def check_count(count: Any, problem: Maximisable) -> int:
@@ -43,157 +37,79 @@ def check_count(count: Any, problem: Maximisable) -> int:
     return int(count)
 
 
-def k_best(
-    fixing: Fixing, count: int, choose: Choose, choose_ranking: Choose, time_limit: float | None
-) -> Solution:
-    """The `count` best states of every instance, their scores in falling order.
+def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution:
+    """The best states of every instance, their scores in falling order.
 
     A backend that finds many at once is asked for them; where none does, the states that were found
     are excluded, one after the other, by fixing variables.
 
     Args:
-        fixing: what to solve, perhaps with variables that keep a value.
-        count: how many.
+        request: what to solve, and how many states to give.
         choose: the solver of a problem.
         choose_ranking: the solver that is asked for many states of it.
-        time_limit: seconds for the whole batch.
 
     Returns:
-        Arrays with one more dimension `count` behind the leading ones. `bound[..., k]` is one on
-        all states but the first k, and `optimal[..., k]` whether none of these scores more than
-        state k. Where there are fewer states than `count`, the last rows hold -1, and their scores
-        and bounds are minus infinity.
+        Arrays with one more dimension `k` behind the leading ones. `bound[..., j]` is one on all
+        states but the first j, and `optimal[..., j]` whether none of these scores more than state
+        j. Where there are fewer states than `k`, the last rows hold -1, and their scores and bounds
+        are minus infinity.
 
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    problem, deadline = fixing.problem, Deadline.after(time_limit)
-    search = _Exclusion(choose, deadline)
-    count = check_count(count, problem)
-    rest, solver = fixing.rest, choose_ranking(fixing.rest or problem)
-    existing = states_of(0 if rest is None else rest.n, count)
-    solver.check(rest or problem, time_limit)
-    found = None if rest is None else _ranking(fixing, rest, existing, solver, deadline)
-    if rest is None or found is None:
-        solver, open_ = choose(rest or problem), np.arange(problem.batch)
-        states = np.empty((problem.batch, existing, problem.n), np.int8)
+    kind, deadline = request.kind, request.deadline
+    count = check_count(request.k, request.problem)
+    fixed = kind.fixed(request.problem.to_host(), request.fix)
+    problem, rest = fixed.problem, fixed.rest
+    solver = choose_ranking(problem if rest is None else rest)
+    existing = fixed.states(count)
+    solver.check(problem if rest is None else rest)
+    ranked = None if rest is None else _ranked(kind, fixed, existing, solver, deadline)
+    if ranked is None:
+        solver = choose(problem if rest is None else rest)
+        open_ = np.arange(problem.batch)
+        states = np.empty((problem.batch, existing, problem.n), kind.state_type)
         bounds = np.empty((problem.batch, existing))
     else:
-        states, bounds = _whole(fixing, rest, found)
+        states, bounds = _whole(fixed, ranked)
         open_ = np.flatnonzero(bounds[:, 0] == math.inf)
+    exclusion = kind.exclusion(choose, deadline)
     for b in open_.tolist():
-        states[b], bounds[b] = search.ranked(fixing.instance(b), existing, b)
+        states[b], bounds[b] = exclusion.ranked(fixed.instance(b), existing, b)
     states, bounds = filled(states, bounds, count)
-    solution = certified_ranking(problem, states, bounds, solver, partial(score_states, problem))
-    if found is not None:
-        word = replace(
-            solution, solver=found.solver or solver.name, stats={**found.stats, **solution.stats}
-        )
-        solution = with_word(word, solver)
+    solution = certified_ranking(problem, states, bounds, solver, partial(kind.score, problem))
+    if ranked is not None:
+        name = ranked.solver or solver.name
+        stats = {**ranked.stats, **solution.stats}
+        solution = with_word(replace(solution, solver=name, stats=stats), solver)
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
 
 
-def _ranking(
-    fixing: Fixing, rest: Problem, count: int, solver: ArgmaxSolver, deadline: Deadline
+def _ranked(
+    kind: Kind[Any],
+    fixed: Fixed,
+    count: int,
+    solver: CertifiedSolver[Any],
+    deadline: Deadline,
 ) -> Ranked | None:
     """What a backend finds at once; None where it does not, or where it is asked for a single state."""
     if not solver.capabilities.time_limit:
-        return ranked_states(solver, rest, count)
-    if count == 1:
+        return kind.ranked(solver, fixed.rest, count, None)
+    if count == 1 or not solver.ranks:
         return None
     # a search, in a thread of its own as all are
-    with counted_interrupts(), heard_of(rest, fixing.known):
-        (found,) = in_threads([partial(ranked_states, solver, rest, count, deadline.seconds)], 1)
-    return found
+    with counted_interrupts(), heard_of(fixed.rest, fixed.known):
+        search = partial(kind.ranked, solver, fixed.rest, count, Deadline.of(deadline))
+        (ranked,) = in_threads([search], 1)
+    return ranked
 
 
-def _whole(fixing: Fixing, rest: Problem, found: Ranked) -> tuple[States, np.ndarray]:
+def _whole(fixed: Fixed, ranked: Ranked) -> tuple[States, np.ndarray]:
     """States `[batch, count, n]` of the whole problem, and bounds `[batch, count]` on all but those before each."""
-    states = np.repeat(fixing.values[:, None], found.z.shape[1], axis=1)
-    states[:, :, fixing.values[0] < 0] = found.z
+    states = fixed.whole(ranked.z)
     # Proved up to rounding: that of sums of bounds would add up.
-    lifted = found.others + fixing.constant + fixing.problem.rounding / 2
-    proved = found.others - found.last <= rest.tolerance
-    bounds = np.where(proved, -math.inf, lifted)
+    proved = ranked.others - ranked.last <= fixed.rest.tolerance
+    bounds = np.where(proved, -math.inf, fixed.raised(ranked.others))
     return states, np.repeat(bounds[:, None], states.shape[1], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Region:
-    """The states with some values, and the best that is known of them.
-
-    Attributes:
-        z: `[n]`, the state.
-        score: of it.
-        bound: on the scores of the region.
-        values: `[n]`, -1 for a free variable.
-    """
-
-    z: np.ndarray
-    score: float
-    bound: float
-    values: np.ndarray
-
-
-def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> _Region:
-    """A part of a region that is not searched: with the nearest state, and the bound of the whole."""
-    z = taken.z.copy()
-    z[variable] = values[variable]
-    return _Region(z, taken.score + gain, taken.bound, values)
-
-
-@dataclass(eq=False)
-class _Exclusion:
-    """The region of a state that is taken falls into those that differ from it, in the first variable or a later one.
-
-    Attributes:
-        choose: the solver of a problem.
-        deadline: after which regions are not searched.
-        interrupted: whether Ctrl-C ended a search.
-    """
-
-    choose: Choose
-    deadline: Deadline
-    interrupted: bool = False
-
-    def ranked(self, fixing: Fixing, count: int, number_of: int) -> tuple[States, np.ndarray]:
-        """States `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
-        part = slice(number_of, number_of + 1)
-        with heard_of(fixing.rest, lambda known: fixing.known(known)._replace(part=part)):
-            first = self._searched(fixing)
-        return lawler(first, count, partial(self._others, fixing.problem))
-
-    def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
-        """By the first variable in which they differ from the state of the region."""
-        values, gains = taken.values.copy(), None
-        for i in np.flatnonzero(values < 0):
-            values[i] = 1 - taken.z[i]
-            if not (self.interrupted or self.deadline.passed):
-                found = self._searched(Fixing.of(problem, values.copy()))
-                yield replace(found, bound=min(found.bound, taken.bound))
-            else:
-                gains = flip_gains(problem, taken.z) if gains is None else gains
-                yield _flipped(taken, int(i), values.copy(), float(gains[i]))
-            values[i] = taken.z[i]
-
-    def _searched(self, fixing: Fixing) -> _Region:
-        found = None
-        if fixing.rest is not None:
-            solver = self.choose(fixing.rest)
-            limit = self.deadline.seconds if solver.capabilities.time_limit else None
-            try:
-                found = solver.solve(fixing.rest, limit)
-            except SolveInterrupted as stopped:
-                if not stopped.found:
-                    raise
-                found, self.interrupted = stopped.solution, True
-        whole = fixing.lifted(found)
-        z, score, bound, optimal = (
-            part.reshape(-1) for part in (whole.z, whole.score, whole.bound, whole.optimal)
-        )
-        # Proved up to rounding: that of sums of bounds would add up.
-        return _Region(
-            z, float(score[0]), float(score[0] if optimal[0] else bound[0]), fixing.values[0]
-        )

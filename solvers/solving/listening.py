@@ -13,9 +13,9 @@ from ..arrays import Scores, States, to_numpy
 from ..errors import OptionError, shortened
 from ..limits.deadline import now
 from ..limits.progress import Known, Listener, Part, Progress, watch, watched_by
-from ..problem import Problem
 from ..solution import Solution
-from ..solver import CertifiedSolver, Maximisable, score_states
+from ..solver import CertifiedSolver, Maximisable
+from .kinds import kind_of
 
 Callback: TypeAlias = Callable[[Progress[Any]], object]
 """Gets what is known; a search ends where it returns True."""
@@ -38,44 +38,42 @@ class Wording(Protocol):
 
 
 def heard_by(
-    callback: Callback, problem: Problem, state: States | None
+    callback: Callback, problem: Any, state: States | None
 ) -> AbstractContextManager[None]:
     """Inside it, searches tell a callback what they know of a problem; what that raised comes out in the end.
 
     Args:
         callback: gets a `Progress`.
-        problem: that is solved.
+        problem: that is solved, of any kind.
         state: `[batch, n]`, to begin with; None where none is known.
 
     Raises:
         OptionError: the callback cannot be called.
     """
     host = problem.to_host()
+    kind = kind_of(problem)
 
     def score(z: States, part: slice) -> Scores:
-        return score_states(
-            host if part == slice(None) else host.instances(part), np.ascontiguousarray(z)
-        )
+        instances = host if part == slice(None) else host.instances(part)
+        return kind.score(instances, np.ascontiguousarray(z))
 
-    bound = to_numpy(host.positive_part)
+    bound = to_numpy(host.trivial_bound)
     if state is None:
-        return heard_from(callback, problem, score, nothing_known(problem, np.int8, bound))
-    return heard_from(callback, problem, score, (state, score(state, slice(None)), bound))
-
-
-def nothing_known(problem: Maximisable, kind: type, bound: Scores) -> tuple[States, Scores, Scores]:
-    """No states `[batch, n]` of a kind, their scores, and a bound `[batch]`."""
-    return np.full((problem.batch, problem.n), -1, kind), np.full(problem.batch, -np.inf), bound
+        nothing = np.full((problem.batch, problem.n), -1, kind.state_type)
+        return _heard_from(
+            callback, problem, score, (nothing, np.full(problem.batch, -np.inf), bound)
+        )
+    return _heard_from(callback, problem, score, (state, score(state, slice(None)), bound))
 
 
 @contextmanager
-def heard_from(
+def _heard_from(
     callback: Callback,
     problem: Maximisable,
     score: Callable[[States, slice], Scores],
     known: tuple[States, Scores, Scores],
 ) -> Iterator[None]:
-    """As `heard_by`, of problems of any kind.
+    """As `heard_by`, of what is known.
 
     Args:
         callback: gets a `Progress`.

@@ -148,7 +148,7 @@ class Portfolio(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         ledgers: list[Ledger] = []
 
         def solve(
@@ -159,12 +159,12 @@ class Portfolio(ArgmaxSolver):
             return z, bound
 
         threads = self.threads or available_cores()
-        found = one_by_one(problem, time_limit, solve, threads, given_states(self.start, problem))
+        found = one_by_one(problem, deadline, solve, threads, given_states(self.start, problem))
         kinds = zip(*((each.turns, each.bounds, each.states) for each in ledgers), strict=True)
         total = Ledger(*(sum(counts, Counter()) for counts in kinds))
         return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
 
-    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Those of highest score; infinity for the bound of instances that no search proves in its turn."""
         names: Counter[str] = Counter()
 
@@ -173,7 +173,7 @@ class Portfolio(ArgmaxSolver):
             names[name] += 1
             return states, bound
 
-        found = ranked(problem, count, time_limit, rank, self.threads or available_cores())
+        found = ranked(problem, count, deadline, rank, self.threads or available_cores())
         return replace(found, solver=SEPARATOR.join(name for name, _ in names.most_common()))
 
 
@@ -195,7 +195,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
             else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
         )
         with watched_by(left.watch):
-            found = ranked_states(solver, problem, count, left.seconds)
+            found = ranked_states(solver, problem, count, left)
         if found is None:
             continue
         others = float(found.others[0])
@@ -341,7 +341,7 @@ def _entries(problem: Problem, width: int | None = None, deadline: Deadline | No
     found in a share of the time.
     """
     elimination = solver_class("elimination")
-    with preparing(None if deadline is None else deadline.seconds):
+    with preparing(deadline):
         if width is not None and elimination.treewidth_bound(problem, width) is None:
             return math.inf
         if elimination().why_not(problem):

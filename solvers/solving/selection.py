@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, overload
 
+from ..any_problem import AnyProblem
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
-from ..problem import Problem, check_problem
-from ..registry import BINARY, Registry, solver_class
-from ..solver import ArgmaxSolver
+from ..problem import Problem
+from ..registry import solver_class
+from ..solver import ArgmaxSolver, CertifiedSolver
+from .kinds import Selection, check_any_problem, kind_of
 from .third_parties import third_party, why_not_cp_sat, why_not_cplex
 
 ENUMERABLE = 20
@@ -35,26 +36,12 @@ QUICK_ENTRIES = 1 << 24
 """Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The solver that `auto` takes for a problem, and why.
-
-    Attributes:
-        solver: ready to use.
-        reason: one sentence.
-    """
-
-    solver: ArgmaxSolver
-    reason: str
-
-
 @contextmanager
-def naming_alternatives(problem: Any, registry: Registry[Any] = BINARY) -> Iterator[None]:
+def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
     """Inside it, a solver's refusal of `problem` says which others would take it.
 
     Args:
-        problem: a `Problem`, or of what kind the solvers of the registry take.
-        registry: where these others are.
+        problem: a `Problem` or a `LabelProblem`.
 
     Raises:
         UnsupportedProblemError: the refusal.
@@ -71,7 +58,8 @@ def naming_alternatives(problem: Any, registry: Registry[Any] = BINARY) -> Itera
     try:
         yield
     except UnsupportedProblemError as error:
-        raise with_alternatives(error, registry.able(problem)) from error.__cause__
+        able = kind_of(problem).registry.able(problem)
+        raise with_alternatives(error, able) from error.__cause__
 
 
 def with_alternatives(
@@ -82,13 +70,18 @@ def with_alternatives(
     return UnsupportedProblemError(error.solver, error.reasons, others)
 
 
-def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
-    """The solver object that `solver` means for `problem`.
+@overload
+def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver: ...
+@overload
+def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> CertifiedSolver[Any]: ...
+def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> CertifiedSolver[Any]:
+    """The solver object that `solver` means for `problem`, of either kind.
 
     Raises:
         UnknownSolverError: no solver has that name.
     """
-    return named_solver(solver) or select_solver(problem).solver
+    kind = kind_of(problem)
+    return kind.named(solver) or kind.select(problem).solver
 
 
 def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
@@ -102,7 +95,11 @@ def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
     return solver if isinstance(solver, ArgmaxSolver) else solver_class(solver)()
 
 
-def select_solver(problem: Problem) -> Selection:
+@overload
+def select_solver(problem: Problem) -> Selection[ArgmaxSolver]: ...
+@overload
+def select_solver(problem: AnyProblem) -> Selection[Any]: ...
+def select_solver(problem: AnyProblem) -> Selection[Any]:
     """An installed solver that is exact for `problem`, the fastest that we know of.
 
     It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
@@ -116,7 +113,12 @@ def select_solver(problem: Problem) -> Selection:
     Raises:
         ProblemError: it is no `Problem`.
     """
-    check_problem(problem)
+    check_any_problem(problem)
+    return kind_of(problem).select(problem)
+
+
+def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
+    """Return the fastest exact solver that we know of for a problem over bits."""
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:
@@ -151,13 +153,13 @@ def select_solver(problem: Problem) -> Selection:
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
-def select_ranking(problem: Problem) -> Selection:
+def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
     """A solver for several of the best states of a problem, by one search where any has them.
 
     Args:
         problem: what to solve.
     """
-    chosen = select_solver(problem)
+    chosen = select_bits(problem)
     if chosen.solver.name == "exhaustive" and problem.n > ENUMERABLE:
         return _select(
             "branch_and_bound",
@@ -171,7 +173,7 @@ def select_ranking(problem: Problem) -> Selection:
     return chosen
 
 
-def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
+def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[ArgmaxSolver]:
     """A solver for the best states of a problem that satisfy constraints.
 
     Args:
@@ -215,11 +217,11 @@ def _largest(name: str) -> int:
     return solver_class(name).capabilities.max_size or 0
 
 
-def _wide_elimination(entries: int) -> Selection:
+def _wide_elimination(entries: int) -> Selection[ArgmaxSolver]:
     return _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
 
 
-def _in_turn(problem: Problem) -> Selection:
+def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
     reason = (
         f"mean degree {2 * problem.e / problem.n:.3g}: presolve first; what it leaves goes to elimination where tables "
         "are small, else to dual_ascent for a moment and then to the backend that suits it, which `stats` names"
@@ -233,7 +235,7 @@ def _portfolio() -> Any:
     return importlib.import_module(".portfolio", __package__)
 
 
-def _search(n: int) -> Selection:
+def _search(n: int) -> Selection[ArgmaxSolver]:
     long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
     chosen = third_party(n)
     absent = {"cplex": (), "cp_sat": (why_not_cplex(n),)}.get(
@@ -243,14 +245,14 @@ def _search(n: int) -> Selection:
 
 
 @cache
-def _enumerate(n: int) -> Selection:
+def _enumerate(n: int) -> Selection[ArgmaxSolver]:
     return _select("exhaustive", f"n = {n} is at most {ENUMERABLE}: all 2^{n} states are tried")
 
 
-def _eliminate(width: int) -> Selection:
+def _eliminate(width: int) -> Selection[ArgmaxSolver]:
     return _select("elimination", f"the treewidth is at most {width}: max-sum elimination is exact")
 
 
 @lru_cache(maxsize=256)
-def _select(name: str, reason: str) -> Selection:
+def _select(name: str, reason: str) -> Selection[ArgmaxSolver]:
     return Selection(solver_class(name)(), reason)

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
+from ..any_problem import AnyProblem
 from ..arrays import ArrayT
 from ..errors import OptionError, ProblemError, shortened
 from ..options import check_whole
-from ..problem import Problem, check_problem
 from ..solution import Solution
-from ..solver import ArgmaxSolver
+from ..solver import CertifiedSolver
 from .call import solve
+from .kinds import check_any_problem
 
 AnswerT = TypeVar("AnswerT")
 
@@ -39,9 +40,9 @@ class Failure:
 
 
 def solve_many(
-    problems: Iterable[Problem[ArrayT]],
+    problems: Iterable[AnyProblem[ArrayT]],
     *,
-    solver: str | ArgmaxSolver = "auto",
+    solver: str | CertifiedSolver[Any] = "auto",
     time_limit: float | None = None,
     jobs: int = -1,
 ) -> Iterator[Solution[ArrayT] | Failure]:
@@ -56,7 +57,7 @@ def solve_many(
     first.
 
     Args:
-        problems: read as they are needed, `WINDOW` at a time.
+        problems: of either kind, read as they are needed, `WINDOW` at a time.
         solver: a name, "auto" (chosen for each problem) or a solver object.
         time_limit: seconds for each problem.
         jobs: problems at once, at most `WINDOW`; -1 for one on each core.
@@ -66,22 +67,10 @@ def solve_many(
         OptionError: `jobs` is none of these.
 
     Example:
+        >>> from solvers import Problem
         >>> stream = (Problem.from_arrays([x, -x]) for x in (1.0, -2.0))
         >>> [float(answer.score) for answer in solve_many(stream)]
         [1.0, 2.0]
-    """
-    yield from stream(problems, partial(_solution, solver=solver, time_limit=time_limit), jobs)
-
-
-def stream(
-    problems: Iterable[Any], answer: Callable[[Any], AnswerT], jobs: int
-) -> Iterator[AnswerT | Failure]:
-    """What `answer` gives for each problem, in their order; see `solve_many`.
-
-    Args:
-        problems: read as they are needed.
-        answer: of a problem of whatever kind; where jobs are processes, it can be pickled.
-        jobs: problems at once.
     """
     try:
         numbered = enumerate(problems)
@@ -92,14 +81,15 @@ def stream(
     check_whole("jobs", jobs, -1, WINDOW)
     if jobs == 0:
         raise OptionError("jobs must be -1, for one on each core, or at least 1; got 0")
+    answer = partial(_solution, solver=solver, time_limit=time_limit)
     for window in _windows(numbered):
         yield from _answered(window, answer, jobs)
 
 
 def _solution(
-    problem: Problem[ArrayT], solver: str | ArgmaxSolver, time_limit: float | None
+    problem: AnyProblem[ArrayT], solver: str | CertifiedSolver[Any], time_limit: float | None
 ) -> Solution[ArrayT]:
-    check_problem(problem)
+    check_any_problem(problem)
     return solve(problem, solver=solver, time_limit=time_limit)
 
 

@@ -34,7 +34,7 @@ class Annealing(ArgmaxSolver):
     name = "annealing"
     capabilities = Capabilities(exact=False)
 
-    def _argmax(self, problem, time_limit):
+    def _argmax(self, problem, deadline):
         random = np.random.default_rng(self.seed)
         scale = np.maximum(problem.magnitude / max(1, problem.n), np.finfo(float).tiny)
         weights = np.zeros((problem.batch, problem.n, problem.n))

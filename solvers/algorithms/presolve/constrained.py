@@ -69,7 +69,7 @@ The answer is a state `[n]`, or None without a solution, and an upper bound on t
 def each_instance(
     problem: Problem,
     constraints: Constraints,
-    time_limit: float | None,
+    deadline: Deadline,
     solve_one: SolveWithin,
     start: States | None = None,
 ) -> Maximiser:
@@ -81,14 +81,13 @@ def each_instance(
     Args:
         problem: the batch, with coefficients on the host.
         constraints: linear constraints on the variables.
-        time_limit: seconds for the batch.
+        deadline: of the batch.
         solve_one: the backend, called for one instance.
         start: `[batch, n]`, states to begin with; those that violate constraints are repaired.
 
     Raises:
         InfeasibleError: no state satisfies the constraints.
     """
-    deadline = Deadline.after(time_limit)
     rows = LinearRows.of(constraints)
     values = rows.implied()
     if values is None:

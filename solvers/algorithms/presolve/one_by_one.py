@@ -69,7 +69,7 @@ class Answer:
 
 def one_by_one(
     problem: Problem,
-    time_limit: float | None,
+    deadline: Deadline,
     solve_one: SolveOne,
     threads: int = 1,
     start: States | None = None,
@@ -85,12 +85,11 @@ def one_by_one(
 
     Args:
         problem: the batch, with coefficients on the host.
-        time_limit: seconds for the batch.
+        deadline: of the batch.
         solve_one: the backend, called for one part.
         threads: instances at once, for a backend that releases the interpreter's lock.
         start: `[batch, n]`, states to start from.
     """
-    deadline = Deadline.after(time_limit)
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
     roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
     searched = _by_parts if sparse else _at_once

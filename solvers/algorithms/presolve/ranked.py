@@ -27,7 +27,7 @@ The states `[count, n]` are ordered, the best first; the bound holds for all oth
 
 
 def ranked(
-    problem: Problem, count: int, time_limit: float | None, rank_one: RankOne, threads: int
+    problem: Problem, count: int, deadline: Deadline, rank_one: RankOne, threads: int
 ) -> Ranking:
     """Return the best states of every instance of a batch.
 
@@ -36,14 +36,13 @@ def ranked(
     Args:
         problem: the batch, with coefficients on the host.
         count: number of states per instance, at most 2^n.
-        time_limit: seconds for the batch.
+        deadline: of the batch.
         rank_one: the backend, called for one instance.
         threads: instances at once, for a backend that releases the interpreter's lock.
 
     Returns:
         The states of each instance in the backend's order; `solvers.ranking` sorts them.
     """
-    deadline = Deadline.after(time_limit)
     pairs = problem.topology.pairs
 
     def rank(instance: int) -> tuple[States, float]:

@@ -71,6 +71,15 @@ class DomainWall:
         return Known(labels, None if bound is None else self.bound(bound, part), part)
 
 
+def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
+    """`[batch, bits]`: the bits of labels `[batch, n]`: as many ones as the label says, then zeros."""
+    variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
+    first = np.cumsum(problem.sizes - 1) - (problem.sizes - 1)
+    place = np.arange(len(variable)) - first[variable]
+    bits: np.ndarray = place < labels[:, variable]
+    return bits.astype(np.int8)
+
+
 def domain_wall(problem: LabelProblem) -> DomainWall:
     """A problem on the host as one of bits."""
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...limits.deadline import Deadline
 from .dual_ascent.search import LabelSearch
 from .fusion import fused_until
@@ -12,14 +14,15 @@ BOUND_SHARE = 0.5
 """Of the time, at most, for messages."""
 
 
-def begun(scores: WholeScores, deadline: Deadline) -> LabelSearch:
+def begun(scores: WholeScores, deadline: Deadline, labels: np.ndarray | None = None) -> LabelSearch:
     """A search with its bound of the root; where it is not over, with what cuts and a tabu search find.
 
     Args:
         scores: of the instance.
         deadline: when to end.
+        labels: `[n]` to start from; None for none.
     """
-    search = LabelSearch(scores)
+    search = LabelSearch(scores, labels)
     search.run(deadline.within(BOUND_SHARE * deadline.left), 1)
     if not search.finished:
         search.offer(fused_until(scores, search.labels, deadline))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+
+from ...constraint_rows import Rows
+from ...errors import InfeasibleError
 from ...limits.deadline import Deadline, preparing
-from ...solution import Maximiser
+from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
-from ...solving.selection import resolve
-from ..algorithms.domain_wall import domain_wall
+from ...solving.listening import heard_of
+from ...solving.selection import named_solver, resolve, select_within
+from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
+from ..indicators import rows_of_bits
 from ..problem import LabelProblem
 from ..solver import LabelSolver
+from ..starts import given_labels
 
 
 @dataclass(frozen=True)
@@ -22,12 +30,14 @@ class Bits(LabelSolver):
 
     Attributes:
         solver: a name of `solvers.available_solvers()`, a solver object, or "auto".
+        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
     """
 
     solver: str | ArgmaxSolver = "auto"
+    start: Any = field(default=None, compare=False)
 
     name = "bits"
-    capabilities = Capabilities(exact=True, time_limit=True)
+    capabilities = Capabilities(exact=True, time_limit=True, constraints=2**54)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """What the binary solver says of the bits; nothing where one is chosen for them."""
@@ -41,14 +51,61 @@ class Bits(LabelSolver):
             f"by {binary.name} of its {bits.n} bits: {reason}" for reason in binary.why_not(bits)
         )
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline = Deadline.after(time_limit)
+    def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
+        """What the binary solver says of constraints over the bits; nothing where one is chosen for them."""
+        bits = domain_wall(problem.to_host()).problem
+        if (isinstance(self.solver, str) and self.solver == "auto") or not bits.n:
+            return super().why_not_within(problem, constraints)
+        binary = resolve(self.solver, bits)
+        reason = binary.why_not_within(bits, rows_of_bits(constraints, problem))
+        return None if reason is None else f"by {binary.name} of its {bits.n} bits: {reason}"
+
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         coded = domain_wall(problem)
         if not coded.problem.n:  # one value each
             return Maximiser(coded.labels(coded.problem.unary))
-        with preparing(time_limit):
-            binary = resolve(self.solver, coded.problem)
+        with preparing(deadline):
+            binary = self._started(resolve(self.solver, coded.problem), problem)
         binary.check(coded.problem)
         found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
-        z, bound = coded.labels(found.z), coded.bound(found.bound)
-        return Maximiser(z, bound, found.stats, found.solver, coded.rounding, coded.tolerance)
+        return self._maximiser(coded, found, binary)
+
+    def _argmax_within(
+        self, problem: LabelProblem, constraints: Rows, deadline: Deadline
+    ) -> Maximiser:
+        coded = domain_wall(problem)
+        if not coded.problem.n:
+            labels = coded.labels(coded.problem.unary)
+            if not constraints.satisfied(problem.columns(labels)).all():
+                raise InfeasibleError(constraints.names)
+            return Maximiser(labels)
+        rows = rows_of_bits(constraints, problem)
+        with preparing(deadline):
+            named = named_solver(self.solver) or select_within(coded.problem, rows).solver
+        binary = self._started(named, problem)
+        try:
+            with heard_of(coded.problem, coded.known):
+                found = binary.solve_within(coded.problem, rows, deadline)
+        except InfeasibleError:
+            raise InfeasibleError(constraints.names) from None
+        except SolveInterrupted as stopped:
+            if not stopped.found:
+                raise
+            found = stopped.solution
+        return self._maximiser(coded, found, binary)
+
+    def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
+        """The binary solver, with the bits of the labels to start from if it takes a start."""
+        labels = given_labels(self.start, problem)
+        if labels is None or "start" not in binary.options():
+            return binary
+        return binary.with_options(start=bits_of(labels, problem))
+
+    def _maximiser(
+        self, coded: DomainWall, solution: Solution[np.ndarray], binary: ArgmaxSolver
+    ) -> Maximiser:
+        stats = dict(solution.stats)
+        if self.start is not None and "start" not in binary.options():
+            stats["start"] = "unused"
+        z, bound = coded.labels(solution.z), coded.bound(solution.bound)
+        return Maximiser(z, bound, stats, solution.solver, coded.rounding, coded.tolerance)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..algorithms.first_labels import begun
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
+from ..starts import starts_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class DualAscent(LabelSolver):
         visits: nodes times entries of messages after which the search for an instance ends, proved
             or not; 2^28 take some seconds. None to go on until a proof, or until the search needs
             more than 1 GiB.
+        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -44,6 +47,7 @@ class DualAscent(LabelSolver):
 
     threads: int | None = None
     visits: int | None = None
+    start: Any = field(default=None, compare=False)
 
     name = "dual_ascent"
     capabilities = Capabilities(exact=True, time_limit=True)
@@ -53,23 +57,28 @@ class DualAscent(LabelSolver):
         if self.visits is not None:
             check_whole("visits", self.visits, 1, 2**62)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        workers = self.threads or available_cores()
         tasks = [
-            partial(self._solve, problem, instance, workers, deadline)
-            for instance in range(problem.batch)
+            partial(self._solve, problem, instance, workers, deadline, first)
+            for instance, first in enumerate(starts_of(self.start, problem))
         ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))
 
     def _solve(
-        self, problem: LabelProblem, instance: int, workers: int, deadline: Deadline
+        self,
+        problem: LabelProblem,
+        instance: int,
+        workers: int,
+        deadline: Deadline,
+        first: np.ndarray | None,
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
         one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
         soon = deadline.within(deadline.left / rounds).within_whole(
             one, partial(Known._replace, part=part)
         )
-        search = begun(WholeScores.of(one), soon)
+        search = begun(WholeScores.of(one), soon, first)
         search.run(soon, self.visits or np.inf)
         return search.labels, search.bound

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...algorithms.elimination.treewidth import treewidth_bound
 from ...arrays import States, namespace_of
+from ...limits.deadline import Deadline
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.buckets import WIDEST, Buckets, buckets_of, in_parts, why_not_eliminated
@@ -49,7 +50,7 @@ class Elimination(LabelSolver):
         """How many entries the tables have in all: the work for an instance."""
         return buckets_of(problem).entries
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         buckets = buckets_of(problem)
         return Maximiser(
             _states(problem, buckets), stats={"width": buckets.width, "entries": buckets.entries}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...limits.deadline import Deadline
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.all_scores import all_scores
@@ -29,7 +30,7 @@ class Exhaustive(LabelSolver):
         reason = f"there are {states} assignments and it tries at most {MOST_STATES:,}"
         return (*super().why_not(problem), *((reason,) if many else ()))
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         return Maximiser(np.stack([_best(problem, instance) for instance in range(problem.batch)]))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..algorithms.first_labels import begun
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
+from ..starts import starts_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class ExpansionMoves(LabelSolver):
 
     Attributes:
         threads: instances at a time; None for all cores.
+        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
 
     References:
         Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
@@ -39,6 +42,7 @@ class ExpansionMoves(LabelSolver):
     """
 
     threads: int | None = None
+    start: Any = field(default=None, compare=False)
 
     name = "expansion_moves"
     capabilities = Capabilities(exact=False, time_limit=True)
@@ -46,21 +50,26 @@ class ExpansionMoves(LabelSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
+        workers = self.threads or available_cores()
         tasks = [
-            partial(_moved, problem, instance, workers, deadline)
-            for instance in range(problem.batch)
+            partial(_moved, problem, instance, workers, deadline, first)
+            for instance, first in enumerate(starts_of(self.start, problem))
         ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))
 
 
 def _moved(
-    problem: LabelProblem, instance: int, workers: int, deadline: Deadline
+    problem: LabelProblem,
+    instance: int,
+    workers: int,
+    deadline: Deadline,
+    first: np.ndarray | None,
 ) -> tuple[np.ndarray, float]:
     """Labels and a bound of an instance, which has its part of the time."""
     one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    search = begun(WholeScores.of(one), soon.within_whole(one, partial(Known._replace, part=part)))
+    heard = soon.within_whole(one, partial(Known._replace, part=part))
+    search = begun(WholeScores.of(one), heard, first)
     return search.labels, search.bound

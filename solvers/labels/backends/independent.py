@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...arrays import namespace_of
+from ...limits.deadline import Deadline
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..problem import LabelProblem
@@ -18,5 +19,5 @@ class Independent(LabelSolver):
     name = "independent"
     capabilities = Capabilities(exact=True, pairwise=False, on_device=True)
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         return Maximiser(namespace_of(problem.unary).argmax(problem.unary, axis=-1))

@@ -42,8 +42,7 @@ class Toulbar2(LabelSolver):
         install="pip install 'structured-vae[toulbar2]'",
     )
 
-    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
-        deadline = Deadline.after(time_limit)
+    def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         labels, bounds = np.asarray(problem.unary).argmax(axis=-1), np.full(problem.batch, math.inf)
         with Process() as process, tempfile.TemporaryDirectory() as folder:
             for b in range(problem.batch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...arrays import as_array, to_numpy
-from ...conversions.answer import Answer
-from ...conversions.conversion import UNSEEN
-from ...conversions.objective import Objective, beyond, folding_error, sums_are_exact, total
-from ...errors import OptionError, ProblemError, shortened
-from ...solution import Solution
+from ...conversions.any_conversion import AnyConversion
+from ...conversions.objective import Objective, folding_error, sums_are_exact
+from ...errors import ProblemError, shortened
 from ..problem import LabelProblem
 
 
 @dataclass(frozen=True, eq=False)
-class LabelConversion:
+class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
     """A label problem that came from another convention, and the way back.
 
     original objective(x) = constant + sign * score(x)
@@ -43,121 +40,62 @@ class LabelConversion:
         ({'coat': 1, 'shoe': 2}, 5.0, True)
     """
 
-    problem: LabelProblem[np.ndarray]
-    sign: int
-    constant: float
     names: Sequence[Hashable]
     values: Sequence[Sequence[Hashable]]
     original: Objective | None = None
 
-    def value(self, score: Any) -> Any:
-        """The original objective of assignments with these scores: numbers or arrays of any kind.
-
-        Digits are lost where the constant is much larger than the result; `objective` keeps them.
-        """
-        return self.constant + self.sign * score
-
-    def score(self, value: Any) -> Any:
-        """The score of assignments with these original objectives; undoes `value`."""
-        return self.sign * (value - self.constant)
-
-    def assignment(self, labels: Any) -> dict[Hashable, Hashable]:
-        """The original's name of the value of each of its variables.
-
-        Args:
-            labels: `[n]` integers, or more behind them.
-
-        Raises:
-            ProblemError: `labels` has another shape, or values that a variable does not have.
-        """
-        own = self._labels_of(labels)
-        return {
-            name: values[a]
-            for name, values, a in zip(self.names, self.values, own.tolist(), strict=True)
-        }
-
     def labels(self, assignment: Mapping[Hashable, Hashable]) -> dict[int, int]:
-        """{variable: value} by the original's names; undoes `assignment`, for `fix`.
+        """{variable: value} by the original's names; `states` of every conversion.
 
         Raises:
             OptionError: a name that is none, or a value that the variable does not have.
         """
-        if not isinstance(assignment, Mapping):
-            raise OptionError(f"values by name are a dict of names; got {shortened(assignment)}")
-        place = {name: i for i, name in enumerate(self.names)}
-        found = {}
-        for name, value in assignment.items():
-            if name not in place:
-                raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(self.names[0])}"
-                )
-            values = list(self.values[place[name]])
-            if value not in values:
-                raise OptionError(
-                    f"{shortened(name)} cannot be {shortened(value)}; it is one of {shortened(values)}"
-                )
-            found[place[name]] = values.index(value)
-        return found
+        return self.states(assignment)
 
-    def objective(self, labels: Any) -> float:
-        """The original objective of an assignment, evaluated in the original's own terms and rounded once.
+    @property
+    def _names(self) -> Sequence[Hashable]:
+        return self.names
 
-        Args:
-            labels: `[n]` integers, or more behind them.
-
-        Raises:
-            ProblemError: `labels` has another shape, or values that a variable does not have.
-        """
-        own = self._labels_of(labels)
-        if self.original is not None:
-            return total(self.original.terms(own))
-        return float(self.value(float(self.problem.score(labels))))
-
-    def objective_bound(self, labels: Any, bound: float) -> float:
-        """A bound on the original objective, by a bound on the scores.
-
-        Args:
-            labels: `[n]` integers with those that stand for factors, any assignment; the closer its
-                score to the bound, the fewer digits are lost.
-            bound: no assignment scores more.
-
-        Raises:
-            ProblemError: `labels` has another shape, or values that a variable does not have.
-        """
-        value = self.objective(labels)
-        if self.original is None or not math.isfinite(value):
-            return float(self.value(bound))
-        whole = to_numpy(as_array(labels, "labels"))
-        gap = max(0.0, bound - float(self.problem.score(whole)))
-        margin = gap + self._rounding
-        if margin <= UNSEEN * abs(value):
-            margin = gap
-        return beyond(value, self.sign * margin)
+    @property
+    def _objective(self) -> Objective | None:
+        return self.original
 
     @cached_property
     def _rounding(self) -> float:
-        """How far a difference of scores can be from that of the original, by rounding."""
         if self.original is None or sums_are_exact(self.original.coefficients()):
             return 0.0
         return folding_error(self.original) + float(self.problem.rounding[0])
 
-    def _labels_of(self, labels: Any) -> np.ndarray:
-        """`[n]` integers: the values of the original's own variables."""
-        given = to_numpy(as_array(labels, "labels"))
+    def _values_of(self, place: int) -> Sequence[Hashable]:
+        return self.values[place]
+
+    def _score_terms(self, z: Any) -> np.ndarray:
+        """The score alone."""
+        return np.array([float(self.problem.score(z))])
+
+    def _states_of(self, z: Any) -> np.ndarray:
+        """`[n]` integers: the values of the original's own variables, more behind them."""
+        given = to_numpy(as_array(z, "labels"))
         if given.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {given.shape}")
-        own = given[: len(self.names)]
-        if (
-            own.dtype.kind not in "iu"
-            or not ((own >= 0) & (own < self.problem.sizes[: len(own)])).all()
-        ):
-            raise ProblemError(f"labels must be values of their variables; got {shortened(labels)}")
-        return own
+        states = given[: len(self.names)]
+        sizes = self.problem.sizes[: len(states)]
+        if states.dtype.kind not in "iu" or not ((states >= 0) & (states < sizes)).all():
+            raise ProblemError(f"labels must be values of their variables; got {shortened(z)}")
+        return states
 
-    def answer(self, solution: Solution[np.ndarray]) -> Answer:
-        """A solution of `problem` in the words of the original."""
-        labels, bound, optimal = (
-            part.reshape(-1) for part in (solution.labels, solution.bound, solution.optimal)
-        )
-        value, limit = self.objective(labels), self.objective_bound(labels, float(bound[0]))
-        return Answer(self.assignment(labels), value, limit, bool(optimal[0]), solution)
+    def _whole(self, states: list[int]) -> list[int]:
+        """The values of the original's variables, and those of the variables that stand for factors.
+
+        Each of these agrees with the values of the variables in its scope; where none does, the
+        states are forbidden, whatever it is.
+        """
+        whole = [*states]
+        pairs = self.problem.topology.pairs
+        for stand_in in range(len(states), self.problem.n):
+            agrees = np.ones(int(self.problem.sizes[stand_in]), bool)
+            for edge in np.flatnonzero((pairs[:, 1] == stand_in) & (pairs[:, 0] < len(states))):
+                row = self.problem.pairwise(int(edge))[0, states[pairs[edge, 0]]]
+                agrees &= row > -np.inf
+            whole.append(int(agrees.argmax()))
+        return whole

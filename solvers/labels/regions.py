@@ -1,69 +1,28 @@
-"""The labels of highest score, in order, with a proof that no others lie between."""
+"""Regions of label assignments: those of whose values some are excluded."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import States, home_of
+from ..arrays import States
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..ranking import certified_ranking
-from ..solution import Solution, SolveInterrupted
-from ..solving.k_best import check_count
+from ..solving.exclusion import Searches
+from ..solving.kinds import Choose
 from ..solving.lawler import lawler
 from ..solving.listening import heard_of
+from .fixing import LabelFixing
 from .problem import LabelProblem
-from .solver import LabelSolver
 
 SEARCHED_TOGETHER = 1 << 14
 """Unary scores of the regions between which nobody looks at the clock."""
-
-Choose: TypeAlias = Callable[[LabelProblem], LabelSolver]
-"""The solver for a problem of which some values may be forbidden."""
-
-
-def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float | None) -> Solution:
-    """The `count` best assignments of every instance, their scores in falling order.
-
-    Args:
-        problem: what to solve.
-        count: how many.
-        choose: the solver of a problem.
-        time_limit: seconds for the whole batch.
-
-    Returns:
-        Arrays with one more dimension `count` behind the leading ones. `bound[..., m]` is one on
-        all assignments but the first m, and `optimal[..., m]` whether none of these scores more
-        than assignment m. Where fewer assignments are allowed, or were found in time, the last rows
-        hold -1 and their scores are minus infinity; their bounds are minus infinity too where it is
-        proved that there are no more.
-
-    Raises:
-        OptionError: `count` is no whole number from 1.
-        ProblemTooLargeError: memory does not hold so many assignments.
-        InfeasibleError: every assignment of an instance is forbidden.
-        SolveFailedError: none was found in time.
-        SolveInterrupted: Ctrl-C; it has those that were found.
-    """
-    host = problem.to_host()
-    count = check_count(count, host)
-    search = _Exclusion(choose, Deadline.after(time_limit))
-    here = replace(host, home=home_of(host.unary))  # answers of searches stay on the host
-    ranked = [search.ranked(here.instances(slice(b, b + 1)), count, b) for b in range(host.batch)]
-    states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
-    solution = certified_ranking(
-        host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z))
-    )
-    if search.interrupted:
-        raise SolveInterrupted(solution)
-    return solution
 
 
 class _Part(NamedTuple):
@@ -109,34 +68,33 @@ class _Region:
     part: _Part
 
 
-@dataclass(eq=False)
-class _Exclusion:
-    """The region of an assignment that is taken falls into those that differ from it, in the first variable or later.
+class LabelRegions:
+    """Split the region of an assignment by the first variable in which others differ from it."""
 
-    Attributes:
-        choose: the solver of a problem.
-        deadline: after which regions are not searched.
-        interrupted: whether Ctrl-C ended a search.
-    """
+    def __init__(self, choose: Choose, deadline: Deadline) -> None:
+        """Search nothing yet.
 
-    choose: Choose
-    deadline: Deadline
-    interrupted: bool = False
+        Args:
+            choose: the solver of a problem.
+            deadline: after which regions are not searched.
+        """
+        self._searches = Searches(choose, deadline)
 
-    def ranked(self, problem: LabelProblem, count: int, number: int) -> tuple[States, np.ndarray]:
+    def ranked(self, fixed: LabelFixing, count: int, number: int) -> tuple[States, np.ndarray]:
         """Assignments `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        problem = fixed.problem
         nothing = np.zeros(problem.n, np.int64)
         part = _Part(problem.unary[0] > -math.inf, nothing, -1)
         whole = _Region(nothing, -math.inf, math.inf, part)
         with heard_of(problem, partial(Known._replace, part=slice(number, number + 1))):
-            found = self._searched(problem, whole, [part])
-        if not found:
+            first = self._searched(problem, whole, [part])
+        if not first:
             raise InfeasibleError()
-        if found[0].score == -math.inf:
+        if first[0].score == -math.inf:
             raise SolveFailedError(
                 f"no allowed assignment of instance {number} was found in the time; raise time_limit"
             )
-        return lawler(found[0], count, partial(self._others, problem))
+        return lawler(first[0], count, partial(self._others, problem))
 
     def _others(self, problem: LabelProblem, taken: _Region) -> Iterator[_Region]:
         """By the first variable in which they differ from the assignment of the region."""
@@ -144,7 +102,7 @@ class _Exclusion:
         together = max(1, SEARCHED_TOGETHER // (problem.n * problem.k))
         for first in range(0, len(parts), together):
             some = parts[first : first + together]
-            if self.interrupted or self.deadline.passed:
+            if self._searches.over:
                 yield from _unsearched(problem, taken, parts[first:])
                 return
             yield from self._searched(problem, taken, some)
@@ -156,18 +114,12 @@ class _Exclusion:
         batch = problem.instances(np.zeros(len(parts), np.int64))
         allowed = np.stack([part.allowed for part in parts])
         batch = replace(batch, unary=np.where(allowed, batch.unary, -np.inf))
-        solver = self.choose(batch)
-        seconds = self.deadline.seconds
         try:
-            found = solver.solve(batch, seconds if solver.capabilities.time_limit else None)
-        except SolveInterrupted as stopped:
-            if not stopped.found:
-                raise
-            found, self.interrupted = stopped.solution, True
+            found = self._searches.best(batch)
         except InfeasibleError:
             return self._one_by_one(problem, around, parts) if len(parts) > 1 else []
         except SolveFailedError:
-            if seconds is None and solver.capabilities.exact:  # no time limit excuses it
+            if not self._searches.excuses(batch):
                 raise
             if len(parts) > 1:
                 return self._one_by_one(problem, around, parts)
@@ -183,7 +135,7 @@ class _Exclusion:
         """Parts of which at least one has no allowed assignment."""
         regions: list[_Region] = []
         for part in parts:
-            if self.interrupted or self.deadline.passed:
+            if self._searches.over:
                 regions += _unsearched(problem, around, [part])
             else:
                 regions += self._searched(problem, around, [part])

@@ -1,0 +1,253 @@
+"""What conversions of bits and of labels share: the way back to names and to the original objective."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from ..any_problem import AnyProblem
+from ..arrays import ArrayT
+from ..constraints import Constraint
+from ..errors import OptionError, shortened
+from ..solution import Solution
+from .answer import Answer
+from .objective import Objective, beyond, total
+
+ProblemT = TypeVar("ProblemT", bound=AnyProblem[Any])
+
+UNSEEN = 1e-9
+"""Rounding that is so small a part of a value is left out of bounds, as `Solution.bound` leaves it out."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnyConversion(ABC, Generic[ProblemT]):
+    """A problem that came from another convention, and the way back; `solve` takes it as it is.
+
+    original objective(z) = constant + sign * score(z)
+
+    Attributes:
+        problem: what to solve.
+        sign: 1 where the original is maximised, -1 where it is minimised.
+        constant: the original objective of a score of zero.
+    """
+
+    problem: ProblemT
+    sign: int
+    constant: float
+
+    @overload
+    def value(self, score: float) -> float: ...
+    @overload
+    def value(self, score: ArrayT) -> ArrayT: ...
+    def value(self, score: Any) -> Any:
+        """The original objective of assignments with these scores: numbers or arrays of any kind.
+
+        Digits are lost where the constant is much larger than the result; `objective` keeps them.
+        """
+        return self.constant + self.sign * score
+
+    @overload
+    def score(self, value: float) -> float: ...
+    @overload
+    def score(self, value: ArrayT) -> ArrayT: ...
+    def score(self, value: Any) -> Any:
+        """The score of assignments with these original objectives; undoes `value`."""
+        return self.sign * (value - self.constant)
+
+    @property
+    @abstractmethod
+    def _names(self) -> Sequence[Hashable]:
+        """What the original calls each of its variables, in the order of z."""
+
+    @property
+    @abstractmethod
+    def _objective(self) -> Objective | None:
+        """The objective in the original's own terms; None where it is constant + sign * score."""
+
+    @property
+    @abstractmethod
+    def _rounding(self) -> float:
+        """How far a difference of scores can be from that of the original, by rounding."""
+
+    @abstractmethod
+    def _values_of(self, place: int) -> Sequence[Hashable]:
+        """What the original calls the values of a variable, from 0 on."""
+
+    @abstractmethod
+    def _states_of(self, z: Any) -> np.ndarray:
+        """`[n]` integers: the states of the original's own variables.
+
+        Raises:
+            ProblemError: `z` has another shape, or other numbers.
+        """
+
+    @abstractmethod
+    def _score_terms(self, z: Any) -> np.ndarray:
+        """The terms of which the score of an assignment is the sum."""
+
+    def _is_as_solved(self, z: Any) -> bool:
+        """Whether the problem's own objective has the same value at a state as the original."""
+        return True
+
+    @cached_property
+    def places(self) -> Mapping[Hashable, int]:
+        """Where each variable stands in z, by its original name: what constraints name.
+
+        Example:
+            >>> from solvers import solve
+            >>> from solvers.constraints import one_of
+            >>> from solvers.conversions import from_qubo
+            >>> model = from_qubo({("a", "a"): -1.0, ("b", "b"): -2.0, ("c", "c"): -3.0})
+            >>> solve(model, constraints=[one_of(model.places[name] for name in "bc")]).assignment
+            {'a': 1, 'b': 0, 'c': 1}
+        """
+        return {name: place for place, name in enumerate(self._names)}
+
+    def objective(self, z: Any) -> float:
+        """The original objective of an assignment, evaluated in the original's own terms and rounded once.
+
+        Args:
+            z: `[n]` integers, as `Solution.z` has them.
+
+        Raises:
+            ProblemError: `z` has another shape, or other numbers.
+
+        Example:
+            >>> from solvers.conversions import from_ising
+            >>> model = from_ising({"a": 1e16, "b": 0.1}, {("a", "a"): 1e16})
+            >>> model.objective([0, 1]), float(model.value(model.problem.score([0, 1])))
+            (0.1, 0.2)
+        """
+        states = self._states_of(z)
+        if self._objective is None:
+            return total([self.constant, *(self.sign * self._score_terms(z)).tolist()])
+        return total(self._objective.terms(states))
+
+    def objective_bound(self, z: Any, bound: float) -> float:
+        """A bound on the original objective, by a bound on the scores.
+
+        Args:
+            z: `[n]` integers, any assignment; the closer its score to the bound, the fewer digits
+                are lost.
+            bound: no assignment scores more.
+
+        Raises:
+            ProblemError: `z` has another shape, or other numbers.
+        """
+        states = self._states_of(z)
+        original = self._objective
+        value = self.objective(z) if original is None else total(original.solved_terms(states))
+        if not math.isfinite(value):
+            return float(self.value(bound))
+        gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
+        margin = gap + self._rounding
+        if margin <= UNSEEN * abs(value):
+            margin = gap
+        limit = beyond(value, self.sign * margin)
+        return limit if original is None or self.sign == 1 else max(limit, original.least)
+
+    def assignment(self, z: Any) -> dict[Hashable, Any]:
+        """The value of each variable under its original name.
+
+        Args:
+            z: `[n]` integers, as `Solution.z` has them.
+
+        Raises:
+            ProblemError: `z` has another shape, or other numbers.
+        """
+        states = self._states_of(z).tolist()
+        return {
+            name: self._values_of(place)[state]
+            for place, (name, state) in enumerate(zip(self._names, states, strict=True))
+        }
+
+    def states(self, assignment: Mapping[Any, Any]) -> dict[int, int]:
+        """{place: value as a whole number} of variables by their original names; undoes `assignment`.
+
+        Raises:
+            OptionError: a name that is none, or a value that the variable cannot have.
+
+        Example:
+            >>> from solvers.conversions import from_ising
+            >>> from_ising({"a": 0.5, "b": 0.0}, {("a", "b"): -1.0}).states({"b": -1})
+            {1: 0}
+        """
+        if not isinstance(assignment, Mapping):
+            raise OptionError(f"values by name are a dict of names; got {shortened(assignment)}")
+        states = {}
+        for name, value in assignment.items():
+            if name not in self.places:
+                raise OptionError(
+                    f"{shortened(name)} is no variable; the first one is {shortened(self._names[0])}"
+                )
+            place = self.places[name]
+            states[place] = self._state_of(place, value)
+        return states
+
+    def _state_of(self, place: int, value: Any) -> int:
+        values = list(self._values_of(place))
+        if value not in values:
+            choice = (
+                f"{values[0]} or {values[1]}" if len(values) == 2 else f"one of {shortened(values)}"
+            )
+            name = shortened(self._names[place])
+            raise OptionError(f"{name} cannot be {shortened(value)}; it is {choice}")
+        return values.index(value)
+
+    def fix(self, fix: Any) -> Any:
+        """Return what `solve` of the problem takes as `fix`, by the names and values of the original.
+
+        Raises:
+            OptionError: a name that is none, or a value that the variable cannot have.
+        """
+        return self.states(fix) if isinstance(fix, Mapping) else fix
+
+    def start(self, start: Any) -> Any:
+        """Return what `solve` of the problem takes as `start`, by the names and values of the original.
+
+        Raises:
+            OptionError: a variable has no value, or one that it cannot have.
+        """
+        if not isinstance(start, Mapping):
+            return start
+        states = self.states(start)
+        missing = [name for place, name in enumerate(self._names) if place not in states]
+        if missing:
+            raise OptionError(
+                f"start has no value for {shortened(missing[0])}; it needs all variables"
+            )
+        return self._whole([states[place] for place in range(len(self._names))])
+
+    def _whole(self, states: list[int]) -> list[int]:
+        """The states of all variables of the problem, by those of the original's own."""
+        return states
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
+        """Return what the original asks of its variables, and constraints of a caller over their places.
+
+        Raises:
+            OptionError: the variables are not 0 and 1.
+        """
+        return constraints
+
+    def answer(self, solution: Solution[np.ndarray]) -> Answer:
+        """A solution of `problem` in the words of the original."""
+        z = solution.z.reshape(-1)
+        bound = float(solution.bound.reshape(-1)[0])
+        # Where arcs were capped the two may be far apart, and no proof says that the value is
+        # optimal.
+        proved = bool(solution.optimal.reshape(-1)[0]) and self._is_as_solved(z)
+        limit = self.objective_bound(z, bound)
+        return Answer(
+            self.assignment(z), self.objective(z), limit, proved, self.completed(solution)
+        )
+
+    def completed(self, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
+        """A solution of `problem`, in which variables without a choice have their values."""
+        return solution

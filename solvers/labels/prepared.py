@@ -1,0 +1,124 @@
+"""`prepare` for labels: pairs that are checked once, for loops over their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+
+from ..arrays import ArrayLike, ArrayOf, ArrayT
+from ..errors import ProblemError, shortened
+from ..options import is_whole
+from ..solution import Solution
+from ..solver import ArgmaxSolver, seconds_of
+from ..solving.call import solve
+from ..solving.listening import Callback
+from .problem import LabelProblem, Pairs
+from .selection import named_solver
+from .solver import LabelSolver
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedLabels:
+    """`solve` for label problems over the same pairs; `prepare` makes one.
+
+    It keeps nothing of the scores that it is called with, and threads may share it.
+
+    Attributes:
+        solver: a solver object, or "auto", which chooses anew for every call.
+        time_limit: seconds for the whole batch of a call.
+        sizes: `[n]`, how many values each variable has; None for as many as the scores say.
+    """
+
+    solver: str | LabelSolver
+    time_limit: float | None
+    sizes: Any
+    _pairs: Pairs = field(repr=False)
+
+    @overload
+    def __call__(
+        self,
+        unary: ArrayLike,
+        pairwise: ArrayLike | None = None,
+        *,
+        potts: Any = None,
+        start: Any = None,
+        callback: Callback | None = None,
+    ) -> Solution[np.ndarray]: ...
+    @overload
+    def __call__(
+        self,
+        unary: ArrayOf[ArrayT],
+        pairwise: ArrayOf[ArrayT] | None = None,
+        *,
+        potts: Any = None,
+        start: Any = None,
+        callback: Callback | None = None,
+    ) -> Solution[ArrayT]: ...
+    def __call__(
+        self,
+        unary: Any,
+        pairwise: Any = None,
+        *,
+        potts: Any = None,
+        start: Any = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """What `solve` answers for these scores over the prepared pairs.
+
+        Args:
+            unary: `[..., n, k]`, of any kind that `solve` takes.
+            pairwise: `[..., e, k, k]`, in the order and the directions of the prepared pairs, or
+                `[k, k]` for all of them; left out where there are none.
+            potts: in place of `pairwise`, the score of equal values.
+            start: labels `[..., n]` to begin with.
+            callback: as `solve` takes it.
+
+        Raises:
+            ProblemError: the scores have another shape, or are not finite.
+            SolverError: as `solve`.
+        """
+        problem = LabelProblem.over(self._pairs, unary, pairwise, sizes=self.sizes, potts=potts)
+        return solve(
+            problem,
+            solver=self.solver,
+            time_limit=self.time_limit,
+            start=start,
+            callback=callback,
+        )
+
+
+def prepare(
+    edges: Any,
+    n: int,
+    *,
+    sizes: Any = None,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+) -> PreparedLabels:
+    """A function of scores alone, for many calls over the same pairs, as `solvers.prepare` makes one for bits.
+
+    Args:
+        edges: `[e, 2]` integers, the pair of each table; a copy is taken.
+        n: number of variables.
+        sizes: `[n]`, where variables have different numbers of values.
+        solver: as `solve` takes it.
+        time_limit: seconds for the whole batch of a call, for solvers that can stop early.
+
+    Raises:
+        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside
+            0..n-1.
+        UnknownSolverError: no solver has that name.
+        OptionError: the time limit is not positive.
+
+    Example:
+        >>> chain = prepare([[0, 1], [1, 2]], 3)
+        >>> scores = [[1.0, 0.0], [0.0, 0.4], [1.0, 0.0]]
+        >>> [chain(scores, potts=reward).labels.tolist() for reward in (0.1, 0.3)]
+        [[0, 1, 0], [0, 0, 0]]
+    """
+    if not is_whole(n, 1, 2**31):
+        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
+    pairs = Pairs.of(np.array(edges, copy=True), int(n))
+    return PreparedLabels(named_solver(solver) or "auto", seconds_of(time_limit), sizes, pairs)

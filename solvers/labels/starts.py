@@ -1,0 +1,34 @@
+"""Labels to start from, as a caller gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_array, to_numpy
+from ..errors import OptionError
+from ..starts import over_batch
+from .problem import LabelProblem
+
+
+def given_labels(start: Any, problem: LabelProblem) -> np.ndarray | None:
+    """`[batch, n]` int64: the caller's labels, which broadcast to the batch; None if there are none.
+
+    Raises:
+        OptionError: another shape, or values that a variable does not have.
+    """
+    if start is None:
+        return None
+    labels = to_numpy(as_array(start, "start"))
+    labels = over_batch("start", labels, (*problem.leading, problem.n))
+    labels = labels.reshape(problem.batch, problem.n)
+    if fault := problem.fault_of(labels):
+        raise OptionError(f"start {fault}")
+    return labels.astype(np.int64)
+
+
+def starts_of(start: Any, problem: LabelProblem) -> list[np.ndarray | None]:
+    """`[batch]`: the labels `[n]` that each instance starts from; None for none."""
+    labels = given_labels(start, problem)
+    return [None] * problem.batch if labels is None else list(labels)

@@ -1,0 +1,86 @@
+"""Regions of states of bits: those in which some variables have a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from ..algorithms.local_search.near_states import flip_gains
+from ..arrays import States
+from ..limits.deadline import Deadline
+from ..problem import Problem
+from .exclusion import Searches
+from .fixing import Fixing
+from .kinds import Choose
+from .lawler import lawler
+from .listening import heard_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """The states with some values, and the best that is known of them.
+
+    Attributes:
+        z: `[n]`, the state.
+        score: of it.
+        bound: on the scores of the region.
+        values: `[n]`, -1 for a free variable.
+    """
+
+    z: np.ndarray
+    score: float
+    bound: float
+    values: np.ndarray
+
+
+def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> _Region:
+    """A part of a region that is not searched: with the nearest state, and the bound of the whole."""
+    z = taken.z.copy()
+    z[variable] = values[variable]
+    return _Region(z, taken.score + gain, taken.bound, values)
+
+
+class BitRegions:
+    """Split the region of a state by the first variable in which others differ from it."""
+
+    def __init__(self, choose: Choose, deadline: Deadline) -> None:
+        """Search nothing yet.
+
+        Args:
+            choose: the solver of a problem.
+            deadline: after which regions are not searched.
+        """
+        self._searches = Searches(choose, deadline)
+
+    def ranked(self, fixed: Fixing, count: int, number: int) -> tuple[States, np.ndarray]:
+        """States `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        part = slice(number, number + 1)
+        with heard_of(fixed.rest, lambda known: fixed.known(known)._replace(part=part)):
+            first = self._searched(fixed)
+        return lawler(first, count, partial(self._others, fixed.problem))
+
+    def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
+        """By the first variable in which they differ from the state of the region."""
+        values = taken.values.copy()
+        gains = None
+        for i in np.flatnonzero(values < 0):
+            values[i] = 1 - taken.z[i]
+            if not self._searches.over:
+                region = self._searched(Fixing.of(problem, values.copy()))
+                yield replace(region, bound=min(region.bound, taken.bound))
+            else:
+                gains = flip_gains(problem, taken.z) if gains is None else gains
+                yield _flipped(taken, int(i), values.copy(), float(gains[i]))
+            values[i] = taken.z[i]
+
+    def _searched(self, fixing: Fixing) -> _Region:
+        of_rest = None if fixing.rest is None else self._searches.best(fixing.rest)
+        whole = fixing.lifted(of_rest)
+        score = float(whole.score.reshape(-1)[0])
+        # Proved up to rounding: that of sums of bounds would add up.
+        proved = bool(whole.optimal.reshape(-1)[0])
+        bound = score if proved else float(whole.bound.reshape(-1)[0])
+        return _Region(whole.z.reshape(-1), score, bound, fixing.values[0])

@@ -1,0 +1,108 @@
+"""What the front end asks of problems over bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Scores, States
+from ..constraint_rows import Rows
+from ..errors import OptionError
+from ..limits.deadline import Deadline
+from ..problem import Problem
+from ..ranking import Ranked, ranked_states
+from ..registry import BINARY
+from ..solver import ArgmaxSolver, score_states
+from ..starts import given_states
+from .bit_regions import BitRegions
+from .fixing import Fix, Fixing
+from .kinds import Choose, Kind, Selection
+from .selection import ENUMERABLE, named_solver, select_bits, select_ranking, select_within
+
+MOST_SWAPPED = 60
+"""Variables on either side that change places in neighbours of a state."""
+
+
+class Bits(Kind[Problem]):
+    """Problems over bits."""
+
+    registry = BINARY
+    state_type = np.int8
+
+    def is_chosen_at_once(self, problem: Problem) -> bool:
+        """Whether all states are tried."""
+        return problem.n <= ENUMERABLE
+
+    def named(self, solver: Any) -> ArgmaxSolver | None:
+        """Return the solver that `solver` means for every problem; None for "auto"."""
+        return named_solver(solver)
+
+    def select(self, problem: Problem) -> Selection[ArgmaxSolver]:
+        """Return what `auto` takes for a problem."""
+        return select_bits(problem)
+
+    def select_ranking(self, problem: Problem) -> Selection[ArgmaxSolver]:
+        """Return what `auto` takes for several of the best states of a problem."""
+        return select_ranking(problem)
+
+    def select_within(self, problem: Problem, rows: Rows, count: int) -> Selection[ArgmaxSolver]:
+        """Return what `auto` takes for the best states that satisfy constraints."""
+        return select_within(problem, rows, count)
+
+    def fixed(self, problem: Problem, fix: Fix | None) -> Fixing:
+        """Return the problem of the free variables, with the way back."""
+        return Fixing.of(problem, fix)
+
+    def states(self, start: Any, problem: Problem) -> States | None:
+        """Return the caller's states `[batch, n]`; None if there are none."""
+        return given_states(start, problem)
+
+    def score(self, problem: Problem, z: States) -> Scores:
+        """Return the scores `[batch]` of states of a problem on the host."""
+        return score_states(problem, z)
+
+    def first(self, problem: Problem, fix: Fix | None, states: States | None) -> States:
+        """Return the states to start from, or zeros, with the fixed values."""
+        first = np.zeros((problem.batch, problem.n), np.int8) if states is None else states
+        if fix is None:
+            return first
+        values = Fixing.of(problem, fix).values
+        return np.where(values < 0, first, values).astype(np.int8)
+
+    def rows(self, constraints: Any, problem: Problem) -> Rows:
+        """Return constraints over the variables of a problem."""
+        return Rows.of(constraints, problem.n)
+
+    def within(self, problem: Problem, rows: Rows, fix: Fix | None) -> tuple[Problem, Rows]:
+        """Return constraints that say that variables keep their values, too."""
+        if fix is None:
+            return problem, rows
+        values = Fixing.of(problem, fix).values
+        if (values != values[0]).any():
+            raise OptionError("with constraints, fix must give the same values in every instance")
+        return problem, rows.with_values(values[0])
+
+    def neighbours(self, problem: Problem, z: np.ndarray) -> States:
+        """`[others, n]`: the states one flip, or one swap of a 0 and a 1 away."""
+        ones = np.flatnonzero(z)[:MOST_SWAPPED]
+        zeros = np.flatnonzero(z == 0)[:MOST_SWAPPED]
+        pairs = np.stack(np.meshgrid(ones, zeros), axis=-1).reshape(-1, 2)
+        others = np.repeat(z[None], len(z) + len(pairs), axis=0)
+        others[np.arange(len(z)), np.arange(len(z))] ^= 1
+        for end in pairs.T:
+            others[len(z) + np.arange(len(pairs)), end] ^= 1
+        return others
+
+    def ranked(
+        self, solver: ArgmaxSolver, problem: Problem, count: int, deadline: Deadline | None
+    ) -> Ranked | None:
+        """Return several states that a solver finds at once; None where it finds one alone."""
+        return ranked_states(solver, problem, count, deadline)
+
+    def exclusion(self, choose: Choose, deadline: Deadline) -> BitRegions:
+        """Return the search that excludes one state after the other by fixing variables."""
+        return BitRegions(choose, deadline)
+
+
+BITS = Bits()
