@@ -922,7 +922,7 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeyp
     assert command("reproduce", "tiny", "--only", "general") == 0
     record = Path("results/tiny/general-seed0.json")
     values = json.loads(record.read_text())
-    del values["config"]["consistency"]  # a default that came later, and one that changed
+    del values["config"]["bandwidth"]  # a default that came later, and one that changed
     values["config"]["data"]["train_on"] = "all"
     record.write_text(json.dumps(values))
     (experiments.CELLS / "tiny.yaml").write_text(

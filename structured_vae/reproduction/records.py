@@ -13,6 +13,7 @@ from typing import Any, Final
 from ..atomic import whole_file
 from ..errors import RunError
 from ..runs.folder import Run
+from ..vaes.config.older import renamed
 from .experiments import Cell
 
 DIRTY: Final = "-dirty"
@@ -113,9 +114,10 @@ class Record:
         Defaults are left out: a record names some that had no effect then, and lacks those that
         came later.
         """
+        here = renamed(self.config)
         there = cell.config.to_dict()
         paths = [*cell.own, ("epochs",)] if cell.falls else cell.own
-        return [".".join(path) for path in paths if _at(self.config, path) != _at(there, path)]
+        return [".".join(path) for path in paths if _at(here, path) != _at(there, path)]
 
     def write(self, path: Path) -> None:
         """Writes the file, whole or not at all."""
