@@ -84,8 +84,12 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {name: module for module, names in _NAMES_OF.items() for name in names}
+    | {"Posterior": "structured_vae.distributions"}
 )
 """The module of each former name."""
+
+RENAMED: Final[Mapping[str, str]] = MappingProxyType({"Posterior": "Distribution"})
+"""The names that these have in their modules, where they changed."""
 
 
 def former_name(name: str) -> Any:
@@ -97,9 +101,10 @@ def former_name(name: str) -> Any:
     if name not in MODULE_OF:
         raise AttributeError(f"module 'structured_vae' has no attribute {name!r}")
     module = MODULE_OF[name]
+    present = RENAMED.get(name, name)
     warn(
-        f"structured_vae.{name} will be removed: use `from {module} import {name}`",
+        f"structured_vae.{name} will be removed: use `from {module} import {present}`",
         DeprecationWarning,
         stacklevel=3,
     )
-    return getattr(import_module(module), name)
+    return getattr(import_module(module), present)

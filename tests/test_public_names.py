@@ -14,13 +14,17 @@ def test_tab_completion_lists_exactly_the_public_names(package):
 @pytest.mark.parametrize("package", ["structured_vae", "models"])
 def test_names_that_left_the_top_level_warn_and_name_their_module(package):
     module = importlib.import_module(package)
-    former = importlib.import_module(f"{package}.former_names").MODULE_OF
+    table = importlib.import_module(f"{package}.former_names")
+    former = table.MODULE_OF
+    renamed = getattr(table, "RENAMED", {})
     assert former
     for name, home in former.items():
-        with pytest.warns(DeprecationWarning, match=f"from {home} import {name}`") as caught:
+        present = renamed.get(name, name)
+        message = f"from {home} import {present}`"
+        with pytest.warns(DeprecationWarning, match=message) as caught:
             value = getattr(module, name)
         assert caught[0].filename == __file__
-        assert value is getattr(importlib.import_module(home), name)
+        assert value is getattr(importlib.import_module(home), present)
         assert name not in module.__all__
 
 
