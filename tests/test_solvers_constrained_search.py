@@ -201,7 +201,8 @@ def test_instances_share_the_time_of_a_batch():
         shares.append(deadline.left)
         return None, np.inf
 
-    each_instance(dense(40, batch=4), Rows.of([at_most(10)], 40), 0.8, nothing)
+    within = Deadline.after(0.8)
+    each_instance(dense(40, batch=4), Rows.of([at_most(10)], 40), within, nothing)
     assert 0 < shares[0] <= 0.2
 
 
@@ -214,7 +215,8 @@ def test_every_instance_of_a_batch_has_a_start_of_its_own():
     weights[0] += (weights @ starts[0]) - (weights @ starts[1])
     rows = Rows.of([linear(weights.tolist(), "==", int(weights @ starts[0]))], n)
     problem = Problem.from_arrays(2.0 * starts - 1.0)
-    found = each_instance(problem, rows, None, lambda *_: (None, np.inf), starts)
+    never = Deadline.after(None)
+    found = each_instance(problem, rows, never, lambda *_: (None, np.inf), starts)
     assert found.z.tolist() == starts.tolist()
 
 
