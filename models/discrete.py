@@ -1,4 +1,4 @@
-"""An encoder and a decoder that share discrete latent variables."""
+"""The VAE of an encoder and a decoder that share discrete latent variables."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from .states import codes_of
 class DiscreteVAE(Pretrained):
     """A variational auto-encoder with discrete latent variables and a uniform or a learnt prior.
 
-    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Of several
-    variables of k categories the one-hot vectors stand one after the other, and n is k times their
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. The one-hot
+    vectors of several variables of k categories follow one after the other, and n is k times their
     number. Encoder and decoder may be any modules: one that takes images `[batch, pixels]` and
     returns `Potentials` or `CategoricalPotentials`, and one that takes states `[count, n]` and
-    returns the logits or means of their images. Everything else is made of these two calls, see
+    returns the logits or means of their images. Everything else is made of these two calls; see
     `NetworkDecoder`.
 
     Args:
         encoder: gives the potentials of the posterior.
         decoder: gives the image distribution of a state.
-        likelihood: of a decoder of one's own: "bernoulli" (it returns logits) or "gaussian"
-            (means).
-        prior: over the latent states, learnt with the networks; None for the uniform one.
-        pixels: of an image, by which n is read from a blank one; needed where neither network is
-            ours, and then not before the encoder has seen its first image.
-        space: of the states of n bits that z may be, such as `structured_vae.KOfN(3)`; None for
-            all. Prior, posterior and evaluation are over these states alone.
+        likelihood: likelihood of a custom decoder: "bernoulli" (it returns logits) or "gaussian"
+            (it returns means).
+        pixels: number of pixels of an image, with which n is read from the potentials of a blank
+            one. It is needed where both networks are custom ones, unless the encoder has already
+            seen an image.
+        prior: the prior over latent states, learnt with the networks; None for the uniform one.
+        space: the space of the states of n bits, such as `structured_vae.KOfN(3)`; None for all.
+            Prior, posterior and evaluation are over these states only.
 
     Raises:
         SettingError: encoder and decoder have different n, or one has bits and the other
-            categories; or a decoder of ours, which is Bernoulli, or a `NetworkDecoder` has another
-            likelihood.
+            categories; or `likelihood` is not that of the decoder.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
     Example:
@@ -77,29 +77,20 @@ class DiscreteVAE(Pretrained):
         space: LatentSpace | None = None,
     ):
         super().__init__()
-        if isinstance(decoder, Decoder | NetworkDecoder) and likelihood not in (
-            "bernoulli",  # which nobody need have named
-            own := _likelihood_of(decoder),
-            getattr(decoder, "likelihood", own),
-        ):
-            raise SettingError(
-                f"{type(decoder).__name__} has one: its likelihood is {own}, not {likelihood!r}"
-            )
-        self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = (
-            encoder
-            if isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder)
-            else NetworkEncoder(encoder)
-        )
-        self.decoder: Decoder | NetworkDecoder = (
-            decoder
-            if isinstance(decoder, Decoder | NetworkDecoder)
-            else NetworkDecoder(decoder, likelihood)
-        )
+        if isinstance(decoder, Decoder | NetworkDecoder):
+            _check_likelihood(decoder, likelihood)
+        else:
+            decoder = NetworkDecoder(decoder, likelihood)
+        if not isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder):
+            encoder = NetworkEncoder(encoder)
+        self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = encoder
+        self.decoder: Decoder | NetworkDecoder = decoder
         self.prior = prior
         self.space: LatentSpace | None = None
         if space is not None:
             self.restrict(space)
-        pixels = self._pixels_of_ours() if pixels is None else pixels
+        if pixels is None:
+            pixels = self._pixels_of_ours()
         if not self.own:
             self._check_agreement()
         elif pixels is not None:
@@ -107,23 +98,25 @@ class DiscreteVAE(Pretrained):
 
     @property
     def n(self) -> int:
-        """Length of a latent state: the number of bits, or of categories, those of all variables.
+        """The length of a latent state: the number of bits, or of categories of all variables.
 
         Raises:
-            NetworkError: the encoder is not ours, and has not seen an image.
+            NetworkError: the encoder is a custom one, and has not seen an image.
         """
         return self.encoder.n
 
     @property
     def variables(self) -> int:
-        """Number of latent variables: n bits, or those that have categories.
+        """The number of latent variables: n bits, or the variables with categories.
 
         Raises:
             NetworkError: as for `n`.
         """
         if isinstance(self.encoder, NetworkEncoder):
             return self.encoder.known().variables
-        return self.encoder.variables if isinstance(self.encoder, CategoricalEncoder) else self.n
+        if isinstance(self.encoder, CategoricalEncoder):
+            return self.encoder.variables
+        return self.n
 
     @property
     def categorical(self) -> bool:
@@ -138,29 +131,31 @@ class DiscreteVAE(Pretrained):
 
     @property
     def pixels(self) -> int:
-        """Number of values of an image.
+        """The number of values of an image.
 
         Raises:
             NetworkError: as for `n`.
         """
-        ours = self._pixels_of_ours()
-        return cast("NetworkEncoder", self.encoder).known().pixels if ours is None else ours
+        pixels = self._pixels_of_ours()
+        if pixels is None:
+            return cast("NetworkEncoder", self.encoder).known().pixels
+        return pixels
 
     @property
     def own(self) -> bool:
-        """Whether encoder or decoder is not ours, so that a configuration cannot make them again."""
+        """Whether encoder or decoder is a custom network, which no configuration can make again."""
         return isinstance(self.encoder, NetworkEncoder) or isinstance(self.decoder, NetworkDecoder)
 
     def fit_to(self, pixels: int) -> None:
-        """Reads from the potentials of a blank image what the latent variables are, and holds the decoder against it.
+        """Read the latent variables from the potentials of a blank image, and check the decoder.
 
         Args:
-            pixels: of an image.
+            pixels: number of pixels of an image.
 
         Raises:
-            NetworkError: the networks take images of another size, or do not give what they have
-                to.
-            SettingError: they have different n, or one has bits and the other categories.
+            NetworkError: the networks take images of another size, or return something else than
+                potentials and images.
+            SettingError: the networks have different n, or one has bits and the other categories.
         """
         like = self._like()
         try:
@@ -178,7 +173,7 @@ class DiscreteVAE(Pretrained):
             )
 
     def restrict(self, space: LatentSpace) -> None:
-        """Let z be a state of a space alone; the encoder's potentials belong to it from now on.
+        """Restrict z to the states of a space, to which all later potentials belong.
 
         Raises:
             SettingError: the encoder has pairwise scores or categories, or the model is over
@@ -190,15 +185,15 @@ class DiscreteVAE(Pretrained):
         self.space = space
 
     def blank(self) -> AnyPotentials:
-        """The potentials of one blank image, without gradient, in evaluation mode."""
+        """Return the potentials of one blank image, without gradient, in evaluation mode."""
         with torch.no_grad(), evaluating(self.encoder):
             return self.encoder(self._like().new_zeros(1, self.pixels))
 
     def probe(self) -> AnyPotentials:
         """Return potentials of one image as if every output of the encoder's network were -1.
 
-        They have the least convenient signs that an encoder of ours can give. What outputs a custom
-        network has is not known: then they are those of a blank image.
+        These are the most difficult signs that an encoder of this package can give. The outputs of
+        a custom network are not known, so its result is the potentials of a blank image.
         """
         if isinstance(self.encoder, NetworkEncoder):
             return self.blank()
@@ -207,32 +202,35 @@ class DiscreteVAE(Pretrained):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What `paper_vae` makes networks of these shapes from; of networks of one's own what can be said in words.
+        """The arguments with which `paper_vae` makes such networks; for custom ones a description.
 
         Raises:
-            PretrainedError: it cannot make them.
+            PretrainedError: `paper_vae` cannot make them.
         """
         if self.own:
             return self._described()
         name = encoder_name(self.encoder)
         if name is None or not isinstance(self.decoder, Decoder) or type(self.decoder) not in OURS:
             raise PretrainedError(
-                f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are not among "
-                "those that paper_vae makes, and so cannot be made again from a configuration"
+                f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are "
+                "not among those that paper_vae makes, and so cannot be made again from a "
+                "configuration"
             )
         last = self.decoder.last
         encoder = cast("Encoder | CategoricalEncoder", self.encoder)
-        found: dict[str, int | str] = {
+        arguments: dict[str, int | str] = {
             "encoder": name,
             "pixels": last.out_features,
-            "n": encoder.k if isinstance(encoder, CategoricalEncoder) else self.n,
+            "n": self.n,
             "hidden": last.in_features,
         }
-        if isinstance(encoder, CategoricalEncoder) and encoder.variables > 1:
-            found |= {"variables": encoder.variables, "couplings": encoder.couplings}
+        if isinstance(encoder, CategoricalEncoder):
+            arguments["n"] = encoder.k
+            if encoder.variables > 1:
+                arguments |= {"variables": encoder.variables, "couplings": encoder.couplings}
         if encoder.bandwidth:
-            found["bandwidth"] = encoder.bandwidth
-        return found | self._prior_said() | self._space_said()
+            arguments["bandwidth"] = encoder.bandwidth
+        return arguments | self._prior_arguments() | self._space_arguments()
 
     @classmethod
     def of_arguments(
@@ -251,9 +249,12 @@ class DiscreteVAE(Pretrained):
         rows: int = 0,
         columns: int = 0,
     ) -> DiscreteVAE:
-        """Return networks of `paper_vae` with fresh weights; k to columns are those of the space."""
+        """Return networks of `paper_vae` with new weights; k to columns are those of the space."""
         sizes = {"k": (k, 1), "least": (least, 0), "rows": (rows, 1), "columns": (columns, 1)}
         of_space = {name: value for name, (value, smallest) in sizes.items() if value >= smallest}
+        state_space = None
+        if space:
+            state_space = named_space(space, of_space)
         return paper_vae(
             encoder,
             pixels=pixels,
@@ -263,12 +264,12 @@ class DiscreteVAE(Pretrained):
             bandwidth=bandwidth,
             variables=variables,
             couplings=couplings,
-            space=named_space(space, of_space) if space else None,
+            space=state_space,
         )
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
-        """`[count, pixels]`: the mean images of `count` states drawn from the prior.
+        """Return the mean images `[count, pixels]` of states drawn from the prior.
 
         Raises:
             NetworkError: as for `n`.
@@ -282,32 +283,33 @@ class DiscreteVAE(Pretrained):
         if self.space is not None:
             return self.decoder.mean(self.space.uniform(self.n, count, generator, like))
         if self.categorical:
-            k, shape = self.n // self.variables, (count, self.variables)
+            k = self.n // self.variables
+            shape = (count, self.variables)
             z = codes_of(torch.randint(k, shape, generator=generator, device=like.device), k)
         else:
             z = torch.randint(2, (count, self.n), generator=generator, device=like.device)
         return self.decoder.mean(z.to(like.dtype))
 
     def _like(self) -> torch.Tensor:
-        """A weight, for type and device."""
-        known = (
-            each
-            for each in self.parameters()
-            if each.is_floating_point() and not isinstance(each, UninitializedParameter)
-        )
-        return next(known, torch.zeros(0))
+        """Return a weight, for its type and device."""
+        for weight in self.parameters():
+            if weight.is_floating_point() and not isinstance(weight, UninitializedParameter):
+                return weight
+        return torch.zeros(0)
 
     def _pixels_of_ours(self) -> int | None:
-        """What a network of ours says of the size of an image."""
+        """Return the size of an image by a network of this package; None if both are custom."""
         if isinstance(self.decoder, Decoder):
             return self.decoder.last.out_features
-        return None if isinstance(self.encoder, NetworkEncoder) else self.encoder.pixels
+        if isinstance(self.encoder, NetworkEncoder):
+            return None
+        return self.encoder.pixels
 
     def _checked_space(self, space: LatentSpace) -> LatentSpace:
         """Return the space, if the encoder gives scores of bits without pairs.
 
         Raises:
-            SettingError: it gives others.
+            SettingError: the encoder has pairwise scores or categories.
         """
         encoder = self.encoder
         if isinstance(encoder, CategoricalEncoder) or getattr(encoder, "link", None) is not None:
@@ -320,7 +322,9 @@ class DiscreteVAE(Pretrained):
         return space
 
     def _check_agreement(self) -> None:
-        encoder, decoder, prior = self.encoder, self.decoder, self.prior
+        encoder = self.encoder
+        decoder = self.decoder
+        prior = self.prior
         if prior and self.categorical and self.variables > 1:
             raise SettingError(
                 f"a prior of {self.variables} variables of several values is uniform; pass None"
@@ -328,13 +332,17 @@ class DiscreteVAE(Pretrained):
         if prior and (
             len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)
         ):
-            of = f"{self.n} {'categories' if self.categorical else 'bits'}"
+            values = "bits"
+            if self.categorical:
+                values = "categories"
             raise SettingError(
-                f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder has {of}; "
-                "they must agree"
+                f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder "
+                f"has {self.n} {values}; they must agree"
             )
         if isinstance(decoder, NetworkDecoder):
-            decoder.categories_of = self.variables if self.categorical else 0
+            decoder.categories_of = 0
+            if self.categorical:
+                decoder.categories_of = self.variables
             return
         if encoder.n != decoder.n:
             raise SettingError(
@@ -347,22 +355,27 @@ class DiscreteVAE(Pretrained):
             )
         if isinstance(decoder, CategoricalDecoder) and self.variables != decoder.variables:
             raise SettingError(
-                f"the encoder has {self.variables} variables and the decoder {decoder.variables}; they must agree"
+                f"the encoder has {self.variables} variables and the decoder {decoder.variables}; "
+                "they must agree"
             )
 
     def _described(self) -> dict[str, int | str]:
-        decoder = self.decoder
-        found: dict[str, int | str] = {"encoder": _name(self.encoder), "decoder": _name(decoder)}
-        found |= {"likelihood": _likelihood_of(decoder), "pixels": self.pixels, "n": self.n}
+        description: dict[str, int | str] = {
+            "encoder": _name(self.encoder),
+            "decoder": _name(self.decoder),
+            "likelihood": _likelihood_of(self.decoder),
+            "pixels": self.pixels,
+            "n": self.n,
+        }
         if self.categorical and self.variables > 1:
-            found["variables"] = self.variables
-        return found | self._prior_said() | self._space_said()
+            description["variables"] = self.variables
+        return description | self._prior_arguments() | self._space_arguments()
 
-    def _space_said(self) -> dict[str, int | str]:
+    def _space_arguments(self) -> dict[str, int | str]:
         """Return the name and arguments of a space that is not all states.
 
         Raises:
-            PretrainedError: nothing can make it again from its name.
+            PretrainedError: the space has no name.
         """
         if self.space is None:
             return {}
@@ -370,9 +383,11 @@ class DiscreteVAE(Pretrained):
             raise PretrainedError(f"{self.space!r} has no name, by which it could be made again")
         return self.space.arguments
 
-    def _prior_said(self) -> dict[str, int | str]:
-        """The name of a prior that is not uniform: what others wrote has none."""
-        return {} if self.prior is None else {"prior": prior_name(self.prior)}
+    def _prior_arguments(self) -> dict[str, int | str]:
+        """Return the name of a prior that is not uniform."""
+        if self.prior is None:
+            return {}
+        return {"prior": prior_name(self.prior)}
 
 
 OURS: Final = (BinaryDecoder, CategoricalDecoder)
@@ -380,10 +395,10 @@ OURS: Final = (BinaryDecoder, CategoricalDecoder)
 
 
 def _name(network: nn.Module) -> str:
-    """The class of a network, as its author calls it."""
-    return type(
-        network.network if isinstance(network, NetworkEncoder | NetworkDecoder) else network
-    ).__name__
+    """Return the name of the class of a network, or of the custom network inside it."""
+    if isinstance(network, NetworkEncoder | NetworkDecoder):
+        return type(network.network).__name__
+    return type(network).__name__
 
 
 def paper_vae(
@@ -402,23 +417,24 @@ def paper_vae(
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".
-        pixels: of an image.
-        n: binary latent variables; for "categorical" the number of categories.
-        hidden: units of each hidden layer.
-        prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every
-            pair of bits.
-        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in
-            their order, 1 for a chain; 0 for all pairs, as the paper's.
-        variables: of a categorical encoder: how many variables of n values each; the paper has 1,
-            and bits, which are variables of two values.
-        couplings: of these: "none"; "potts", a score for equal values of two variables; or
-            "general", one for every pair of values.
-        space: of an independent encoder: the states of n bits that z may be; None for all.
+        pixels: number of pixels of an image.
+        n: number of bits; for "categorical" the number of categories.
+        hidden: number of units of each hidden layer.
+        prior: "uniform", as in the paper; or a learnt one: "factorised", or "gibbs" with a score
+            for every pair of bits.
+        bandwidth: for an encoder with pairwise scores, the largest distance of two variables of a
+            pair in their order, 1 for a chain; 0 for all pairs, as in the paper.
+        variables: for a categorical encoder, the number of variables of n values each; 1 in the
+            paper.
+        couplings: the pairwise scores of these variables: "none"; "potts", a score for equal values
+            of two variables; or "general", one for every pair of values.
+        space: for an independent encoder, the space of the states of n bits; None for all.
 
     Raises:
-        SettingError: there is no such encoder, prior or couplings; a number is too small; or the
-            encoder has no pairs, and a bandwidth, or no categories, and several variables; or
-            several variables of categories have a prior.
+        SettingError: no encoder, prior or couplings have that name; a number is too small; a
+            bandwidth is passed for an encoder without pairs, several variables for one without
+            categories, or a space for one of categories; or several variables of categories have a
+            prior.
 
     Example:
         >>> vae = paper_vae("general")
@@ -444,11 +460,14 @@ def paper_vae(
         raise SettingError(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
-    categorical, band = encoder == "categorical", {"bandwidth": bandwidth} if bandwidth else {}
+    categorical = encoder == "categorical"
+    band = {}
+    if bandwidth:
+        band["bandwidth"] = bandwidth
     if not categorical and (variables, couplings) != (1, "none"):
         raise SettingError(
-            f"variables and couplings are of the encoder 'categorical'; '{encoder}' has n bits; got {variables}, "
-            f"{couplings!r}"
+            "variables and couplings are options of the encoder 'categorical'; "
+            f"'{encoder}' has n bits; got {variables}, {couplings!r}"
         )
     learnt = named_prior(prior, n, categorical)
     if not categorical:
@@ -470,7 +489,20 @@ def paper_vae(
 
 
 def _likelihood_of(decoder: Decoder | NetworkDecoder) -> str:
-    """Its name; ours give logits."""
-    return (
-        likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
-    )
+    """Return the name of the likelihood of a decoder; decoders of this package give logits."""
+    if isinstance(decoder, NetworkDecoder):
+        return likelihood_name(decoder.likelihood)
+    return "bernoulli"
+
+
+def _check_likelihood(decoder: Decoder | NetworkDecoder, likelihood: str | Likelihood) -> None:
+    """Raise unless a likelihood is the default or that of the decoder.
+
+    Raises:
+        SettingError: the decoder has another likelihood.
+    """
+    name = _likelihood_of(decoder)
+    if likelihood not in ("bernoulli", name, getattr(decoder, "likelihood", name)):
+        raise SettingError(
+            f"{type(decoder).__name__} has one: its likelihood is {name}, not {likelihood!r}"
+        )

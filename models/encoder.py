@@ -1,4 +1,4 @@
-"""Encoders: an image in, the potentials of its posterior out."""
+"""The encoders, which map an image to the potentials of its posterior."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .potentials import CategoricalPotentials, LatentSpace, Potentials
 from .shapes import Images
 
 Link = Callable[[torch.Tensor], torch.Tensor]
-"""What turns the network's outputs into pairwise scores."""
+"""A function from outputs of the network to pairwise scores."""
 
 WEAK = -3.0
-"""Output at which a pairwise score starts that cannot be negative: softplus(-3) = 0.05."""
+"""The initial output for a pairwise score that cannot be negative: softplus(-3) = 0.05."""
 
 
 class Encoder(nn.Module):
-    """pixels -> hidden -> ReLU -> potentials over n bits, with scores for pairs if there is a link.
+    """The encoder pixels -> hidden -> ReLU -> potentials over n bits, with pairs if it has a link.
 
     Args:
-        pixels: of an image.
-        n: binary variables.
-        hidden: units of the hidden layer; the paper has 300.
-        link: turns outputs into pairwise scores; None for none at all.
-        bandwidth: pairs are of variables at most so far apart in their order: 1 for a chain, whose
-            treewidth is 1, as that of a band is its width; 0 for all pairs.
+        pixels: number of pixels of an image.
+        n: number of bits.
+        hidden: number of units of the hidden layer; the paper has 300.
+        link: turns outputs into pairwise scores; None for no pairwise scores.
+        bandwidth: the largest distance of two variables of a pair in their order. 1 makes a chain;
+            the treewidth is the bandwidth. 0 for all pairs.
     """
 
     edges: torch.Tensor
@@ -39,7 +39,9 @@ class Encoder(nn.Module):
     ):
         super().__init__()
         self.pixels = pixels
-        pairs = _pairs(n, bandwidth) if link else torch.empty((0, 2), dtype=torch.long)
+        pairs = torch.empty((0, 2), dtype=torch.long)
+        if link:
+            pairs = _pairs(n, bandwidth)
         self.n = n
         self.link = link
         self.bandwidth = bandwidth
@@ -50,41 +52,40 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x: Images) -> Potentials:
-        """The potentials of each image of `x [batch, pixels]`."""
+        """Return the potentials of images `x [batch, pixels]`."""
         return self.potentials(self.network(x))
 
     if TYPE_CHECKING:
 
         def __call__(self, x: Images) -> Potentials:
-            """As `forward`; torch says Any."""
+            """Return the result of `forward`, typed."""
 
     def potentials(self, outputs: torch.Tensor) -> Potentials:
-        """The potentials that the network's outputs `[batch, n + e]` stand for."""
+        """Return the potentials of outputs `[batch, n + e]` of the network."""
         if self.link is None:
             return Potentials(outputs, space=self.space)
         return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
 
 
 def _pairs(n: int, bandwidth: int) -> torch.Tensor:
-    """`[e, 2]`, i < j."""
+    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
     if not bandwidth:
         return torch.triu_indices(n, n, 1).T
     near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
-    return torch.tensor(near, dtype=torch.long).reshape(
-        -1, 2
-    )  # also on the device meta, where nothing is counted
+    # The shape is given by reshape, since tensors on the device meta have no values.
+    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)
 
 
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
-    """An encoder without pairwise scores: the variables are independent given the image."""
+    """Return an encoder without pairwise scores: variables are independent given the image."""
     return Encoder(pixels, n, hidden)
 
 
 def supermodular_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int = 0) -> Encoder:
-    """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut.
+    """Return an encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut.
 
-    The scores start small. At softplus(0) = 0.69 for each of n - 1 pairs all variables would start
-    as ones, whatever the image, and only large steps of epsilon would move them.
+    The scores start small. With softplus(0) = 0.69 for each of n - 1 pairs all variables would
+    start as ones for every image, and only large steps of epsilon would move them.
     """
     encoder = Encoder(pixels, n, hidden, nn.functional.softplus, bandwidth)
     last = cast("nn.Linear", encoder.network[-1])
@@ -93,7 +94,7 @@ def supermodular_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int 
 
 
 def general_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int = 0) -> Encoder:
-    """An encoder with pairwise scores of any sign."""
+    """Return an encoder with pairwise scores of any sign."""
     return Encoder(pixels, n, hidden, _identity, bandwidth)
 
 
@@ -102,20 +103,20 @@ def _identity(outputs: torch.Tensor) -> torch.Tensor:
 
 
 class CategoricalEncoder(nn.Module):
-    """pixels -> hidden -> ReLU -> potentials over variables of k values: one by default, with a logit a value.
+    """The encoder pixels -> hidden -> ReLU -> potentials over variables of k values.
 
     Args:
-        pixels: of an image.
-        k: values of a variable.
-        hidden: units of the hidden layer; the paper has 300.
-        variables: how many there are.
-        couplings: of pairs of variables: "none"; "potts", a score for equal values; or "general", a
-            table of k x k.
-        bandwidth: pairs are of variables at most so far apart in their order, as in `Encoder`; 0
-            for all pairs.
+        pixels: number of pixels of an image.
+        k: number of values of a variable.
+        hidden: number of units of the hidden layer; the paper has 300.
+        variables: number of variables.
+        couplings: scores of pairs of variables: "none"; "potts", a score for equal values; or
+            "general", a table of k x k.
+        bandwidth: the largest distance of two variables of a pair in their order, as in `Encoder`;
+            0 for all pairs.
 
     Raises:
-        SettingError: there are no such couplings.
+        SettingError: `couplings` has another name.
     """
 
     edges: torch.Tensor
@@ -134,34 +135,36 @@ class CategoricalEncoder(nn.Module):
             raise SettingError(
                 f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
             )
-        pairs = (
-            torch.empty((0, 2), dtype=torch.long)
-            if couplings == "none"
-            else _pairs(variables, bandwidth)
-        )
+        pairs = torch.empty((0, 2), dtype=torch.long)
+        if couplings != "none":
+            pairs = _pairs(variables, bandwidth)
+        if not len(pairs):
+            couplings = "none"
         self.pixels = pixels
         self.k = k
         self.n = variables * k
         self.variables = variables
-        self.couplings = couplings if len(pairs) else "none"
+        self.couplings = couplings
         self.bandwidth = bandwidth
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
-        of_pairs = len(pairs) * (k**2 if couplings == "general" else 1)
+        of_pairs = len(pairs)
+        if couplings == "general":
+            of_pairs *= k**2
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs)
         )
 
     def forward(self, x: Images) -> CategoricalPotentials:
-        """The potentials of each image of `x [batch, pixels]`."""
+        """Return the potentials of images `x [batch, pixels]`."""
         return self.potentials(self.network(x))
 
     if TYPE_CHECKING:
 
         def __call__(self, x: Images) -> CategoricalPotentials:
-            """As `forward`; torch says Any."""
+            """Return the result of `forward`, typed."""
 
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
-        """The potentials that the network's outputs `[batch, n + scores of pairs]` stand for."""
+        """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""
         if self.couplings == "none":
             return CategoricalPotentials(outputs, variables=self.variables)
         return CategoricalPotentials(
@@ -175,23 +178,28 @@ ENCODERS: Final[dict[str, Callable[..., Encoder | CategoricalEncoder]]] = {
     "general": general_encoder,
     "categorical": CategoricalEncoder,
 }
-"""The encoders by the name that a configuration gives them, made of pixels, n (k of a categorical one) and hidden
-units; those of `COUPLED` of a bandwidth, too."""
+"""The encoders by the name that a configuration gives them.
+
+Their arguments are pixels, n (k for a categorical one) and hidden units; those of `COUPLED` also
+take a bandwidth.
+"""
 
 COUPLINGS: Final = ("none", "potts", "general")
-"""Of variables of k values."""
+"""The couplings of variables of k values."""
 
 COUPLED: Final = ("supermodular", "general")
-"""Those with pairwise scores."""
+"""The encoders of bits with pairwise scores."""
 
 
 def encoder_name(encoder: nn.Module) -> str | None:
-    """The name under which `ENCODERS` makes such an encoder; None if it is another."""
+    """Return the name under which `ENCODERS` makes such an encoder; None for other encoders."""
     if type(encoder) is CategoricalEncoder:
         return "categorical"
+    if type(encoder) is not Encoder:
+        return None
     links: dict[Link | None, str] = {
         None: "independent",
         nn.functional.softplus: "supermodular",
         _identity: "general",
     }
-    return links.get(encoder.link) if type(encoder) is Encoder else None
+    return links.get(encoder.link)

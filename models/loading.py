@@ -1,4 +1,4 @@
-"""Every model that can be loaded from a folder without knowing beforehand which it is."""
+"""Load a model from a folder, whichever kind it is."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ VAES: Final = {
 def load_pretrained(
     folder: str | Path, model: DiscreteVAE | None = None
 ) -> DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE:
-    """The model of a folder that `save_pretrained` wrote, whichever it is.
+    """Return the model of a folder that `save_pretrained` wrote, whichever kind it is.
 
     Args:
-        folder: holds model.safetensors and config.json.
-        model: of a folder with networks of one's own these networks, whose weights are replaced.
+        folder: the folder with model.safetensors and config.json.
+        model: for a folder with weights of custom networks, these networks; their weights are
+            replaced.
 
     Raises:
         PretrainedError: a file is missing or damaged, does not fit, or names an unknown model; or
-            networks of one's own are to be given, or must not be.
+            `model` is missing for custom networks, or is passed for others.
     """
     name = pretrained_config(folder).model
     if name == OWN or model is not None:

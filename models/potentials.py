@@ -1,4 +1,4 @@
-"""What an encoder gives: the scores of the states of its posterior."""
+"""The potentials that an encoder gives: the scores of the states of its posterior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .states import all_labels, all_states, label_index, of_variables, state_ind
 class LatentSpace(Protocol):
     """The set of states that a latent variable may take, as networks need it.
 
-    `structured_vae.StateSpace` is what implements it: subsets, paths, trees, assignments.
+    `structured_vae.StateSpace` implements it: subsets, paths, trees, assignments.
     """
 
     def check(self, n: int) -> None:
@@ -38,26 +38,26 @@ class LatentSpace(Protocol):
         """Return states `[count, n]`, each drawn with equal probability."""
 
     def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
-        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z, of `scores [n]`."""
+        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z."""
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What `named_space` makes this space from; empty for one that has no name."""
+        """The arguments from which `named_space` makes this space; empty for one without a name."""
 
 
 LARGEST_LOG = 700.0
-"""Numbers of states with a larger logarithm do not fit a float."""
+"""The largest logarithm of a number of states that fits a float."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScores(ABC):
-    """h(z) = unary . z + pairwise . pairs(z), maximised: what bits and categorical variables share.
+    """The base of scores h(z) = unary . z + pairwise . pairs(z), to be maximised.
 
     Attributes:
         unary: `[batch, n]`, a score for each entry of a state.
         pairwise: `[batch, e]`, a score for each entry of `pairs`; None for none.
         edges: `[e, 2]`, i < j, the variables that have scores together; None for none.
-        space: of the states that z may be; None for all that the variables can take.
+        space: the space of the states z; None for all that the variables can take.
     """
 
     unary: Unary
@@ -90,14 +90,14 @@ class LinearScores(ABC):
 
     @abstractmethod
     def pairs(self, z: torch.Tensor) -> torch.Tensor:
-        """What the pairwise scores are multiplied with."""
+        """Return the entries by which the pairwise scores are multiplied."""
 
     @abstractmethod
     def field(self, z: torch.Tensor) -> torch.Tensor:
-        """What each entry of a state adds to h, the other variables as in `z`."""
+        """Return what each entry of a state adds to h, with the other variables as in `z`."""
 
     def flips(self, z: torch.Tensor) -> torch.Tensor:
-        """What each entry of a state adds to h, the other variables as in `z`; 0 where its flip is forbidden."""
+        """Return `field`, with 0 where the flip of an entry is forbidden."""
         return self.field(z)
 
     def states(self) -> AllStates:
@@ -108,7 +108,9 @@ class LinearScores(ABC):
 
     def index(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
-        return self._free_index(z) if self.space is None else self.space.index(z)
+        if self.space is None:
+            return self._free_index(z)
+        return self.space.index(z)
 
     @abstractmethod
     def _free_states(self) -> AllStates:
@@ -119,15 +121,18 @@ class LinearScores(ABC):
         """Return `[...]`, the place in `_free_states` of each of `z [..., n]`."""
 
     def score(self, z: Binary) -> Scores:
-        """`[..., batch]`: h(z) of `z [..., batch, n]`, differentiable in the potentials."""
+        """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials."""
         return self._product(z, self.pairs(z))
 
     def score_difference(self, z: Binary, other: Binary) -> Scores:
-        """`[..., batch]`: h(z) - h(other), differentiable in the potentials."""
+        """Return h(z) - h(other) `[..., batch]`, differentiable in the potentials."""
         return self._product(z - other, self.pairs(z) - self.pairs(other))
 
     def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
-        """The score of sufficient statistics, which h is linear in; 16 bits would overflow in the sums."""
+        """Return the score of sufficient statistics, in which h is linear.
+
+        Sums are taken in at least float32, since 16 bits would overflow.
+        """
         dtype = self.unary.dtype
         wide = torch.promote_types(dtype, torch.float32)
         score = (self.unary * variables).sum(dim=-1, dtype=wide)
@@ -136,37 +141,45 @@ class LinearScores(ABC):
         return score.to(torch.promote_types(dtype, variables.dtype))
 
     def table(self, states: AllStates) -> Table:
-        """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
+        """Return h `[batch, states]` of each of `states [states, n]`, differentiable."""
         table = self.unary @ states.T
-        return table if self.pairwise is None else table + self.pairwise @ self.pairs(states).T
+        if self.pairwise is None:
+            return table
+        return table + self.pairwise @ self.pairs(states).T
 
     @property
     def forbidden_entries(self) -> torch.Tensor | None:
-        """`[batch, n]`, true where an entry of a state must be 0; None for nowhere."""
+        """The mask `[batch, n]` of entries of a state that must be 0; None for none."""
         return None
 
     def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
         """Return values `[..., batch, n]` with zeros where an entry is forbidden."""
         forbidden = self.forbidden_entries
-        return values if forbidden is None else values.masked_fill(forbidden, 0.0)
+        if forbidden is None:
+            return values
+        return values.masked_fill(forbidden, 0.0)
 
     def shifted(self, shift: torch.Tensor) -> Self:
-        """The potentials with `shift [..., batch, n]` added to the unary scores."""
+        """Return the potentials with `shift [..., batch, n]` added to the unary scores."""
         return replace(self, unary=self.unary + shift)
 
     def detach(self) -> Self:
-        """The same scores, cut off from the encoder's gradient."""
-        pairwise = None if self.pairwise is None else self.pairwise.detach()
+        """Return the same scores without gradient."""
+        pairwise = self.pairwise
+        if pairwise is not None:
+            pairwise = pairwise.detach()
         return replace(self, unary=self.unary.detach(), pairwise=pairwise)
 
     def unary_alone(self) -> Self:
-        """The same variables without pairwise scores."""
+        """Return the same variables without pairwise scores."""
         return replace(self, pairwise=None, edges=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Potentials(LinearScores):
-    """h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
+    """The scores h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j of bits z.
+
+    z is in {0,1}^n, and h is maximised.
 
     Attributes:
         unary: `[batch, n]`, the difference h_i(1) - h_i(0).
@@ -176,7 +189,8 @@ class Potentials(LinearScores):
         forbidden_pairs: `[batch, e]`, true where z_i and z_j must not both be 1; None for nowhere.
 
     Example:
-        >>> h = Potentials(torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0]]), torch.tensor([[0, 1]]))
+        >>> unary = torch.tensor([[1.0, -2.0]])
+        >>> h = Potentials(unary, torch.tensor([[3.0]]), torch.tensor([[0, 1]]))
         >>> h.score(torch.tensor([[1.0, 1.0]]))
         tensor([2.])
     """
@@ -188,23 +202,22 @@ class Potentials(LinearScores):
 
     @staticmethod
     def forbids(scores: torch.Tensor) -> torch.Tensor:
-        """Return where scores forbid: at minus infinity, and at the least number of their type, its usual stand-in."""
+        """Return where scores forbid: at minus infinity, or at the least number of their type."""
         return scores <= max(torch.finfo(scores.dtype).min, torch.finfo(torch.float32).min)
 
     @classmethod
     def of_scores(
         cls, unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: Edges | None = None
     ) -> Potentials:
-        """Return the potentials of scores of which some forbid a variable or a pair.
+        """Return the potentials of scores, some of which may forbid a variable or a pair.
 
         A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code
-        cannot ask whether there is one, and has masks in any case.
+        cannot depend on whether there is one, so it always has masks.
         """
-        parts = [part for part in (unary, pairwise) if part is not None]
-        if not torch.compiler.is_compiling() and not any(
-            bool(cls.forbids(part).any()) for part in parts
-        ):
-            return cls(unary, pairwise, edges)
+        if not torch.compiler.is_compiling():
+            all_scores = [scores for scores in (unary, pairwise) if scores is not None]
+            if not any(bool(cls.forbids(scores).any()) for scores in all_scores):
+                return cls(unary, pairwise, edges)
         forbidden = cls.forbids(unary)
         unary = unary.masked_fill(forbidden, 0.0)
         if pairwise is None:
@@ -219,16 +232,23 @@ class Potentials(LinearScores):
         )
 
     def widened(self, dtype: torch.dtype = torch.float32) -> Potentials:
-        """Return the same scores in at least this type: in 16 bits sums, steps and penalties would overflow."""
+        """Return the same scores in at least this type.
+
+        In 16 bits sums, steps and penalties would overflow.
+        """
         wide = torch.promote_types(self.unary.dtype, dtype)
-        pairwise = None if self.pairwise is None else self.pairwise.to(wide)
+        pairwise = self.pairwise
+        if pairwise is not None:
+            pairwise = pairwise.to(wide)
         return replace(self, unary=self.unary.to(wide), pairwise=pairwise)
 
     def flattened(self) -> Potentials:
-        """Return the potentials with one leading dimension, as sums over states have it."""
+        """Return the potentials with one leading dimension, as sums over states need it."""
 
-        def flat(part: torch.Tensor | None) -> torch.Tensor | None:
-            return None if part is None else part.reshape(-1, part.shape[-1])
+        def flat(values: torch.Tensor | None) -> torch.Tensor | None:
+            if values is None:
+                return None
+            return values.reshape(-1, values.shape[-1])
 
         return Potentials(
             self.unary.reshape(-1, self.unary.shape[-1]),
@@ -241,11 +261,11 @@ class Potentials(LinearScores):
 
     @property
     def forbidden_entries(self) -> torch.Tensor | None:
-        """`[batch, n]`, true where a bit must be 0; None for nowhere."""
+        """The mask `[batch, n]` of bits that must be 0; None for none."""
         return self.forbidden
 
     def scores(self) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return `unary` and `pairwise` with minus infinity where something is forbidden."""
+        """Return `unary` and `pairwise` with minus infinity for forbidden variables and pairs."""
         unary = self.unary
         pairwise = self.pairwise
         if self.forbidden is not None:
@@ -255,13 +275,13 @@ class Potentials(LinearScores):
         return unary, pairwise
 
     def penalised(self, margin: torch.Tensor | float) -> Potentials:
-        """Return potentials without forbidden parts, whose score falls instead.
+        """Return potentials with penalties in place of forbidden variables and pairs.
 
         Clearing a forbidden variable, or one end of a forbidden pair, raises the new score by more
         than `margin`.
 
         Args:
-            margin: a positive number, or one of each instance, `[batch, 1]`.
+            margin: a positive number, or one for each instance, `[batch, 1]`.
         """
         unary = self.unary.detach()
         gains = torch.zeros_like(unary)
@@ -282,25 +302,26 @@ class Potentials(LinearScores):
 
     @property
     def _log_free_count(self) -> float:
-        """N log 2."""
+        """The logarithm of the number of states, n log 2."""
         return self.unary.shape[-1] * math.log(2)
 
     def pairs(self, z: Binary) -> torch.Tensor:
-        """`[..., e]`: z_i z_j of each edge."""
+        """Return z_i z_j of each edge, `[..., e]`."""
         if self.edges is None:
             return z[..., :0]
         return z[..., self.edges[:, 0]] * z[..., self.edges[:, 1]]
 
     def field(self, z: Binary) -> FlipCosts:
-        """`[..., batch, n]`: what z_i = 1 instead of 0 adds to h, the other variables as in `z`."""
+        """Return what z_i = 1 adds to h, with the other variables as in `z`, `[..., batch, n]`."""
         if self.pairwise is None or self.edges is None:
             return self.unary.expand_as(z)
-        first, second = self.edges[:, 0], self.edges[:, 1]
+        first = self.edges[:, 0]
+        second = self.edges[:, 1]
         field = self.unary.expand_as(z).index_add(-1, first, self.pairwise * z[..., second])
         return field.index_add(-1, second, self.pairwise * z[..., first])
 
     def flips(self, z: Binary) -> FlipCosts:
-        """`[..., batch, n]`: what z_i = 1 instead of 0 adds to h; 0 where z_i must stay 0, the others as in `z`."""
+        """Return `field`, with 0 where z_i must be 0 for the other variables as in `z`."""
         values = self.where_allowed(self.field(z))
         if self.forbidden_pairs is None:
             return values
@@ -317,17 +338,17 @@ class Potentials(LinearScores):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPotentials(LinearScores):
-    """h(z) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j] over variables x_i of k values, maximised.
+    """The scores h(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j] of values x.
 
-    A state z is one-hot for each variable, one after the other: z `[variables k]` is one at i k +
-    x_i. One variable is a categorical one; variables of two values are bits.
+    Each variable x_i has k values, and h is maximised. A state z is one-hot for each variable, one
+    after the other: z `[variables k]` is one at i k + x_i.
 
     Attributes:
         unary: `[batch, variables k]`, the logits of each variable's values.
-        pairwise: `[batch, e k k]`, of each edge the table row after row, rows being values of its
-            first variable; or `[batch, e]`, Potts: the score of equal values; None for none.
-        edges: `[e, 2]`, i < j, of variables; None for none.
-        variables: how many there are.
+        pairwise: `[batch, e k k]`, the table of each edge row after row, rows being values of its
+            first variable; or `[batch, e]`, Potts scores, those of equal values; None for none.
+        edges: `[e, 2]`, i < j, pairs of variables; None for none.
+        variables: number of variables.
 
     Raises:
         NetworkError: the scores are not those of so many variables and edges.
@@ -336,7 +357,8 @@ class CategoricalPotentials(LinearScores):
         >>> h = CategoricalPotentials(torch.tensor([[1.0, -2.0, 0.5]]))
         >>> h.score(torch.tensor([[0.0, 0.0, 1.0]]))
         tensor([0.5000])
-        >>> two = CategoricalPotentials(torch.zeros(1, 6), torch.tensor([[2.0]]), torch.tensor([[0, 1]]), variables=2)
+        >>> potts, edges = torch.tensor([[2.0]]), torch.tensor([[0, 1]])
+        >>> two = CategoricalPotentials(torch.zeros(1, 6), potts, edges, variables=2)
         >>> two.score(torch.tensor([[0.0, 0.0, 1.0, 0.0, 0.0, 1.0]]))
         tensor([2.])
     """
@@ -351,22 +373,26 @@ class CategoricalPotentials(LinearScores):
             raise NetworkError(
                 f"{scores} unary scores are not those of {self.variables} variables of k values"
             )
-        e = 0 if self.edges is None else len(self.edges)
-        found = 0 if self.pairwise is None else self.pairwise.shape[-1]
-        if found not in (e, e * self.k**2):
+        e = 0
+        if self.edges is not None:
+            e = len(self.edges)
+        count = 0
+        if self.pairwise is not None:
+            count = self.pairwise.shape[-1]
+        if count not in (e, e * self.k**2):
             raise NetworkError(
-                f"pairwise scores must be [batch, {e * self.k**2}], tables of {self.k} x {self.k} for {e} edges, or "
-                f"[batch, {e}]; there are {found}"
+                f"pairwise scores must be [batch, {e * self.k**2}], tables of {self.k} x {self.k} "
+                f"for {e} edges, or [batch, {e}]; there are {count}"
             )
 
     @property
     def k(self) -> int:
-        """Values of a variable."""
+        """The number of values of a variable."""
         return int(self.unary.shape[-1]) // self.variables
 
     @property
     def _log_free_count(self) -> float:
-        """Variables * log k."""
+        """The logarithm of the number of states, variables * log k."""
         return self.variables * math.log(self.k)
 
     @property
@@ -379,14 +405,14 @@ class CategoricalPotentials(LinearScores):
         )
 
     def apart(self, values: torch.Tensor) -> torch.Tensor:
-        """`[..., variables, k]`: a row a variable of `values [..., variables k]`."""
+        """Return `values [..., variables k]` with one row per variable, `[..., variables, k]`."""
         return of_variables(values, self.variables)
 
     def tables(self) -> torch.Tensor:
-        """`[..., e, k, k]`: the pairwise scores of each edge.
+        """Return the table of pairwise scores of each edge, `[..., e, k, k]`.
 
         Raises:
-            NetworkError: there are none.
+            NetworkError: there are no pairwise scores.
         """
         if self.pairwise is None:
             raise NetworkError("these potentials have no pairwise scores")
@@ -395,24 +421,34 @@ class CategoricalPotentials(LinearScores):
         return self.pairwise.reshape(*self.pairwise.shape[:-1], -1, self.k, self.k)
 
     def pairs(self, z: OneHot) -> torch.Tensor:
-        """`[..., e k k]`: which values each edge has; for Potts scores `[..., e]`, whether they are equal."""
+        """Return the indicators `[..., e k k]` of the values of each edge.
+
+        For Potts scores they are `[..., e]`: whether the values of an edge are equal.
+        """
         if self.edges is None:
             return z[..., :0]
-        first, second = (self.apart(z)[..., end, :] for end in self.edges.T)
+        values = self.apart(z)
+        first = values[..., self.edges[:, 0], :]
+        second = values[..., self.edges[:, 1], :]
         if self.potts:
             return (first * second).sum(dim=-1)
         return (first[..., None] * second[..., None, :]).flatten(-3)
 
     def field(self, z: OneHot) -> Unary:
-        """`[..., batch, variables k]`: what each value of each variable adds to h, the others as in `z`."""
+        """Return what each value of each variable adds to h, `[..., batch, variables k]`.
+
+        The other variables are as in `z`.
+        """
         if self.pairwise is None or self.edges is None:
             return self.unary.expand_as(z)
-        parts, (first, second), tables = self.apart(z), self.edges.T, self.tables()
+        values = self.apart(z)
+        first, second = self.edges.T
+        tables = self.tables()
+        of_first = (tables * values[..., second, None, :]).sum(dim=-1)
+        of_second = (tables * values[..., first, :, None]).sum(dim=-2)
         field = self.apart(self.unary.expand_as(z))
-        field = field.index_add(-2, first, (tables * parts[..., second, None, :]).sum(dim=-1))
-        return field.index_add(
-            -2, second, (tables * parts[..., first, :, None]).sum(dim=-2)
-        ).flatten(-2)
+        field = field.index_add(-2, first, of_first)
+        return field.index_add(-2, second, of_second).flatten(-2)
 
     def _free_states(self) -> AllStates:
         return all_labels(self.variables, self.k, self.unary)

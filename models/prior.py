@@ -1,4 +1,4 @@
-"""Priors over latent states that are learnt with the networks; without one the prior is uniform."""
+"""The priors over latent states that are learnt with the networks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .states import drawn_places
 
 
 class BitsPrior(nn.Module):
-    """p(z) = exp(h(z)) / Z over n bits, h having a score for each bit and for each edge; it starts uniform.
+    """The prior p(z) = exp(h(z)) / Z over n bits, with a score for each bit and each edge.
 
-    log Z and exact draws are those of `structured_vae.Gibbs(prior.potentials())`: over all states
-    up to 20 bits, or by elimination where the treewidth is small.
+    It starts uniform. log Z and exact samples are those of
+    `structured_vae.Gibbs(prior.potentials())`: over all states up to 20 bits, or by elimination
+    where the treewidth is small.
 
     Args:
-        n: bits.
-        edges: `[e, 2]`, i < j, the pairs that have a score; none for a factorised prior.
+        n: number of bits.
+        edges: `[e, 2]`, i < j, the pairs that have a score; None for a factorised prior.
 
     Example:
         >>> gibbs_prior(3).potentials().pairwise.shape
@@ -33,23 +34,30 @@ class BitsPrior(nn.Module):
 
     def __init__(self, n: int, edges: Edges | None = None):
         super().__init__()
-        edges = torch.empty((0, 2), dtype=torch.long) if edges is None else edges
+        if edges is None:
+            edges = torch.empty((0, 2), dtype=torch.long)
         self.unary = nn.Parameter(torch.zeros(n))
-        self.pairwise = nn.Parameter(torch.zeros(len(edges))) if len(edges) else None
+        self.pairwise: nn.Parameter | None = None
+        if len(edges):
+            self.pairwise = nn.Parameter(torch.zeros(len(edges)))
         self.register_buffer("edges", edges, persistent=False)
 
     def potentials(self) -> Potentials:
-        """The scores, for one row that is every image's."""
+        """Return the scores, one row for all images."""
         if self.pairwise is None:
             return Potentials(self.unary[None])
         return Potentials(self.unary[None], self.pairwise[None], self.edges)
 
 
 class CategoriesPrior(nn.Module):
-    """p(z) = softmax(unary) over k categories; it starts uniform.
+    """The prior p(z) = softmax(unary) over k categories; it starts uniform.
 
     Args:
-        k: categories.
+        k: number of categories.
+
+    Example:
+        >>> CategoriesPrior(3).potentials().k
+        3
     """
 
     def __init__(self, k: int):
@@ -57,26 +65,29 @@ class CategoriesPrior(nn.Module):
         self.unary = nn.Parameter(torch.zeros(k))
 
     def potentials(self) -> CategoricalPotentials:
-        """The logits, for one row that is every image's."""
+        """Return the logits, one row for all images."""
         return CategoricalPotentials(self.unary[None])
 
 
 Prior: TypeAlias = BitsPrior | CategoriesPrior
+"""A learnt prior over bits or categories."""
 
 
 def factorised_prior(n: int) -> BitsPrior:
-    """A probability for each of n bits."""
+    """Return a prior with a probability for each of n bits."""
     return BitsPrior(n)
 
 
 def gibbs_prior(n: int, edges: Edges | None = None) -> BitsPrior:
-    """A score for each of n bits and for each pair of them.
+    """Return a prior with a score for each of n bits and for each pair of them.
 
     Args:
-        n: bits; more than 20 need edges of small treewidth.
-        edges: `[e, 2]`, i < j; default: all pairs.
+        n: number of bits; more than 20 need edges of small treewidth.
+        edges: `[e, 2]`, i < j; None for all pairs.
     """
-    return BitsPrior(n, torch.triu_indices(n, n, 1).T.contiguous() if edges is None else edges)
+    if edges is None:
+        edges = torch.triu_indices(n, n, 1).T.contiguous()
+    return BitsPrior(n, edges)
 
 
 PRIORS: Final[dict[str, Callable[[int], Prior] | None]] = {
@@ -88,31 +99,52 @@ PRIORS: Final[dict[str, Callable[[int], Prior] | None]] = {
 
 
 def named_prior(name: str, n: int, categorical: bool) -> Prior | None:
-    """A prior of `PRIORS` over n bits, or of n categories; None for the uniform one.
+    """Return a prior of `PRIORS` over n bits, or of n categories; None for the uniform one.
+
+    Args:
+        name: a key of `PRIORS`.
+        n: number of bits, or of categories.
+        categorical: whether the prior is over categories, which have no prior "gibbs".
 
     Raises:
-        SettingError: there is none of that name.
+        SettingError: no such prior has that name.
     """
-    if name not in PRIORS or (categorical and name == "gibbs"):
-        known = [each for each in PRIORS if not (categorical and each == "gibbs")]
-        of = "categories" if categorical else "bits"
-        raise SettingError(f"no prior of {of} is called {name!r}; there are: {', '.join(known)}")
+    values = "bits"
+    names = list(PRIORS)
+    if categorical:
+        values = "categories"
+        names.remove("gibbs")
+    if name not in names:
+        raise SettingError(
+            f"no prior of {values} is called {name!r}; there are: {', '.join(names)}"
+        )
     make = PRIORS[name]
-    return None if make is None else CategoriesPrior(n) if categorical else make(n)
+    if make is None:
+        return None
+    if categorical:
+        return CategoriesPrior(n)
+    return make(n)
 
 
 def prior_name(prior: Prior | None) -> str:
-    """The name under which `PRIORS` makes such a prior."""
+    """Return the name under which `PRIORS` makes such a prior."""
     if prior is None:
         return "uniform"
-    return "gibbs" if isinstance(prior, BitsPrior) and len(prior.edges) else "factorised"
+    if isinstance(prior, BitsPrior) and len(prior.edges):
+        return "gibbs"
+    return "factorised"
 
 
 def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generator) -> Binary:
-    """`[count, n]`: exact draws of the Gibbs distribution of one row of potentials.
+    """Return exact samples `[count, n]` of the Gibbs distribution of one row of potentials.
+
+    Args:
+        potentials: one row of scores.
+        count: number of samples.
+        generator: a generator on the device of the potentials.
 
     Raises:
-        SettingError: it has pairwise scores of more than 20 bits.
+        SettingError: there are pairwise scores of more than 20 bits.
     """
     unary = potentials.unary[0]
     if potentials.space is not None:

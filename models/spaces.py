@@ -1,4 +1,4 @@
-"""Spaces of states by the names that stored models give them."""
+"""Look spaces of states up by the names in stored models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import SettingError
 from .potentials import LatentSpace
 
 GROUP: Final = "structured_vae.spaces"
-"""The entry points of installed packages that name spaces. A file names one of them, and never code."""
+"""The group of entry points that name spaces. A file holds such a name, and never code."""
 
 
 def space_names() -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def named_space(name: str, arguments: Mapping[str, int | str]) -> LatentSpace:
 
     Args:
         name: an entry point of the group `structured_vae.spaces`.
-        arguments: what its class takes, such as k of a subset.
+        arguments: arguments of its class, such as k of a subset.
 
     Raises:
         SettingError: no space has that name, or it takes other arguments.

@@ -1,4 +1,4 @@
-"""All states of n bits, or of variables of k values, in one order everywhere, and draws from a table of them."""
+"""List all states of bits or of variables of k values in one order, and sample from tables."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .errors import SettingError
 from .shapes import AllStates, Binary, OneHot
 
 MOST_BITS = 20
-"""A table of every state of more bits does not fit a machine beside a batch of images."""
+"""Most bits of a table of all states, which has to fit into memory beside a batch of images."""
 
 
 def all_states(n: int, like: torch.Tensor) -> AllStates:
-    """`[2^n, n]`: every state of n bits; state s has z_i = bit i of s.
+    """Return every state of n bits `[2^n, n]`; state s has z_i = bit i of s.
 
     Args:
-        n: bits.
-        like: gives type and device.
+        n: number of bits.
+        like: a tensor of the type and device that the states get.
 
     Raises:
         SettingError: n is above 20.
@@ -38,12 +38,14 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
 
 
 def all_labels(variables: int, k: int, like: torch.Tensor) -> AllStates:
-    """`[k^variables, variables k]`: every assignment of k values, one-hot; state s gives variable i digit i of s.
+    """Return every assignment of k values, one-hot, `[k^variables, variables k]`.
+
+    State s gives variable i the digit i of s to the base k.
 
     Args:
-        variables: how many.
-        k: values of each.
-        like: gives type and device.
+        variables: number of variables.
+        k: number of values of each variable.
+        like: a tensor of the type and device that the states get.
 
     Raises:
         SettingError: there are more than 2^20 states.
@@ -54,7 +56,8 @@ def all_labels(variables: int, k: int, like: torch.Tensor) -> AllStates:
     """
     if k**variables > 2**MOST_BITS:
         raise SettingError(
-            f"a table of all {k}^{variables} states is too large: there can be at most 2^{MOST_BITS}"
+            f"a table of all {k}^{variables} states is too large: "
+            f"there can be at most 2^{MOST_BITS}"
         )
     places = k ** torch.arange(variables, device=like.device)
     labels = torch.arange(k**variables, device=like.device)[:, None] // places % k
@@ -62,43 +65,48 @@ def all_labels(variables: int, k: int, like: torch.Tensor) -> AllStates:
 
 
 def of_variables(values: torch.Tensor, variables: int) -> torch.Tensor:
-    """`[..., variables, k]`: a row a variable of `values [..., variables k]`."""
+    """Return `values [..., variables k]` with one row per variable, `[..., variables, k]`."""
     return values.reshape(*values.shape[:-1], variables, values.shape[-1] // variables)
 
 
 def codes_of(labels: torch.Tensor, k: int) -> OneHot:
-    """`[..., variables k]`: labels `[..., variables]` from 0 to k - 1, one-hot, one variable after the other."""
+    """Return labels `[..., variables]` from 0 to k - 1 as one-hot vectors `[..., variables k]`."""
     return one_hot(labels, k).flatten(-2)
 
 
 def label_index(labels: torch.Tensor, k: int) -> torch.Tensor:
-    """`[...]`: the place in `all_labels` of labels `[..., variables]`."""
+    """Return the places `[...]` in `all_labels` of labels `[..., variables]`."""
     return (labels * k ** torch.arange(labels.shape[-1], device=labels.device)).sum(dim=-1)
 
 
 def single_changes(z: OneHot, variables: int) -> OneHot:
-    """`[..., variables k, variables k]`: z with one variable changed: at i k + a variable i has the value a."""
-    parts = of_variables(z, variables)
+    """Return z with one variable changed, `[..., variables k, variables k]`.
+
+    At place i k + a variable i has the value a.
+    """
+    current = of_variables(z, variables)
     moved = torch.eye(variables, dtype=z.dtype, device=z.device)[:, None, :, None]
-    values = torch.eye(parts.shape[-1], dtype=z.dtype, device=z.device)[None, :, None, :]
-    changed: torch.Tensor = moved * values + (1 - moved) * parts[..., None, None, :, :]
+    values = torch.eye(current.shape[-1], dtype=z.dtype, device=z.device)[None, :, None, :]
+    changed: torch.Tensor = moved * values + (1 - moved) * current[..., None, None, :, :]
     return changed.flatten(-2).flatten(-3, -2)
 
 
 def single_flips(z: Binary, variables: torch.Tensor) -> Binary:
-    """`[m, ..., n]`: states z `[..., n]` of bits, each with one of its `variables [..., m]` flipped."""
+    """Return states z `[..., n]` with one of their `variables [..., m]` flipped, `[m, ..., n]`."""
     flips = torch.zeros((*variables.shape, z.shape[-1]), dtype=z.dtype, device=z.device)
     moved: torch.Tensor = (z - flips.scatter_(-1, variables[..., None], 1).movedim(-2, 0)).abs()
     return moved
 
 
 def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:
-    """`[batch, samples]`: independent draws of softmax(table), by the inverse of the cumulative distribution.
+    """Return independent draws `[batch, samples]` of softmax(table), as places in it.
+
+    They come from the inverse of the cumulative distribution.
 
     Args:
         table: `[batch, states]`, scores.
-        samples: draws of each row.
-        generator: on the table's device.
+        samples: number of draws of each row.
+        generator: a generator on the device of the table.
     """
     cumulative = table.double().softmax(dim=-1).cumsum(dim=-1)
     shape = (len(table), samples)
@@ -108,5 +116,5 @@ def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) 
 
 
 def state_index(z: torch.Tensor) -> torch.Tensor:
-    """`[...]`: the place in `all_states` of each state of `z [..., n]`."""
+    """Return the place `[...]` in `all_states` of each state of `z [..., n]`."""
     return (z.long() << torch.arange(z.shape[-1], device=z.device)).sum(dim=-1)

@@ -1,4 +1,4 @@
-"""Sampling by perturbation and argmax, through any solver or space."""
+"""Draw samples by perturbation and argmax, through any solver or space."""
 
 from __future__ import annotations
 
@@ -15,26 +15,32 @@ from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
 from ..spaces.of_potentials import unary_noise
 
 AnySolver: TypeAlias = str | ArgmaxSolver | LabelSolver
-"""By name or object: of `solvers`; of pairs of categorical variables of `solvers.labels`, or of `solvers` for their
-bits."""
+"""A solver, by name or object.
+
+It is one of `solvers`; or, for pairs of categorical variables, one of `solvers.labels`.
+"""
 
 
 def argmax(
     potentials: AnyPotentials, solver: AnySolver | Structure | StateSpace = "auto"
 ) -> torch.Tensor:
-    """Return the state of highest score `[..., batch, n]` of each image, as floats, without gradient.
+    """Return the state of highest score `[..., batch, n]` of each image, without gradient.
 
     Args:
         potentials: the scores; independent categories and states of a structure need no solver.
         solver: name or object of `solvers`, or of `solvers.labels` for pairs of categorical
-            variables; or a space, whose states alone count, for potentials that name none.
+            variables; or, for potentials that name no space, the space of the states.
 
     Raises:
-        ConfigError: a solver of labels was named for bits.
+        ConfigError: the solver is for labels, and the potentials are of bits; or an export or a
+            trace records the call.
         solvers.SolverError: the solver cannot take these potentials.
-        StructureError: the space takes no pairwise scores, or gave no states of that shape.
+        StructureError: the space takes no pairwise scores, or gave states of another shape.
     """
-    refuse_recording(f"solver '{solver}'" if isinstance(solver, str) else solver)
+    named = solver
+    if isinstance(solver, str):
+        named = f"solver '{solver}'"
+    refuse_recording(named)
     free = potentials.detach()
     if is_structure(solver):
         return as_space(solver).maximise(free)
@@ -47,10 +53,21 @@ def perturb_and_map(
     generator: torch.Generator,
     samples: int = 1,
 ) -> torch.Tensor:
-    """Return `[samples, batch, n]`: argmax_z h(z) + gamma(z), with Gumbel noise on every unary score.
+    """Return samples `[samples, batch, n]`, argmax_z h(z) + gamma(z), with Gumbel noise gamma.
 
-    An exact sample of the Gibbs distribution for independent bits and categories; for structured
-    potentials a sample of what the literature calls perturb-and-MAP.
+    Every unary score gets noise. For independent bits and categories they are exact samples of the
+    Gibbs distribution; for structured potentials they are perturb-and-MAP samples.
+
+    Args:
+        potentials: the scores h.
+        solver: see `argmax`.
+        generator: a generator on the device of the potentials.
+        samples: number of draws per image.
+
+    Raises:
+        ConfigError: see `argmax`.
+        solvers.SolverError: the solver cannot take these potentials.
+        StructureError: see `argmax`.
 
     References:
         Papandreou, Yuille (2011), Perturb-and-MAP random fields.

@@ -1,4 +1,4 @@
-"""Modules that ask for argmaxes: what the layer and the losses share."""
+"""The base class of modules that ask for argmaxes: the layer and the losses."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from ..spaces.of_potentials import unary_noise
 from .argmax import argmax
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
-"""To ask for a solver, and refuse what is none, before there are scores."""
+"""A problem with which to check a solver before there are scores."""
 
 NUMBER_BITS: Final = 62
-"""Of the number of a module: as many as an operator's integer holds, so that no other process has the same one."""
+"""Bits of the random number of a module: as many as an integer of an operator holds."""
 
 _MODULES: WeakValueDictionary[int, ArgmaxModule] = WeakValueDictionary()
-"""Living modules by number: an operator of torch takes numbers and tensors, and no objects."""
+"""Living modules by number: a torch operator takes numbers and tensors, but not objects."""
 
 
 class ArgmaxModule(nn.Module, ABC):
-    """Keeps a solver or a structure, and asks it through an operator that `torch.compile` leaves whole.
+    """A module that calls a solver through an operator that `torch.compile` leaves whole.
 
     Args:
         solver: name or object of `solvers`, or a `Structure`.
-        seed: of noise of its own while it trains; None for none.
+        seed: seed of the noise that the module draws in training; None for no noise.
 
     Raises:
-        ConfigError: the seed is no whole number from 0 to 2^63 - 1.
+        ConfigError: the seed is not a whole number from 0 to 2^63 - 1.
         solvers.UnknownSolverError: no solver has that name.
-        solvers.SolverUnavailableError: it needs a package that is not installed.
+        solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
 
     def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", seed: int | None = None):
@@ -59,7 +59,7 @@ class ArgmaxModule(nn.Module, ABC):
         self._enter()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy draws from the start of its seed."""
+        """Return the state of a copy, which draws noise from the start of its seed."""
         return {**self.__dict__, "_generators": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -67,22 +67,23 @@ class ArgmaxModule(nn.Module, ABC):
         self._enter()
 
     def _enter(self) -> None:
-        """Give this module a number of its own.
+        """Give this module a random number of its own; a copy gets another one.
 
-        A copy has another one. The number is random: a program that was exported from another
-        process has numbers too, and must not find a module of this one by them.
+        A program that was exported from another process has numbers too. They must not lead to
+        modules of this process, so numbers are random.
         """
         self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self
 
     def __prepare_scriptable__(self) -> None:
         raise ConfigError(
-            f"{type(self).__name__} cannot be compiled by torch.jit.script, which takes no solver along: script the "
-            f"network that gives the scores, and ask {type(self).__name__} about what it gives"
+            f"{type(self).__name__} cannot be compiled by torch.jit.script, which takes no solver "
+            "along: script the network that gives the scores, and call "
+            f"{type(self).__name__} on its output"
         )
 
     def maximise(self, potentials: Potentials) -> torch.Tensor:
-        """`[..., batch, n]`: the states of highest score, without gradient.
+        """Return the states of highest score `[..., batch, n]`, without gradient.
 
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
@@ -96,12 +97,12 @@ class ArgmaxModule(nn.Module, ABC):
         return argmax(free, self.solver)
 
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
-        """The potentials with a difference of two Gumbel variables on every unary score.
+        """Return the potentials with a difference of two Gumbel variables on every unary score.
 
-        They are of the generator, or while it trains, of its seed.
+        Without a generator, the noise comes from the module's seed, in training.
 
         Raises:
-            ConfigError: a backward pass runs the forward pass again, which would draw other noise.
+            ConfigError: a backward pass runs the forward pass again, which would draw new noise.
         """
         if generator is not None:
             _refuse_second_forward()
@@ -117,18 +118,22 @@ class ArgmaxModule(nn.Module, ABC):
         return potentials.shifted(_noise(potentials.unary.detach(), self._number))
 
     def generator_on(self, device: torch.device) -> torch.Generator:
-        """That of its seed."""
+        """Return the generator of the module's seed on a device."""
         if device not in self._generators:
             self._generators[device] = torch.Generator(device).manual_seed(int(self.seed or 0))
         return self._generators[device]
 
 
 def _refuse_second_forward() -> None:
-    """Activation checkpointing restores torch's own generators alone: gradients would be those of other states."""
+    """Raise if a backward pass runs the forward pass again, as activation checkpointing does.
+
+    It restores only the generators of torch, so that gradients would be those of other states.
+    """
     if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
         raise ConfigError(
-            "a backward pass runs this module again, as activation checkpointing does, and its noise would be another: "
-            "leave it out of what is checkpointed, or make it with seed=None and call it without a generator"
+            "a backward pass runs this module again, as activation checkpointing does, and would "
+            "draw new noise: leave the module out of the checkpointed part, or make it with "
+            "seed=None and call it without a generator"
         )
 
 
@@ -136,13 +141,13 @@ def module_of(number: int) -> Any:
     """Return the living module of that number.
 
     Raises:
-        ConfigError: there is none, as in a program that was exported from another process.
+        ConfigError: no living module has this number, as in a program that was exported.
     """
     module = _MODULES.get(number)
     if module is None:
         raise ConfigError(
-            "this program was exported with a layer or a loss inside, whose solver it does not have: export the "
-            "network that gives the scores, and call the layer on what it gives"
+            "this program was exported with a layer or a loss inside, whose solver it does not "
+            "have: export the network that gives the scores, and call the layer on its output"
         )
     return module
 

@@ -1,4 +1,4 @@
-"""Log-partition and marginals by `solvers`, with derivatives, for graphs of torch and for compiled code."""
+"""Make the sums of `solvers` differentiable, in eager mode and in compiled code."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ..second_derivatives import without_derivative
 from ..spaces.label_sums import LabelSums, LabelSumsCompletions
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
-"""Of bits, or of variables of several values."""
+"""The sums over bits, or over variables of several values."""
 
 AnyCompletions: TypeAlias = solvers.Completions[torch.Tensor] | LabelSumsCompletions
-"""Of bits, or of variables of several values."""
+"""The completions of bits, or of variables of several values."""
 
 Both: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 """Gradients of the unary and of the pairwise scores."""
 
 LARGEST_TABLE: Final = 2**21
-"""Scores of all states of a batch, from which torch takes derivatives of any order: 16 MiB for each operation."""
+"""Most scores in a table of all states of a batch: 16 MiB for each operation of torch."""
 
 MARGINALS: Final = (
     "marginals, entropies and KL of more states than a table holds, and of conditionals,"
 )
-"""What has a gradient without a derivative."""
+"""The quantities whose gradient has no derivative, for messages."""
 
 
 def table_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return log-partition and marginals from the scores of all states, differentiable as often as one likes."""
+    """Return log-partition and marginals from a table of all states, differentiable repeatedly."""
     states = h.states()
     table = h.table(states)
     probabilities = table.softmax(dim=-1)
@@ -40,11 +40,11 @@ def table_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 
 
 class DifferentiableSums(torch.autograd.Function):
-    """Log-partition, marginals, and the conditionals of completions if any, on the host.
+    """The log-partition, the marginals, and the conditionals of completions if any, on the host.
 
     The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and
-    z_i z_j. With `create_graph=True` the gradient of log Z has a derivative at any size, and that
-    of marginals where a table of all states is small; elsewhere a derivative of it is refused.
+    z_i z_j. With `create_graph=True` the gradient of log Z has a derivative at any size, and so
+    has that of the marginals where a table of all states is small; elsewhere it raises.
     """
 
     @staticmethod
@@ -53,18 +53,20 @@ class DifferentiableSums(torch.autograd.Function):
         unary: torch.Tensor,
         pairwise: torch.Tensor,
         like: AnyPotentials,
-        found: Sums,
+        sums: Sums,
         completions: AnyCompletions | None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return copies of what is known, and keep what the gradients need."""
+        """Return copies of the sums, and save what the gradients need."""
         ctx.set_materialize_grads(False)
-        ctx.like, ctx.found, ctx.completions = like, found, completions
+        ctx.like = like
+        ctx.sums = sums
+        ctx.completions = completions
         ctx.dtype = unary.dtype
         ctx.save_for_backward(unary, pairwise)
-        conditionals = (
-            None if completions is None else completions.conditionals.to(unary.dtype, copy=True)
-        )
-        return *_values(found, unary.dtype), conditionals
+        conditionals = None
+        if completions is not None:
+            conditionals = completions.conditionals.to(unary.dtype, copy=True)
+        return *_values(sums, unary.dtype), conditionals
 
     @staticmethod
     def backward(
@@ -74,12 +76,12 @@ class DifferentiableSums(torch.autograd.Function):
         pairs: torch.Tensor | None,
         changes: torch.Tensor | None,
     ) -> tuple[torch.Tensor | None, torch.Tensor | None, None, None, None]:
-        """Return the gradients of the scores, with derivatives of their own where `create_graph` asks for them."""
+        """Return the gradients of the scores, differentiable where `create_graph` is set."""
         if not torch.is_grad_enabled():
             unary, pairwise = _along(ctx, ones, pairs, changes)
             if log_z is not None:
-                unary = unary + log_z[:, None] * ctx.found.unary_marginals
-                pairwise = pairwise + log_z[:, None] * ctx.found.pairwise_marginals
+                unary = unary + log_z[:, None] * ctx.sums.unary_marginals
+                pairwise = pairwise + log_z[:, None] * ctx.sums.pairwise_marginals
             return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None, None, None
         batch = len(ctx.like.unary)
         if changes is None and batch * ctx.like.state_count <= LARGEST_TABLE:
@@ -90,28 +92,28 @@ class DifferentiableSums(torch.autograd.Function):
 def _along(
     ctx: Any, ones: torch.Tensor | None, pairs: torch.Tensor | None, changes: torch.Tensor | None
 ) -> Both:
-    """Return what marginals and conditionals add to the gradients, outside of autograd."""
-    found = ctx.found
-    zeros = torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
+    """Return the share of marginals and conditionals in the gradients, outside of autograd."""
+    sums = ctx.sums
+    no_ones = torch.zeros_like(sums.unary_marginals)
     if ones is None and pairs is None and changes is None:
-        return zeros
+        return no_ones, torch.zeros_like(sums.pairwise_marginals)
     mark, (ones, pairs, changes) = usable_directions(ones, pairs, changes)
     if ones is None and pairs is not None:
-        ones = zeros[0]
+        ones = no_ones
     if changes is not None:
         both: Both = ctx.completions.derivative(changes, ones, pairs)
     else:
-        both = found.covariance_product(ones, pairs)
+        both = sums.covariance_product(ones, pairs)
     return mark * both[0], mark * both[1]
 
 
 def usable_directions(
     ones: torch.Tensor | None, pairs: torch.Tensor | None, changes: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
-    """Return a factor for the derivatives along directions, and directions that are finite, in float64.
+    """Return a factor for the derivatives along directions, and finite directions in float64.
 
     A loss scale that is too large makes gradients that are not finite. Their instances get zero
-    directions, and nan as their derivatives, for which whoever chose the scale looks.
+    directions, and nan as their derivatives, by which a gradient scaler recognises them.
 
     Args:
         ones: `[batch, n]`.
@@ -122,10 +124,12 @@ def usable_directions(
         `[batch, 1]`, nan for an instance with a number that is not finite and 1 for others; and the
         directions.
     """
-    by_instance = (ones, pairs, None if changes is None else changes.transpose(0, 1))
-    parts = [part.flatten(1) for part in by_instance if part is not None]
-    finite = torch.cat(parts, dim=1).isfinite().all(dim=1, keepdim=True)
-    usable = [_where_finite(finite, part) for part in by_instance[:2]]
+    directions = [direction for direction in (ones, pairs) if direction is not None]
+    if changes is not None:
+        directions.append(changes.transpose(0, 1))
+    entries = torch.cat([direction.flatten(1) for direction in directions], dim=1)
+    finite = entries.isfinite().all(dim=1, keepdim=True)
+    usable = [_where_finite(finite, ones), _where_finite(finite, pairs)]
     if changes is not None:
         changes = changes.double()
         rows = finite.reshape(1, -1, *[1] * (changes.ndim - 2))
@@ -133,27 +137,32 @@ def usable_directions(
     return torch.where(finite, 1.0, torch.nan).double(), [*usable, changes]
 
 
-def _where_finite(finite: torch.Tensor, part: torch.Tensor | None) -> torch.Tensor | None:
-    return None if part is None else torch.where(finite, part.double(), 0.0)
+def _where_finite(finite: torch.Tensor, direction: torch.Tensor | None) -> torch.Tensor | None:
+    if direction is None:
+        return None
+    return torch.where(finite, direction.double(), 0.0)
 
 
 def _by_table(
     ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """Return the gradients by a table of all states, which torch differentiates further."""
-    given = ctx.saved_tensors
-    double = replace(ctx.like, unary=given[0].double(), pairwise=given[1].double())
-    coming = [
-        (value, grad) for value, grad in zip(table_sums(double), (log_z, ones, pairs), strict=True)
-    ]
-    values = [value for value, grad in coming if grad is not None]
-    grads = [grad.double() for _, grad in coming if grad is not None]
-    wanted = [part for part in given if part.requires_grad]
+    """Return the gradients by a table of all states, which torch can differentiate again."""
+    unary, pairwise = ctx.saved_tensors
+    double = replace(ctx.like, unary=unary.double(), pairwise=pairwise.double())
+    with_incoming = list(zip(table_sums(double), (log_z, ones, pairs), strict=True))
+    values = [value for value, incoming in with_incoming if incoming is not None]
+    grads = [incoming.double() for _, incoming in with_incoming if incoming is not None]
+    wanted = [scores for scores in (unary, pairwise) if scores.requires_grad]
     gradients = iter(
         torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True)
     )
-    unary, pairwise = (next(gradients) if part.requires_grad else None for part in given)
-    return unary, pairwise
+    of_unary = None
+    of_pairwise = None
+    if unary.requires_grad:
+        of_unary = next(gradients)
+    if pairwise.requires_grad:
+        of_pairwise = next(gradients)
+    return of_unary, of_pairwise
 
 
 def _again(
@@ -163,29 +172,39 @@ def _again(
     pairs: torch.Tensor | None,
     changes: torch.Tensor | None,
 ) -> Both:
-    """Return the gradients as functions of the scores: those of log Z are sums again."""
-    given = ctx.saved_tensors
-    zeros = [torch.zeros_like(part) for part in given]
-    unary, pairwise = zeros
+    """Return the gradients as functions of the scores.
+
+    The gradient of log Z is the marginals, which are differentiable. The gradient of the marginals
+    and of conditionals is a constant here: `without_derivative` refuses to differentiate it.
+    """
+    of_variables, of_edges = ctx.saved_tensors
+    unary = torch.zeros_like(of_variables)
+    pairwise = torch.zeros_like(of_edges)
     if log_z is not None:
-        _, of_ones, of_pairs, _ = DifferentiableSums.apply(*given, ctx.like, ctx.found, None)  # type: ignore[no-untyped-call]
-        unary, pairwise = log_z[:, None] * of_ones, log_z[:, None] * of_pairs
+        values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
+            of_variables, of_edges, ctx.like, ctx.sums, None
+        )
+        _, p_ones, p_pairs, _ = values
+        unary = log_z[:, None] * p_ones
+        pairwise = log_z[:, None] * p_pairs
     if ones is None and pairs is None and changes is None:
         return unary, pairwise
     with torch.no_grad():
-        constant = _along(ctx, ones, pairs, changes)
-    incoming = next(part for part in (ones, pairs, changes) if part is not None)
-    scores = given[0] if given[0].requires_grad else given[1]
-    further = (
-        without_derivative(part.to(ctx.dtype), scores, incoming, MARGINALS) for part in constant
-    )
-    return unary + next(further), pairwise + next(further)
+        more_unary, more_pairwise = _along(ctx, ones, pairs, changes)
+    incoming = next(grad for grad in (ones, pairs, changes) if grad is not None)
+    scores = of_variables
+    if not of_variables.requires_grad:
+        scores = of_edges
+    more_unary = without_derivative(more_unary.to(ctx.dtype), scores, incoming, MARGINALS)
+    more_pairwise = without_derivative(more_pairwise.to(ctx.dtype), scores, incoming, MARGINALS)
+    return unary + more_unary, pairwise + more_pairwise
 
 
-def _values(found: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return copies, as autograd makes what is returned a part of its graph."""
-    parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
-    log_z, ones, pairs = (part.to(dtype, copy=True) for part in parts)
+def _values(sums: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return copies of log Z and marginals: autograd makes its outputs nodes of its graph."""
+    log_z = sums.log_partition.to(dtype, copy=True)
+    ones = sums.unary_marginals.to(dtype, copy=True)
+    pairs = sums.pairwise_marginals.to(dtype, copy=True)
     return log_z, ones, pairs
 
 
@@ -193,7 +212,7 @@ def _values(found: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor
 def log_partition_operator(
     unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Log-partition on the host, which `torch.compile` leaves whole; and its gradient, the marginals."""
+    """Return log-partition and marginals on the host, by an operator of torch."""
     return _values(solvers.gibbs(unary, pairwise, edges=edges), unary.dtype)
 
 
@@ -216,10 +235,10 @@ def _covariance(
     ones: torch.Tensor,
     pairs: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The derivative of the marginals along a direction."""
-    found = solvers.gibbs(unary, pairwise, edges=edges)
+    """Return the derivative of the marginals along a direction."""
+    sums = solvers.gibbs(unary, pairwise, edges=edges)
     mark, directions = usable_directions(ones, pairs)
-    first, second = found.covariance_product(*directions[:2])
+    first, second = sums.covariance_product(*directions[:2])
     return (mark * first).to(unary.dtype, copy=True), (mark * second).to(unary.dtype, copy=True)
 
 
@@ -242,19 +261,28 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -
 def _log_partition_backward(
     ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
 ) -> tuple[torch.Tensor | None, ...]:
-    """Return the marginals times the gradient of log Z, and the covariance with those of the marginals."""
-    unary, pairwise, edges, of_ones, of_pairs = ctx.saved_tensors
-    first, second = torch.zeros_like(unary), torch.zeros_like(pairwise)
+    """Return the gradients in the scores.
+
+    They are the marginals times the gradient of log Z, and the covariance times that of the
+    marginals.
+    """
+    unary, pairwise, edges, p_ones, p_pairs = ctx.saved_tensors
+    of_unary = torch.zeros_like(unary)
+    of_pairwise = torch.zeros_like(pairwise)
     if log_z is not None:
-        first, second = log_z[:, None] * of_ones, log_z[:, None] * of_pairs
-    if ones is not None or pairs is not None:
-        ones = torch.zeros_like(unary) if ones is None else ones
-        pairs = torch.zeros_like(pairwise) if pairs is None else pairs
-        further = _covariance(unary, pairwise, edges, ones, pairs)
-        if torch.is_grad_enabled():
-            further = tuple(without_derivative(part, unary, ones, MARGINALS) for part in further)
-        first, second = first + further[0], second + further[1]
-    return first, second, None
+        of_unary = log_z[:, None] * p_ones
+        of_pairwise = log_z[:, None] * p_pairs
+    if ones is None and pairs is None:
+        return of_unary, of_pairwise, None
+    if ones is None:
+        ones = torch.zeros_like(unary)
+    if pairs is None:
+        pairs = torch.zeros_like(pairwise)
+    more_unary, more_pairwise = _covariance(unary, pairwise, edges, ones, pairs)
+    if torch.is_grad_enabled():
+        more_unary = without_derivative(more_unary, unary, ones, MARGINALS)
+        more_pairwise = without_derivative(more_pairwise, unary, ones, MARGINALS)
+    return of_unary + more_unary, of_pairwise + more_pairwise, None
 
 
 log_partition_operator.register_autograd(_log_partition_backward, setup_context=_keep)

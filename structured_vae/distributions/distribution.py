@@ -1,4 +1,4 @@
-"""What every distribution over latent states offers."""
+"""The protocol of every distribution over latent states."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ..spaces.completions import Completions
 from .kl import KL, kl_ceiling
 
 Moments = tuple[torch.Tensor, torch.Tensor | None]
-"""P(z_i = 1) `[batch, n]`, and the means of `pairs`: of bits P(z_i = z_j = 1) `[batch, e]`; None without pairwise
-scores."""
+"""P(z_i = 1) `[batch, n]`, and the means of `pairs`; None without pairwise scores.
+
+The means of pairs of bits are P(z_i = z_j = 1) `[batch, e]`.
+"""
 
 
 class Distribution(Protocol):
-    """A distribution q(z | x) or p(z) over the states of a space, one for each row of its potentials.
+    """A distribution q(z | x) or p(z) over the states of a space, for each row of potentials.
 
-    `sample` and `kl` always work. Where `tractable` is true the density is known too, and
+    `sample` and `kl` always work. Where `tractable` is true the density is available too, and
     `log_partition`, `log_prob`, `entropy` and `marginals` are exact. Elsewhere they raise a
-    `ConfigError` that says so. A `KL` says of itself whether it is exact, a bound or neither.
+    `ConfigError` that says so. A `KL` carries its kind: exact, a bound or neither.
     """
 
     @property
@@ -35,32 +37,32 @@ class Distribution(Protocol):
 
     @property
     def tractable(self) -> bool:
-        """Whether the density is known, and with it all exact sums."""
+        """Whether the density and all exact sums are available."""
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[batch]`: log Z in nats, differentiable in the potentials."""
+        """Log Z `[batch]` in nats, differentiable in the potentials."""
 
     @property
     def marginals(self) -> Moments:
         """The probabilities that variables, and pairs of them, are one."""
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[..., batch]`: log q of `z [..., batch, n]` in nats."""
+        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
 
     def entropy(self) -> torch.Tensor:
-        """Return `[batch]`: the entropy in nats."""
+        """Return the entropy `[batch]` in nats."""
 
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return `[samples, batch, n]`: independent draws, without gradient."""
+        """Return independent samples `[samples, batch, n]`, without gradient."""
 
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None
     ) -> Completions:
-        """Return samples, and each with single variables drawn otherwise."""
+        """Return samples, each with other values of single variables."""
 
     def kl(self, method: str = ..., generator: torch.Generator | None = None) -> KL:
-        """Return KL(q || uniform) in nats by one of the distribution's methods, and what it is."""
+        """Return KL(q || uniform) in nats and its kind, by one of the distribution's methods."""
 
 
 def tightest_kl(q: Distribution) -> KL:

@@ -28,20 +28,21 @@ Tracked = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Gibbs:
-    """q(z) = exp(h(z)) / Z over the states of a space, exact and differentiable in the potentials.
+    """The distribution q(z) = exp(h(z)) / Z over the states of a space, exact and differentiable.
 
     Closed forms serve independent bits and categories, and the space's own sums serve subsets,
     paths, trees and the like. With pairwise scores `solvers.gibbs` or `solvers.labels.gibbs` sums
     over all states up to 20 bits, or by variable elimination where the treewidth is small. On a
-    device a table of all states serves up to 2^20 of them. The sums are found once, and are those
-    of the scores at that moment: make a new distribution when the scores change.
+    device a table of all states serves up to 2^20 of them. The sums are computed
+    once, from the scores at that moment: make a new distribution when the scores change.
 
     Attributes:
         potentials: h, with the space of its states.
-        structure: the space of the states, for potentials that name none.
+        structure: the space of the states, for potentials that name no space.
 
     Raises:
-        StructureError: the space has no `gibbs`, or it takes no pairwise scores and there are some.
+        StructureError: the space has no `gibbs`, or it takes no pairwise scores and the potentials
+            have some.
 
     Example:
         >>> q = Gibbs(Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]])))
@@ -71,15 +72,16 @@ class Gibbs:
 
     @property
     def tractable(self) -> bool:
-        """True: all sums are exact."""
+        """Whether all sums are exact: True."""
         return True
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[batch]`: log Z = log sum_z exp(h(z)), in nats.
+        """Log Z = log sum_z exp(h(z)) `[batch]`, in nats.
 
         Raises:
-            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+            solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
+                large.
         """
         h = self.potentials
         compiled = torch.compiler.is_compiling() and h.unary.device.type == "cpu"
@@ -114,22 +116,28 @@ class Gibbs:
         """The sums of pairwise scores, by `solvers`."""
         refuse_recording("the Gibbs distribution")
         h = self.potentials.detach()
-        pairwise = None if h.pairwise is None else h.pairwise.clone()
-        # What is trained changes in place, and these sums belong to the scores as they are now.
+        # Training changes scores in place, and these sums belong to the scores as they are now.
+        pairwise = h.pairwise
+        if pairwise is not None:
+            pairwise = pairwise.clone()
         sums: Sums = self.space.sums(replace(h, unary=h.unary.clone(), pairwise=pairwise))
         return sums
 
     @property
     def _tracked_sums(self) -> Tracked:
-        """Log Z and marginals of pairwise scores, differentiable."""
+        """The log-partition and marginals of pairwise scores, differentiable."""
         if self._by_table:
             return table_sums(self.potentials)
-        # Sums that were found without gradients must not serve where a gradient is wanted.
-        key = "with gradient" if torch.is_grad_enabled() else "without gradient"
+        # Sums from a pass without gradients must not serve where a gradient is needed.
+        key = "without gradient"
+        if torch.is_grad_enabled():
+            key = "with gradient"
         if key not in self._shared:
             h = self.potentials
-            scores = h.unary, h.pairwise, h.detach()
-            log_z, unary, pairwise, _ = DifferentiableSums.apply(*scores, self._solved, None)  # type: ignore[no-untyped-call]
+            values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
+                h.unary, h.pairwise, h.detach(), self._solved, None
+            )
+            log_z, unary, pairwise, _ = values
             self._shared[key] = (log_z, unary, pairwise)
         return self._shared[key]
 
@@ -140,7 +148,7 @@ class Gibbs:
         return h.unary.device.type != "cpu" and h.state_count <= 2**MOST_BITS
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[..., batch]`: log q of `z [..., batch, n]`, which must be states of the space.
+        """Return log q `[..., batch]` of states `z [..., batch, n]` of the space.
 
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
@@ -148,7 +156,7 @@ class Gibbs:
         return self.potentials.score(z) - self.log_partition
 
     def entropy(self) -> torch.Tensor:
-        """Return `[batch]`: log Z - E_q[h], in nats.
+        """Return the entropy `[batch]`, log Z - E_q[h], in nats.
 
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
@@ -168,7 +176,7 @@ class Gibbs:
             generator: not used.
 
         Raises:
-            ConfigError: another method.
+            ConfigError: the method is not "exact".
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
         if method != "exact":
@@ -177,11 +185,11 @@ class Gibbs:
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return `[samples, batch, n]`: exact, independent draws.
+        """Return exact, independent samples `[samples, batch, n]`.
 
         Args:
-            generator: on the potentials' device.
-            samples: draws of each image.
+            generator: a generator on the device of the potentials.
+            samples: number of draws per image.
 
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
@@ -205,15 +213,15 @@ class Gibbs:
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None
     ) -> Completions:
-        """Return samples, and each with single variables drawn otherwise.
+        """Return samples, each with other values of single variables.
 
-        A KL that is asked for afterwards shares its backward pass with the conditionals, so that
-        by enumeration one pass serves both.
+        A later call of `kl` shares its backward pass with the conditionals, so that one enumeration
+        serves both.
 
         Args:
-            generator: on the potentials' device.
-            samples: draws of each image.
-            count: of how many variables, chosen at random; None for all.
+            generator: a generator on the device of the potentials.
+            samples: number of draws per image.
+            count: how many variables to complete, chosen at random; None for all.
 
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
@@ -233,8 +241,10 @@ class Gibbs:
         """
         h = self.potentials
         completions: Any = self._solved.completions(uniforms, variables)
-        scores = h.unary, h.pairwise, h.detach()
-        *tracked, conditionals = DifferentiableSums.apply(*scores, self._solved, completions)  # type: ignore[no-untyped-call]
+        values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
+            h.unary, h.pairwise, h.detach(), self._solved, completions
+        )
+        *tracked, conditionals = values
         if conditionals.requires_grad:
             log_z, unary, pairwise = tracked
             self._shared["with gradient"] = (log_z, unary, pairwise)

@@ -1,4 +1,4 @@
-"""A KL, its value and what it is; and the two that need no samples: of unary scores, and the ceiling.
+"""A KL with its kind, and the two that need no samples: of unary scores, and the ceiling.
 
 The others are `Gibbs.kl` and `PerturbAndMAP.kl`.
 """
@@ -16,12 +16,12 @@ from ..errors import StructureError
 from ..spaces import space_of
 
 Kind: TypeAlias = Literal["exact", "bound", "neither"]
-"""What a number is: the quantity itself, a bound on it in expectation, or neither."""
+"""The kind of a number: the quantity itself, a bound on it in expectation, or neither."""
 
 
 @dataclass(frozen=True, eq=False)
 class KL:
-    """KL(q(z | x) || p(z)) with a uniform prior over the latent states, in nats.
+    """The KL(q(z | x) || p(z)) to a uniform prior over the latent states, in nats.
 
     Attributes:
         value: `[batch]`.
@@ -41,13 +41,14 @@ def kl_of_unary(potentials: AnyPotentials) -> KL:
     """Return the KL of the unary scores alone: of independent bits, or of categorical variables.
 
     For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for
-    categories the sum of log k - entropy. In both cases it is exact. With pairwise scores it is the
-    number that the paper's released code prints, which ignores them: not a bound. In a space of
-    dependent variables it is the KL of the Gibbs distribution, which an argmax under noise does not
-    follow, or where the sums are not known its ceiling, which is a bound.
+    categories it is the sum of log k - entropy. In both cases it is exact. With pairwise scores it
+    is the number that the paper's released code prints. That number ignores the pairwise scores, so
+    it is not a bound. In a space of dependent variables it is the KL of the Gibbs distribution,
+    which an argmax under noise does not follow; where the space has no sums it is the ceiling,
+    which is a bound.
 
     Raises:
-        StructureError: neither the sums nor the number of states is known.
+        StructureError: the space has neither sums nor a number of states.
     """
     space = space_of(potentials)
     unary = potentials.unary
@@ -56,7 +57,10 @@ def kl_of_unary(potentials: AnyPotentials) -> KL:
     sums = space.gibbs(unary)
     entropy = sums.log_partition - (unary * sums.marginals).sum(dim=-1)
     exact = space.independent and potentials.pairwise is None
-    return KL(kl_ceiling(potentials).value - entropy, "exact" if exact else "neither")
+    kind: Kind = "neither"
+    if exact:
+        kind = "exact"
+    return KL(kl_ceiling(potentials).value - entropy, kind)
 
 
 def kl_ceiling(potentials: AnyPotentials) -> KL:
@@ -65,7 +69,7 @@ def kl_ceiling(potentials: AnyPotentials) -> KL:
     It is a bound, and never tight.
 
     Raises:
-        StructureError: the number of states is not known.
+        StructureError: the space does not know its number of states.
     """
     log_count = potentials.log_state_count
     if log_count is None:

@@ -24,15 +24,15 @@ from .kl import KL, kl_ceiling, kl_of_unary
 
 @dataclass(frozen=True, eq=False)
 class PerturbAndMAP:
-    """z = argmax h(z) + gamma(z): easy to sample at any size, of unknown density.
+    """The distribution of z = argmax h(z) + gamma(z): easy to sample at any size.
 
-    For independent variables it is the Gibbs distribution, and all that is known of that is known
-    of it.
+    Its density is unknown where variables depend on each other. For independent variables it is
+    the Gibbs distribution, whose sums it then has.
 
     Attributes:
         potentials: h.
-        solver: name or object of `solvers`; of pairs of categorical variables of `solvers.labels`.
-        draws: samples of the method "histogram".
+        solver: name or object of `solvers`; of `solvers.labels` for pairs of categorical variables.
+        draws: number of samples of the method "histogram".
     """
 
     potentials: AnyPotentials
@@ -46,12 +46,12 @@ class PerturbAndMAP:
 
     @property
     def tractable(self) -> bool:
-        """Whether the density is known: that of independent variables."""
+        """Whether the variables are independent, so that the density is known."""
         return self.space.independent and self.potentials.pairwise is None
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[batch]`: log Z of independent variables.
+        """Log Z `[batch]` of independent variables, in nats.
 
         Raises:
             ConfigError: the variables depend on each other.
@@ -60,7 +60,7 @@ class PerturbAndMAP:
 
     @property
     def marginals(self) -> Moments:
-        """P(z_i = 1) of independent variables.
+        """The probabilities that independent variables are one.
 
         Raises:
             ConfigError: the variables depend on each other.
@@ -68,7 +68,7 @@ class PerturbAndMAP:
         return self._gibbs.marginals
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[..., batch]`: log q of `z [..., batch, n]`, of independent variables.
+        """Return log q `[..., batch]` of states `z [..., batch, n]` of independent variables.
 
         Raises:
             ConfigError: the variables depend on each other.
@@ -76,7 +76,7 @@ class PerturbAndMAP:
         return self._gibbs.log_prob(z)
 
     def entropy(self) -> torch.Tensor:
-        """Return `[batch]`: the entropy of independent variables, in nats.
+        """Return the entropy `[batch]` of independent variables, in nats.
 
         Raises:
             ConfigError: the variables depend on each other.
@@ -86,7 +86,7 @@ class PerturbAndMAP:
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None
     ) -> Completions:
-        """Return samples of independent variables, and each with single variables drawn otherwise.
+        """Return samples of independent variables, each with other values of single variables.
 
         Raises:
             ConfigError: the variables depend on each other.
@@ -95,7 +95,7 @@ class PerturbAndMAP:
 
     @cached_property
     def _gibbs(self) -> Gibbs:
-        """The same distribution, where it is one of independent variables."""
+        """The Gibbs distribution of the same scores, for independent variables."""
         if not self.tractable:
             raise ConfigError(
                 "the density of an argmax under noise is not known where variables depend on each "
@@ -105,7 +105,7 @@ class PerturbAndMAP:
         return Gibbs(self.potentials)
 
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """`[samples, batch, n]`: independent draws.
+        """Return independent samples `[samples, batch, n]`.
 
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
@@ -113,7 +113,7 @@ class PerturbAndMAP:
         return perturb_and_map(self.potentials, self.solver, generator, samples)
 
     def kl(self, method: str = "histogram", generator: torch.Generator | None = None) -> KL:
-        """KL(q || uniform) in nats, which is log(number of states) less the entropy of q.
+        """Return KL(q || uniform) in nats, which is log(number of states) less the entropy of q.
 
         Args:
             method: "unary": exact for independent bits and categories, else the paper's number,
@@ -122,10 +122,10 @@ class PerturbAndMAP:
                 It is a concave function of them, so in expectation it is at most the true entropy,
                 and this KL is at least the true one: valid in expectation, and close where q has
                 far fewer likely states than there are draws.
-            generator: of the histogram's samples.
+            generator: draws the samples of the histogram.
 
         Raises:
-            ConfigError: there is no such method, or the histogram has no generator.
+            ConfigError: the method has another name, or the histogram has no generator.
         """
         methods: dict[str, Callable[[], KL]] = {
             "ceiling": lambda: kl_ceiling(self.potentials),
@@ -145,7 +145,10 @@ class PerturbAndMAP:
 
 
 def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
-    """KL(q || uniform) from the frequencies of samples `z [samples, batch, n]` of q; see `PerturbAndMAP.kl`."""
+    """Return KL(q || uniform) from the frequencies of samples `z [samples, batch, n]` of q.
+
+    It is the method "histogram" of `PerturbAndMAP.kl`.
+    """
     if z.shape[-1] <= CODED_BITS:
         codes = state_index(z)
     else:
@@ -158,6 +161,6 @@ def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
 
 
 def _entropy_of_frequencies(codes: torch.Tensor) -> torch.Tensor:
-    """Log M - sum_c (m_c / M) log m_c, for counts m_c that add up to M."""
+    """Return log M - sum_c (m_c / M) log m_c, for counts m_c that add up to M."""
     counts: torch.Tensor = torch.unique(codes, return_counts=True)[1].double()
     return math.log(len(codes)) - (counts * counts.log()).sum() / len(codes)

@@ -1,4 +1,4 @@
-"""What a learnt prior adds to costs and KLs that are those of the uniform prior."""
+"""The excess that a learnt prior adds to costs and KLs of the uniform prior."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from .kl import kl_ceiling
 
 @dataclass(frozen=True, eq=False)
 class PriorExcess:
-    """log u(z) - log p(z) in nats, u being uniform: KL(q || p) = KL(q || u) + E_q[log u - log p].
+    """The excess log u(z) - log p(z) of a prior p over the uniform prior u, in nats.
 
-    Its expectation is exact where q's sums are known, and unbiased by samples of q, so that what is
-    a bound on -log p(x) with the uniform prior is one with p. Differentiable in the prior.
+    KL(q || p) = KL(q || u) + E_q[log u - log p]. The expectation is exact where q has sums, and
+    unbiased by samples of q otherwise. So a bound on -log p(x) with the uniform prior becomes a
+    bound with p. It is differentiable in the prior.
 
     Attributes:
-        potentials: of the prior, one row for all images.
+        potentials: the scores of the prior, one row for all images.
     """
 
     potentials: AnyPotentials
 
     def at(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the value at `z [..., batch, n]`.
+        """Return the excess `[..., batch]` at states `z [..., batch, n]`.
 
         Raises:
             solvers.UnsupportedProblemError: the prior's log Z is out of reach.
@@ -38,7 +39,7 @@ class PriorExcess:
         return self._constant - self.potentials.score(z)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[1, states]`: the value at each of `states [states, n]`.
+        """Return the excess `[1, states]` at each of `states [states, n]`.
 
         Raises:
             solvers.UnsupportedProblemError: as for `at`.
@@ -46,11 +47,11 @@ class PriorExcess:
         return self._constant[:, None] - self.potentials.table(states)
 
     def slope(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch, n]`: its change by z_i = 1 in the place of 0, without gradient."""
+        """Return the change `[..., batch, n]` of the excess by z_i = 1 in place of 0, detached."""
         return -self.potentials.detach().field(z)
 
     def expected(self, q: Distribution) -> torch.Tensor:
-        """`[batch]`: its expectation under q, exact.
+        """Return the exact expectation `[batch]` of the excess under q.
 
         Raises:
             solvers.UnsupportedProblemError: as for `at`, or q's sums are out of reach.
@@ -63,7 +64,7 @@ class PriorExcess:
 
     @cached_property
     def distribution(self) -> Gibbs:
-        """The prior p."""
+        """The prior p as a distribution."""
         return Gibbs(self.potentials)
 
     @property
@@ -79,7 +80,15 @@ def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
 
 
 def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]` under q, for the edges of other potentials."""
+    """Return the probabilities under q that variables, and pairs of other potentials, are one.
+
+    Args:
+        q: the distribution.
+        other: the potentials whose edges the pairs are.
+
+    Returns:
+        P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`; None without edges.
+    """
     h = q.potentials
     edges = other.edges
     if edges is None:
@@ -90,19 +99,23 @@ def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.
     if not torch.equal(h.edges, edges):
         h, places = _with_edges(cast("Potentials", h), edges)
         ones, pairs = Gibbs(h).marginals
-        return ones, None if pairs is None else pairs[:, places]
+        if pairs is None:
+            return ones, None
+        return ones, pairs[:, places]
     return q.marginals
 
 
 def _with_edges(h: Potentials, edges: torch.Tensor) -> tuple[Potentials, torch.Tensor]:
-    """The same scores with zeros for edges that h has not, and the places of all of `edges` in it.
+    """Return h with zero scores for the edges that it lacks, and the places of `edges` in it.
 
-    An edge is the same in both directions; those of the answer have i < j.
+    An edge is the same in both directions; those of the result have i < j.
     """
-    known = h.edges if h.edges is not None else edges[:0]
-    upward = torch.cat([known, edges]).sort(dim=1).values
+    present = h.edges
+    if present is None:
+        present = edges[:0]
+    upward = torch.cat([present, edges]).sort(dim=1).values
     joined, places = torch.unique(upward, dim=0, return_inverse=True)
-    count = len(known)
+    count = len(present)
     pairwise = h.unary.new_zeros(len(h.unary), len(joined))
     if h.pairwise is not None:
         pairwise = pairwise.index_add(1, places[:count], h.pairwise)

@@ -1,4 +1,4 @@
-"""Estimators from two coupled samples of independent bits."""
+"""The estimators from two coupled samples of independent bits."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from .reasons import not_bits, not_factorised
 
 
 class AntitheticPair(Estimator, ABC):
-    """Two samples of independent bits from the same uniform u: z = [u < p] and z' = [1 - u < p], p = sigmoid(unary).
+    """The base of estimators from two samples of independent bits with the same uniform u.
 
-    The cost may be any function. The decoder learns from both samples.
+    They are z = [u < p] and z' = [1 - u < p], where p = sigmoid(unary). The cost may be any
+    function. The decoder learns from both samples.
 
     Args:
-        samples: pairs an image.
+        samples: number of pairs per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
     """
 
     kl = "exact"
@@ -37,10 +38,17 @@ class AntitheticPair(Estimator, ABC):
     def weights(
         self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
     ) -> torch.Tensor:
-        """`[samples, batch, n]`: what cost(z) - cost(z') is multiplied with."""
+        """Return the factor `[samples, batch, n]` of cost(z) - cost(z').
+
+        Args:
+            unary: `[batch, n]`.
+            u: `[samples, batch, n]`, the uniform numbers.
+            z: `[samples, batch, n]`.
+            other: `[samples, batch, n]`, z'.
+        """
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores, or categories."""
+        """Return a reason where there are pairwise scores or categories."""
         name = type(self).__name__
         return not_bits(potentials, name) + not_factorised(potentials, name)
 
@@ -52,8 +60,10 @@ class AntitheticPair(Estimator, ABC):
         shape = (self.samples, *unary.shape)
         u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)
         p = unary.sigmoid()
-        z, other = (u < p).to(unary.dtype), (1 - u < p).to(unary.dtype)
-        at_z, at_other = cost(z), cost(other)
+        z = (u < p).to(unary.dtype)
+        other = (1 - u < p).to(unary.dtype)
+        at_z = cost(z)
+        at_other = cost(other)
         gradient = (at_z - at_other).detach()[..., None] * self.weights(unary, u, z, other)
         costs = ((at_z + at_other) / 2).mean(dim=0)
         surrogate = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1) + costs
@@ -61,17 +71,17 @@ class AntitheticPair(Estimator, ABC):
 
 
 class ARM(AntitheticPair):
-    """Unbiased: the augment-REINFORCE-merge estimator of independent bits.
+    """The augment-REINFORCE-merge (ARM) estimator of independent bits: unbiased.
 
     g = (cost(z') - cost(z)) (u - 1/2) for z = [u < p] and z' = [1 - u < p].
 
     A pair of samples costs two decodes, and no argmax.
 
     Args:
-        samples: pairs an image.
+        samples: number of pairs per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
 
     References:
         Yin, Zhou (2019), ARM: augment-REINFORCE-merge gradient for stochastic binary networks.
@@ -80,23 +90,25 @@ class ARM(AntitheticPair):
     def weights(
         self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
     ) -> torch.Tensor:
-        """1/2 - u."""
+        """Return 1/2 - u."""
         return 0.5 - u
 
 
 class DisARM(AntitheticPair):
-    """Unbiased, with less variance than ARM: the noise that both samples share is integrated out.
+    """The DisARM estimator of independent bits: unbiased, with less variance than ARM.
 
-    g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and z' = [1 -
-    u < p].
+    The noise that both samples share is integrated out.
+
+    g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and
+    z' = [1 - u < p].
 
     A pair of samples costs two decodes, and no argmax.
 
     Args:
-        samples: pairs an image.
+        samples: number of pairs per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
 
     References:
         Dong, Mnih, Tucker (2020), DisARM: an antithetic gradient estimator for binary latent
@@ -106,5 +118,5 @@ class DisARM(AntitheticPair):
     def weights(
         self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
     ) -> torch.Tensor:
-        """(z - z') sigmoid(abs(unary)) / 2."""
+        """Return (z - z') sigmoid(abs(unary)) / 2."""
         return (z - other) * unary.abs().sigmoid() / 2

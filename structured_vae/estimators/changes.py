@@ -1,4 +1,4 @@
-"""Changes of a cost by one variable, from states that were decoded for it."""
+"""Compute the changes of a cost by one variable, from states that were decoded for it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..objectives.costs import Cost
 def changes_of(
     cost: Cost, z: torch.Tensor, costs: torch.Tensor, variables: torch.Tensor, moved: torch.Tensor
 ) -> torch.Tensor:
-    """`[samples, batch, m]`: the cost with z_v = 1 less that with z_v = 0, for some variables v of each state.
+    """Return the cost with z_v = 1 less that with z_v = 0 `[samples, batch, m]`, for variables v.
 
     Args:
-        cost: of states.
+        cost: the cost of states.
         z: `[samples, batch, n]`, bits.
-        costs: `[samples, batch]`, at these.
+        costs: `[samples, batch]`, the cost at z.
         variables: `[samples, batch, m]`.
         moved: `[m, samples, batch, n]`, the states with the other value of z_v.
     """
@@ -25,16 +25,16 @@ def changes_of(
 
 
 def usable_slope(slope: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return slopes that an argmax can be moved by, and a factor that marks the gradients of the others.
+    """Return finite slopes, and a factor that is nan where slopes were not finite.
 
     A loss scale that is too large makes slopes that are not finite. Their states stay where they
-    are, and their gradients become nan, for which whoever chose the scale looks.
+    are, and their gradients become nan, by which a gradient scaler recognises them.
 
     Args:
         slope: `[..., n]`.
 
     Returns:
-        The slopes, all zero for a state that has one that is not finite; and `[...]`, nan for such
+        The slopes, all zero for a state with a slope that is not finite; and `[...]`, nan for such
         states and 1 for others.
     """
     finite = slope.isfinite().all(dim=-1)

@@ -1,4 +1,4 @@
-"""REBAR and RELAX: the score function with a differentiable control variate."""
+"""The estimators REBAR and RELAX: the score function with a differentiable control variate."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .reasons import not_factorised
 
 
 class ControlVariate(Estimator, ABC):
-    """Unbiased whatever the control variate c, a function of perturbed scores.
+    """The base of estimators with a control variate c of perturbed scores: unbiased for any c.
 
     g = (cost(b) - c(s')) grad log q(b) + grad c(s) - grad c(s'),
 
     s = h + gamma, b = argmax s, and s' drawn from the distribution of s given b. The control
-    variate's own parameters minimise the mean of g^2, of which g gives an unbiased gradient.
+    variate's parameters minimise the mean of g^2, of which g gives an unbiased gradient.
 
     Args:
-        samples: noise draws an image.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
     """
 
     kl = "exact"
@@ -43,10 +43,13 @@ class ControlVariate(Estimator, ABC):
 
     @abstractmethod
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
-        """`[samples, batch]`: c of perturbed scores `[samples, batch, n]`, differentiable in them."""
+        """Return c `[samples, batch]` of perturbed scores `[samples, batch, n]`, differentiable."""
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores: the distribution of the scores given their argmax is not known then."""
+        """Return a reason where variables depend on each other.
+
+        The distribution of the scores given their argmax is then not known.
+        """
         return not_factorised(potentials, "a control variate by reparameterisation")
 
     def _estimate(
@@ -56,7 +59,8 @@ class ControlVariate(Estimator, ABC):
         leaf = potentials.unary.detach().requires_grad_()
         scores, b, conditional = _coupled(potentials, leaf, self.samples, generator)
         costs = cost(b)
-        c, c_given_b = (self.control(potentials, cost, each) for each in (scores, conditional))
+        c = self.control(potentials, cost, scores)
+        c_given_b = self.control(potentials, cost, conditional)
         (path,) = torch.autograd.grad((c - c_given_b).sum(), leaf, create_graph=True)
         likelihood = b - _means(potentials, leaf.detach())
         weighted = ((costs.detach() - c_given_b)[..., None] * likelihood).sum(dim=0)
@@ -65,16 +69,20 @@ class ControlVariate(Estimator, ABC):
         return Estimate(surrogate, costs.detach().mean(dim=0), b, tuning=self._tuning(gradient))
 
     def _tuning(self, gradient: torch.Tensor) -> torch.Tensor | float:
-        """Something whose gradient in our own parameters, and no others, is that of the mean of g^2."""
-        own = list(self.parameters())
-        if not self.training or not own:
+        """Return a loss whose gradient in the parameters of c is that of the mean of g^2.
+
+        It has no gradient in other parameters.
+        """
+        parameters = list(self.parameters())
+        if not self.training or not parameters:
             return 0.0
-        slopes = torch.autograd.grad(gradient.square().sum(dim=-1).mean(), own)
-        return torch.stack([(p * s).sum() for p, s in zip(own, slopes, strict=True)]).sum()
+        slopes = torch.autograd.grad(gradient.square().sum(dim=-1).mean(), parameters)
+        products = [(p * s).sum() for p, s in zip(parameters, slopes, strict=True)]
+        return torch.stack(products).sum()
 
 
 def _logarithm(temperature: float) -> nn.Parameter:
-    """What is trained in the place of a temperature."""
+    """Return the logarithm of a temperature, as a parameter."""
     if not 0 < temperature < math.inf:
         raise EstimatorError(
             f"temperature must be positive and finite; got {shortened(temperature)}"
@@ -83,7 +91,7 @@ def _logarithm(temperature: float) -> nn.Parameter:
 
 
 class REBAR(ControlVariate):
-    """Unbiased: the control variate is eta times the cost of the relaxed sample.
+    """The REBAR estimator: unbiased, with eta times the cost of the relaxed sample as control.
 
     Temperature and eta are learned. The cost must be differentiable at relaxed states. For
     independent bits and categories.
@@ -91,11 +99,12 @@ class REBAR(ControlVariate):
     A sample costs three decodes, two of them with a backward pass, and no argmax.
 
     Args:
-        temperature: where it starts.
-        samples: noise draws an image.
+        temperature: its initial value.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples, or a temperature that is not positive.
+        EstimatorError: `samples` is not a whole number of at least 1, or the temperature is not
+            positive and finite.
 
     References:
         Tucker, Mnih, Maddison, Lawson, Sohl-Dickstein (2017), REBAR: low-variance, unbiased
@@ -108,25 +117,27 @@ class REBAR(ControlVariate):
         self.eta = nn.Parameter(torch.tensor(1.0))
 
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
-        """`[samples, batch]`: eta cost(softmax(s / temperature))."""
+        """Return eta cost(softmax(s / temperature)), `[samples, batch]`."""
         return self.eta * cost(relaxed(potentials, scores, self.log_temperature.exp()))
 
 
 class RELAX(ControlVariate):
-    """Unbiased: REBAR's control variate and a small network of the perturbed scores.
+    """The RELAX estimator: unbiased, with the control of REBAR plus a small network.
 
-    The network's last layer starts at zero, so that training starts as REBAR with eta = 1.
+    The network takes the perturbed scores. Its last layer starts at zero, so that training starts
+    as REBAR with eta = 1.
 
     A sample costs three decodes, two of them with a backward pass, and no argmax.
 
     Args:
-        n: binary variables, or categories.
-        hidden: units of the network.
-        temperature: where it starts.
-        samples: noise draws an image.
+        n: number of scores per image: binary variables, or categories.
+        hidden: number of hidden units of the network.
+        temperature: its initial value.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples, or a temperature that is not positive.
+        EstimatorError: `samples` is not a whole number of at least 1, or the temperature is not
+            positive and finite.
 
     References:
         Grathwohl, Choi, Wu, Roeder, Duvenaud (2018), Backpropagation through the void.
@@ -140,13 +151,16 @@ class RELAX(ControlVariate):
             nn.init.zeros_(parameter)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """As of every control variate; and another number of scores than its network takes."""
-        there, taken = potentials.unary.shape[-1], self.network[0].in_features
-        other = (f"they have {there} scores an image, and RELAX was made with n = {taken}",)
-        return super().why_not(potentials) + (other if there != taken else ())
+        """Return a reason where variables depend on each other, or n is not that of the network."""
+        reasons = super().why_not(potentials)
+        n = potentials.unary.shape[-1]
+        expected = self.network[0].in_features
+        if n == expected:
+            return reasons
+        return (*reasons, f"they have {n} scores an image, and RELAX was made with n = {expected}")
 
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
-        """`[samples, batch]`: cost(softmax(s / temperature)) + network(s)."""
+        """Return cost(softmax(s / temperature)) + network(s), `[samples, batch]`."""
         free: torch.Tensor = self.network(scores).squeeze(-1)
         return cost(relaxed(potentials, scores, self.log_temperature.exp())) + free
 
@@ -158,7 +172,9 @@ def _means(potentials: AnyPotentials, unary: torch.Tensor) -> torch.Tensor:
 def _coupled(
     potentials: AnyPotentials, unary: torch.Tensor, samples: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Perturbed scores, their argmax, and other scores of that argmax; `[samples, batch, n]` each.
+    """Return perturbed scores, their argmax, and other perturbed scores with the same argmax.
+
+    Each is `[samples, batch, n]`.
 
     References:
         Tucker et al. (2017), REBAR, appendices B and C.

@@ -1,4 +1,4 @@
-"""Direct optimization through the argmax."""
+"""The estimator of direct optimization through the argmax."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ from .reasons import not_bits, not_factorised
 Sides = Literal[1, 2]
 
 SOME: Final = "direct optimization by some flips alone (flips, completions of a configuration)"
-"""As reasons call it."""
+"""The name that messages give to direct optimization with `flips`."""
 
 
 class Direct(Estimator):
-    """Biased: the difference of two argmaxes; O(epsilon) for independent encoders.
+    """The direct-optimization estimator, a difference of two argmaxes: biased.
+
+    The bias is O(epsilon) for independent encoders.
 
     With noise gamma, z* = argmax{h + gamma} and z(epsilon) = argmax{h + gamma - epsilon cost~},
     grad E[cost(z*)] ~ E[grad h(z*) - grad h(z(epsilon))] / epsilon; the sign is that of a cost
@@ -39,41 +41,42 @@ class Direct(Estimator):
     O(epsilon^2).
 
     cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i, ...,
-    z*_n), whose argmax needs no more than the solver of h: it only shifts the unary scores. Without
-    pairwise scores and without a structure a small epsilon flips at most one variable, of which
-    cost~ is exact, and the bias vanishes with epsilon. With either one flip can bring others along,
-    whose joint cost cost~ misses: some bias stays, of one side wherever two variables or more move
-    together, of two sides from three on. In a space of dependent variables the cost is asked at
-    neighbours of z* that are states, and cost~ is the linear function that fits its changes best
-    (`StateSpace.around`); there too some bias stays. `ScoreFunction` has none. For one variable of
-    k categories cost~ is the cost itself, from one table; for several it has the cost of each value
-    of each variable, the others as in z*.
+    z*_n). Its argmax needs no more than the solver of h, since it only shifts the unary scores.
+    Without pairwise scores and without a structure a small epsilon flips at most one variable, for
+    which cost~ is exact, so the bias vanishes with epsilon. With pairwise scores or a structure one
+    flip can cause others, and cost~ misses their joint cost. Some bias then stays: one-sided where
+    two or more variables move together, two-sided where three or more do. In a space of dependent
+    variables the cost is evaluated at neighbours of z* that are states, and cost~ is the linear
+    function that fits its changes best (`StateSpace.around`); some bias stays there too.
+    `ScoreFunction` has no bias. For one variable of k categories cost~ is the cost itself, from one
+    table. For several variables it has the cost of each value of each variable, with the other
+    variables as in z*.
 
-    `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose
-    z(epsilon) is already the minimiser of cost~, whatever the scores.
+    `stats` has "changed", the share of samples whose argmax moves, and "saturated", the share whose
+    z(epsilon) minimises cost~ whatever the scores.
 
-    A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k
-    categories one table of k decodes for the batch, with n variables of k categories n (k - 1) + 2
-    decodes.
+    A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3). For one
+    variable of k categories it costs one table of k decodes for the batch, and for n variables of k
+    categories n (k - 1) + 2 decodes.
 
-    With `flips` m it costs m + 1 decodes. Each of independent bits is decided by its own change of
-    the cost, so that m of them at random, weighted by n / m, have the same expectation as all. They
-    follow the Gibbs distribution, whose KL is known, so that no flip is spent on that.
+    With `flips` m a sample costs m + 1 decodes. Each of n independent bits is decided by its own
+    change of the cost, so m of them at random, weighted by n / m, have the same expectation as all.
+    They follow the Gibbs distribution, whose KL is known, so no flip is spent on the KL.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
-            with pairwise scores, and not used for others.
+        solver: name or object of `solvers`, or a `Structure`. For categories with pairwise scores
+            it is one of `solvers.labels`; for other categories it is not used.
         epsilon: a number, a schedule, or an `Epsilon`; default: 0.1.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
         sides: 1 or 2.
-        noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is
-            meant.
-        flips: of how many of n independent bits the change of the cost is asked, chosen at random
-            for each sample; None for all. With `unary_noise`, by which states are samples whose KL
-            is exact.
+        noise: makes the noise on the unary scores; `no_noise` for the argmax of the scores
+            themselves.
+        flips: how many of n independent bits to flip for the changes of the cost, chosen at random
+            for each sample; None for all. It needs `unary_noise`, with which states are samples
+            whose KL is exact.
 
     Raises:
-        EstimatorError: no samples, other sides, or no flips.
+        EstimatorError: `samples` or `flips` is less than 1, or `sides` is not 1 or 2.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
@@ -108,59 +111,64 @@ class Direct(Estimator):
 
     @property
     def over(self) -> StateSpace | None:
-        """The space that stands in the place of a solver."""
-        return as_space(self.solver) if is_structure(self.solver) else None
+        """The space that replaces a solver, or None."""
+        if is_structure(self.solver):
+            return as_space(self.solver)
+        return None
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return perturb-and-MAP by the solver; with `flips`, of independent bits, which it samples exactly."""
+        """Return perturb-and-MAP by the solver; with `flips`, the Gibbs distribution."""
         if self.flips is not None:
             return Gibbs(potentials)
-        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
 
     @property
-    def _own_solver(self) -> AnySolver:
-        """The solver; "auto" where a space stands in its place."""
-        return "auto" if is_structure(self.solver) else self.solver
+    def _solver_of_pairs(self) -> AnySolver:
+        """The solver; "auto" where a space replaces it."""
+        if is_structure(self.solver):
+            return "auto"
+        return self.solver
 
     @property
     def argmaxes(self) -> int:
-        """One for each side and one for z*, for every sample."""
+        """The number of argmaxes: one for each side and one for z*, for every sample."""
         return self.samples * (1 + self.sides)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return reasons: pairs in a space that takes none, or flips of what are not independent bits."""
+        """Return reasons: pairs in a space that takes none, or `flips` without independent bits."""
         reasons = super().why_not(potentials)
         if self.flips is None:
             return reasons
         n = potentials.unary.shape[-1]
-        few = (
-            (f"they are of n = {n} bits, and {self.flips} are to be flipped",)
-            if self.flips > n
-            else ()
-        )
         h = self._in_space(potentials)
-        return reasons + not_bits(h, SOME) + not_factorised(h, SOME) + few
+        reasons += not_bits(h, SOME) + not_factorised(h, SOME)
+        if self.flips > n:
+            reasons += (f"they are of n = {n} bits, and {self.flips} are to be flipped",)
+        return reasons
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         potentials = q.potentials
         perturbed = potentials.detach().shifted(self.noise(potentials, generator, self.samples))
-        z = argmax(perturbed, self._own_solver)
+        z = argmax(perturbed, self._solver_of_pairs)
         variables = None
         if self.flips is not None:
             variables = drawn_variables(z, generator, self.flips)
         around = _around(q.space, cost, z, perturbed.unary, variables)
         slope, mark = usable_slope(around.slope)
         slope = potentials.where_allowed(slope)
-        asked = slope if variables is None else slope.gather(-1, variables)
-        weight = slope.shape[-1] / asked.shape[-1]
-        epsilon = self.epsilon.at(step, asked, perturbed, z)
+        measured = slope
+        if variables is not None:
+            measured = slope.gather(-1, variables)
+        weight = slope.shape[-1] / measured.shape[-1]
+        epsilon = self.epsilon.at(step, measured, perturbed, z)
+        # The second argmax is at lower cost; two-sided, the first moves to higher cost.
         shift = epsilon * slope
-        low = argmax(perturbed.shifted(-shift), self._own_solver)
+        low = argmax(perturbed.shifted(-shift), self._solver_of_pairs)
         high = z
         if self.sides == 2:
-            high = argmax(perturbed.shifted(shift), self._own_solver)
+            high = argmax(perturbed.shifted(shift), self._solver_of_pairs)
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * epsilon)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
@@ -177,7 +185,7 @@ def _around(
     scores: torch.Tensor,
     variables: torch.Tensor | None,
 ) -> Neighbourhood:
-    """Return the cost at z and its change in all variables, or in some, with 0 in the others."""
+    """Return the cost at z and its changes, which are 0 for variables that are left out."""
     if variables is None:
         return space.around(cost, z, scores)
     at_z = cost(z)

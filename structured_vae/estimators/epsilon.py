@@ -1,4 +1,4 @@
-"""How large a step direct optimization takes in the scores."""
+"""The size of the step that direct optimization takes in the scores."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from ..errors import EstimatorError
 from ..schedules import Constant, ExponentialDecay, Schedule, as_schedule
 
 SIZE = 1.0
-"""Of a relative step, chosen on validation images of `benchmarks/losses.py`."""
+"""The size of a relative step, chosen on validation images of `benchmarks/losses.py`."""
 
 EMPTY_OCTAVES: Final = 2
-"""Gaps of variables that are out of reach lie beyond so many octaves, or more, without a gap."""
+"""Fewest octaves without a gap below the gaps of variables that are out of reach."""
 
 CERTAIN: Final = 20
-"""Empty octaves times gaps below them: uniform gaps leave them empty with a probability of 2^-20."""
+"""Least product of empty octaves and gaps below them.
+
+Uniform gaps leave these octaves empty with a probability of 2^-20.
+"""
 
 MANY: Final = 1 << 15
-"""Gaps whose octaves are counted: those of a large batch are told by some of them."""
+"""Most gaps whose octaves are counted; a large batch is represented by some of its gaps."""
 
 SHARE: Final = 50
-"""One gap in so many is typical at least, so that a few ties that are rounded do not set the scale."""
+"""At least one gap in so many is typical, so that a few rounded ties do not set the scale."""
 
 Step: TypeAlias = torch.Tensor | float
-"""A positive number."""
+"""An epsilon, a positive number."""
 
 
 class Epsilon(nn.Module, ABC):
@@ -37,20 +40,20 @@ class Epsilon(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, step: int, slope: torch.Tensor) -> Step:
-        """Epsilon, positive.
+        """Return epsilon, positive.
 
         Args:
-            step: of the training.
+            step: the training step.
             slope: `[..., n]`, the changes of the cost that epsilon multiplies.
         """
 
     def at(
         self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor
     ) -> Step:
-        """Epsilon where the scores and their argmax are known too; that of `forward` if they do not matter.
+        """Return epsilon for these scores and their argmax; by default that of `forward`.
 
         Args:
-            step: of the training.
+            step: the training step.
             slope: `[..., n]`, the changes of the cost that epsilon multiplies.
             potentials: the scores.
             z: `[..., n]`, their argmax.
@@ -61,27 +64,31 @@ class Epsilon(nn.Module, ABC):
     if TYPE_CHECKING:
 
         def __call__(self, step: int, slope: torch.Tensor) -> Step:
-            """As `forward`; torch says Any."""
+            """Return epsilon as `forward` does, typed."""
 
     def observe(self, changed: torch.Tensor) -> None:
-        """Is told the share of the batch whose argmax moved."""
+        """Take note of the share of the batch whose argmax moved."""
         del changed
 
 
 def as_epsilon(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
-    """A schedule or a number as an `Epsilon`; 0.1 for None."""
+    """Return a schedule or a number as an `Epsilon`; 0.1 for None.
+
+    Raises:
+        ConfigError: `epsilon` is neither.
+    """
     if isinstance(epsilon, Epsilon):
         return epsilon
-    return Scheduled(
-        ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
-    )
+    if epsilon is None:
+        return Scheduled(ExponentialDecay(start=0.1))
+    return Scheduled(as_schedule(epsilon, "epsilon"))
 
 
 class Scheduled(Epsilon):
-    """Epsilon as a schedule says, in scores a nat.
+    """An epsilon that follows a schedule, in scores per nat.
 
     Args:
-        schedule: of the training step.
+        schedule: gives epsilon for the training step.
     """
 
     def __init__(self, schedule: Schedule):
@@ -94,18 +101,18 @@ class Scheduled(Epsilon):
         return f"Scheduled({self.schedule!r})"
 
     def forward(self, step: int, slope: torch.Tensor) -> float:
-        """The scheduled value."""
+        """Return the scheduled value."""
         return self.schedule(step)
 
 
 class ScaleFree(Epsilon):
-    """Epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
+    """An epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
 
     The second argmax is then the same if all costs are multiplied, so one schedule serves data of
     any size.
 
     Args:
-        schedule: of the training step; 1 moves scores by 1 on average.
+        schedule: gives the size for the training step; 1 moves scores by 1 on average.
     """
 
     def __init__(self, schedule: Schedule):
@@ -113,23 +120,23 @@ class ScaleFree(Epsilon):
         self.schedule = schedule
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
-        """The scheduled value over the mean absolute slope."""
+        """Return the scheduled value over the mean absolute slope."""
         return self.schedule(step) / slope.abs().mean().clamp(min=torch.finfo(slope.dtype).tiny)
 
 
 class Adaptive(Epsilon):
-    """Epsilon that keeps the share of images whose argmax moves near a target.
+    """An epsilon that keeps the share of images whose argmax moves near a target.
 
     After every draw log epsilon grows by rate * (target - share), so neither zeros nor saturation
     can take over. The state is a buffer: it is saved and resumed with the network.
 
     Args:
-        start: first value.
-        target: share in (0, 1).
-        rate: of log epsilon.
+        start: the first value.
+        target: the share, in (0, 1).
+        rate: the rate at which log epsilon changes.
 
     Raises:
-        EstimatorError: a value outside its range.
+        EstimatorError: an argument is outside its range.
 
     References:
         Minervini, Franceschi, Niepert (2023), Adaptive perturbation-based gradient estimation for
@@ -149,37 +156,38 @@ class Adaptive(Epsilon):
         self.register_buffer("log_epsilon", torch.tensor(start).log())
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
-        """The present value."""
+        """Return the current value."""
         return self.log_epsilon.exp()
 
     def observe(self, changed: torch.Tensor) -> None:
-        """Moves epsilon towards the target, in training."""
+        """Move epsilon towards the target, in training."""
         if self.training:
             self.log_epsilon += self.rate * (self.target - changed)
 
 
 class Relative(Epsilon):
-    """Epsilon in units of the scores and of the cost, measured anew in every step: neither scale matters.
+    """An epsilon in units of the scores and of the cost, measured again in every step.
 
-        epsilon = size * typical gap / mean absolute slope,
+        epsilon = size * typical gap / mean absolute slope
 
-    the gap of a variable being by how much its flip alone lowers the score, its slope the change of
-    the cost that epsilon multiplies. A variable flips where epsilon times its absolute slope
-    exceeds its gap; so at a size of 1 a variable with a typical gap and a mean slope is about to
-    flip.
+    Neither scale then matters. The gap of a variable is the amount by which its flip alone lowers
+    the score. Its slope is the change of the cost that epsilon multiplies. A variable flips where
+    epsilon times its absolute slope exceeds its gap. So at a size of 1 a variable with a typical
+    gap and a mean slope is about to flip.
 
-    Both are means over what is not zero. The typical gap leaves out gaps that lie far above all
-    others, those of variables whose scores are filled with -1e4 or -1e9 so that they stay 0: their
-    flips are out of reach, and a mean over them would make epsilon as large as the fill, and the
-    gradients of all other variables as small as its inverse. A gap is far above where two octaves
-    (powers of two) and more separate it from all others: so many octaves that chance leaves empty
-    once in a million times, given the number of gaps below. At least one gap in 50 is below.
+    Both are means over numbers that are not zero. The typical gap leaves out gaps far above all
+    others, which belong to variables whose scores are filled with -1e4 or -1e9 so that they stay 0.
+    Their flips are out of reach. A mean over them would make epsilon as large as the fill, and the
+    gradients of all other variables as small as its inverse. A gap is far above all others where
+    two or more empty octaves (powers of two) separate it from them, and chance leaves so many
+    octaves empty once in a million times, given the number of gaps below. At least one gap in 50 is
+    below.
 
     Args:
         size: positive and finite.
 
     Raises:
-        EstimatorError: it is not.
+        EstimatorError: `size` is not positive and finite.
 
     Example:
         >>> from models import Potentials
@@ -198,25 +206,25 @@ class Relative(Epsilon):
         return f"Relative({self.size:g})"
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
-        """For gaps of 1, where no scores are known."""
+        """Return epsilon for gaps of 1, where there are no scores."""
         return self.size / _mean_size(slope)
 
     def at(
         self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor
     ) -> torch.Tensor:
-        """For the gaps of these scores at z."""
+        """Return epsilon for the gaps of these scores at z."""
         return self.size * _typical_gap(potentials, z) / _mean_size(slope)
 
 
 def _mean_size(values: torch.Tensor) -> torch.Tensor:
-    """The mean absolute value of those that are not zero; 1 if all are."""
+    """Return the mean absolute value of the nonzero entries; 1 if all are zero."""
     sizes = values.detach().abs().double()
     count = (sizes > 0).sum()
     return torch.where(count > 0, sizes.sum() / count.clamp(min=1), 1.0)
 
 
 def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
-    """Return the mean gap that is not zero, without gaps that lie far above all others; 1 if all are zero."""
+    """Return the mean nonzero gap without gaps far above all others; 1 if all are zero."""
     sizes = potentials.flips(z).detach().abs().double()
     some = sizes.flatten()[:: max(1, sizes.numel() // MANY)]
     octaves = some[some > 0].frexp().exponent
@@ -232,10 +240,15 @@ def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
 
 def _highest_octave(counts: list[int]) -> int:
     """Return the place in `counts`, numbers of gaps by octave, below which gaps are typical."""
-    below, empty, total = 0, 0, sum(counts)
+    total = sum(counts)
+    below = 0  # gaps in lower octaves
+    empty = 0  # empty octaves right below this one
     for place, count in enumerate(counts):
         if count and empty >= EMPTY_OCTAVES and empty * below >= CERTAIN and below * SHARE >= total:
             return place - empty - 1
-        empty = 0 if count else empty + 1
+        if count:
+            empty = 0
+        else:
+            empty += 1
         below += count
     return len(counts) - 1

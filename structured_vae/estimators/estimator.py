@@ -1,4 +1,4 @@
-"""What every gradient estimator takes and gives."""
+"""The base class of gradient estimators, and the estimate that they return."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .reasons import no_pairs, no_sums
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One draw of a gradient estimator.
+    """The result of one draw of a gradient estimator.
 
     Attributes:
         surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their
             gradients. Its value means nothing.
-        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient. Where
-            a KL is folded into it: of `Direct` without, of others with the scores of the samples,
-            log q up to a constant.
+        cost: `[batch]`, nats, the cost averaged over the samples, without gradient. Where a KL is
+            folded into it, the estimate of `Direct` leaves out the scores of the samples (log q up
+            to a constant), and those of other estimators contain them.
         z: `[samples, batch, n]`, the latent states that were drawn.
-        stats: averages over the batch, by name, to be logged.
-        tuning: what the estimator's own parameters minimise, 0 if it has none; add it to the loss.
+        stats: averages over the batch, by name, for logging.
+        tuning: the loss of the estimator's own parameters, 0 if it has none; add it to the loss.
     """
 
     surrogate: torch.Tensor
@@ -42,13 +42,13 @@ class Estimate:
 
 
 class Estimator(nn.Module, ABC):
-    """Estimates the gradient of E_q[cost(z)] in the potentials of q, and in the decoder.
+    """The base of estimators of the gradient of E_q[cost(z)] in potentials and decoder.
 
-    A module, so that estimators with a state of their own (REBAR, RELAX, adaptive epsilon) train
-    and resume with the network.
+    An estimator is a module, so that estimators with parameters or buffers (REBAR, RELAX, adaptive
+    epsilon) train and resume with the network.
 
     Attributes:
-        kl: how the KL of an objective joins: "exact" where z is drawn from the Gibbs distribution,
+        kl: how the KL of an objective enters: "exact" where z is drawn from the Gibbs distribution,
             whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
     """
 
@@ -56,7 +56,7 @@ class Estimator(nn.Module, ABC):
 
     @property
     def over(self) -> StateSpace | None:
-        """The space whose states alone are drawn; None for that of the potentials."""
+        """The space of the states to draw; None for that of the potentials."""
         return None
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
@@ -66,31 +66,33 @@ class Estimator(nn.Module, ABC):
             potentials: the scores h of the images.
 
         Raises:
-            StructureError: it is the Gibbs distribution, and the space has no sums.
+            StructureError: the estimator needs the Gibbs distribution, and the space has no sums.
         """
         return Gibbs(self._in_space(potentials))
 
     def _in_space(self, potentials: AnyPotentials) -> AnyPotentials:
-        """Return the same scores, of the states of `over` alone."""
+        """Return the same scores in the space `over`."""
         if self.over is None:
             return potentials
         return replace(potentials, space=self.over)
 
     @property
     def argmaxes(self) -> int:
-        """How often an estimate asks for the argmax of an image's scores."""
+        """The number of argmaxes that an estimate takes per image."""
         return 0
 
     @abstractmethod
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        """Return the estimate, for a distribution of potentials that `why_not` has nothing against."""
+        """Return the estimate for a distribution whose potentials passed `why_not`."""
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Why this estimator cannot take such potentials, one reason each; empty where it can."""
+        """Return the reasons why this estimator cannot take such potentials; empty where it can."""
         h = self._in_space(potentials)
-        return no_pairs(h) + (no_sums(h) if self.kl == "exact" else ())
+        if self.kl == "exact":
+            return no_pairs(h) + no_sums(h)
+        return no_pairs(h)
 
     def forward(
         self,
@@ -104,15 +106,15 @@ class Estimator(nn.Module, ABC):
         Args:
             q: the posterior, made by `posterior`, so that an objective shares its sums; or the
                 potentials that it is made of.
-            cost: bound to the images; or any function of states `[..., batch, n]` that gives
+            cost: a `Cost` of the images; or any function of states `[..., batch, n]` that gives
                 `[..., batch]`.
-            generator: of the noise, on the potentials' device.
-            step: of the training; schedules depend on it.
+            generator: draws the noise, on the device of the potentials.
+            step: the training step, on which schedules depend.
 
         Raises:
-            EstimatorError: the estimator cannot take these potentials; or an argument is none of
-                these.
-            solvers.SolverError: its solver cannot.
+            EstimatorError: the estimator cannot take these potentials; or an argument has another
+                type.
+            solvers.SolverError: the solver cannot take these potentials.
         """
         potentials = getattr(q, "potentials", q)
         if not isinstance(potentials, AnyPotentials):
@@ -127,8 +129,9 @@ class Estimator(nn.Module, ABC):
             raise EstimatorError(
                 f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}"
             )
-        distribution = self.posterior(potentials) if isinstance(q, AnyPotentials) else q
-        return self._estimate(distribution, cost, generator, step)
+        if isinstance(q, AnyPotentials):
+            q = self.posterior(potentials)
+        return self._estimate(q, cost, generator, step)
 
     if TYPE_CHECKING:
 
@@ -139,11 +142,15 @@ class Estimator(nn.Module, ABC):
             generator: torch.Generator,
             step: int = 0,
         ) -> Estimate:
-            """As `forward`; torch says Any."""
+            """Return one draw for each image as `forward` does, typed."""
 
 
 def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
-    """A function of states as a cost of bits, or of categories."""
+    """Return a function of states as a cost.
+
+    Raises:
+        EstimatorError: it is not callable.
+    """
     if not callable(function):
         raise EstimatorError(
             f"cost must be a Cost or a function of states; got {shortened(function)}"
@@ -152,12 +159,12 @@ def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
 
 
 def needs_samples(least: int, samples: int) -> None:
-    """Refuses fewer samples than `least`.
+    """Raise if there are fewer samples than `least`.
 
     Raises:
-        EstimatorError: there are fewer.
+        EstimatorError: `samples` is not a whole number of at least `least`.
     """
-    if not hasattr(samples, "__index__"):  # which whole numbers of numpy have too
+    if not hasattr(samples, "__index__"):  # numpy integers have it too
         raise EstimatorError(f"samples must be a whole number; got {shortened(samples)}")
     if samples < least:
         raise EstimatorError(f"samples must be at least {least}; got {samples}")

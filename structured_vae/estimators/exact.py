@@ -1,4 +1,4 @@
-"""Gradients by summing over every state."""
+"""The estimators that sum over every state."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .reasons import too_many_states
 
 
 class Exact(Estimator):
-    """Unbiased and without variance: the gradient of E_q[cost] itself, q being the Gibbs distribution.
+    """The exact gradient of E_q[cost], where q is the Gibbs distribution: no bias, no variance.
 
-    One table of decoded states serves the batch. For up to 20 bits, and for categories. `z` holds
+    One table of decoded states serves the batch. It takes up to 20 bits, and categories. `z` holds
     the most probable states.
 
     A step costs one table of all states, decoded once for the batch, and no argmax.
@@ -26,7 +26,7 @@ class Exact(Estimator):
     kl = "exact"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """More than 20 bits."""
+        """Return a reason where there are more than 2^20 states."""
         return too_many_states(potentials)
 
     def _estimate(
@@ -42,10 +42,10 @@ class Exact(Estimator):
 class MaximumLikelihood(Estimator):
     """The gradient of -log p(x) itself, and of a forward KL that makes q follow p(z | x).
 
-    The decoder maximises the likelihood with no bound in between, log p(x) = log sum_z p(x | z) -
-    log of the number of states; the encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held
-    fixed. Not an estimator of the ELBO's gradient: another objective over the same table. For up to
-    20 bits, and for categories. `cost` is -log p(x) and `z` holds the most probable states.
+    The decoder maximises the likelihood itself, log p(x) = log sum_z p(x | z) - log of the number
+    of states. The encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held fixed. So it is
+    another objective over the same table, not an estimator of the gradient of the ELBO. It takes up
+    to 20 bits, and categories. `cost` is -log p(x), and `z` holds the most probable states.
 
     A step costs one table of all states, decoded once for the batch, and no argmax.
     """
@@ -53,7 +53,7 @@ class MaximumLikelihood(Estimator):
     kl = "none"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """More than 20 bits."""
+        """Return a reason where there are more than 2^20 states."""
         return too_many_states(potentials)
 
     def _estimate(

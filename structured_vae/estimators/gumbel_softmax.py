@@ -1,4 +1,4 @@
-"""Relaxed samples that gradients flow through."""
+"""The estimators from relaxed samples, through which gradients flow."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ from .reasons import not_factorised
 def relaxed(
     potentials: AnyPotentials, scores: torch.Tensor, temperature: torch.Tensor | float
 ) -> torch.Tensor:
-    """Return `[..., batch, n]`: the softmax of perturbed scores, for a bit its sigmoid."""
+    """Return the softmax `[..., batch, n]` of perturbed scores; for bits the sigmoid."""
     return space_of(potentials).relaxed(scores, temperature)
 
 
 def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
-    """Return `[..., batch, n]`: the argmax of perturbed scores."""
+    """Return the argmax `[..., batch, n]` of perturbed scores."""
     return space_of(potentials).argmax(scores)
 
 
 class Relaxation(Estimator, ABC):
-    """The cost of relaxed samples softmax((h + gamma) / temperature), for bits the sigmoid, as gradients see it.
+    """The base of estimators with relaxed samples softmax((h + gamma) / temperature).
+
+    For bits the softmax is the sigmoid.
 
     Args:
         temperature: a schedule, or a number.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
     """
 
     kl = "exact"
@@ -45,17 +47,17 @@ class Relaxation(Estimator, ABC):
     def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):
         super().__init__()
         needs_samples(1, samples)
-        self.temperature = (
-            ExponentialDecay() if temperature is None else as_schedule(temperature, "temperature")
-        )
+        if temperature is None:
+            temperature = ExponentialDecay()
+        self.temperature = as_schedule(temperature, "temperature")
         self.samples = samples
 
     @abstractmethod
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
-        """`[samples, batch, n]`: the states whose cost is taken, of relaxed and of hard samples."""
+        """Return the states `[samples, batch, n]` to decode, from relaxed and hard samples."""
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores: there is no relaxation of a coupled argmax here."""
+        """Return a reason where variables depend on each other, since nothing relaxes them."""
         return not_factorised(potentials, "the Gumbel-softmax relaxation")
 
     def _estimate(
@@ -64,27 +66,26 @@ class Relaxation(Estimator, ABC):
         potentials = q.potentials
         scores = potentials.unary + unary_noise(potentials, generator, self.samples)
         hard = hardened(potentials, scores.detach())
-        costs = cost(self.decoded(relaxed(potentials, scores, self.temperature(step)), hard)).mean(
-            dim=0
-        )
+        soft = relaxed(potentials, scores, self.temperature(step))
+        costs = cost(self.decoded(soft, hard)).mean(dim=0)
         return Estimate(costs, costs.detach(), hard)
 
 
 class GumbelSoftmax(Relaxation):
-    """Biased for the discrete cost: the exact gradient of the cost of a relaxed sample.
+    """The Gumbel-softmax estimator, the gradient at a relaxed sample: biased for discrete costs.
 
-    z = softmax((h + gamma) / temperature), for bits the sigmoid; the bias vanishes with the
-    temperature while the variance grows. The cost must be differentiable at relaxed states. For
+    z = softmax((h + gamma) / temperature), for bits the sigmoid. As the temperature goes to zero,
+    the bias vanishes and the variance grows. The cost must be differentiable at relaxed states. For
     independent bits and categories. `z` holds the hard states, `cost` the cost of the relaxed ones.
 
     A sample costs one decode and its backward pass, and no argmax.
 
     Args:
         temperature: a schedule, or a number.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
 
     References:
         Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax.
@@ -92,29 +93,29 @@ class GumbelSoftmax(Relaxation):
     """
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
-        """The relaxed ones."""
+        """Return the relaxed samples."""
         return soft
 
 
 class StraightThrough(Relaxation):
-    """Biased: the cost of the hard sample, with the gradient of the relaxed one.
+    """The straight-through estimator, the gradient of a relaxed sample at the hard one: biased.
 
-    As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if
-    z were softmax((h + gamma) / temperature).
+    It is `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma). The gradient in z continues
+    as if z were softmax((h + gamma) / temperature).
 
     A sample costs one decode and its backward pass, and no argmax.
 
     Args:
         temperature: a schedule, or a number.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
 
     References:
         Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax, section 2.2.
     """
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
-        """The hard ones, with the gradient of the relaxed ones."""
+        """Return the hard samples, with the gradient of the relaxed ones."""
         return hard + (soft - soft.detach())

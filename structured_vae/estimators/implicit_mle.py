@@ -1,4 +1,4 @@
-"""Implicit maximum likelihood: a second argmax along the gradient of the cost."""
+"""The estimator of implicit maximum likelihood: a second argmax along the cost's gradient."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from .estimator import Estimate, Estimator, needs_samples
 
 
 class ImplicitMLE(Estimator):
-    """Biased: (z(h + gamma) - z(h + gamma - epsilon grad cost(z))) / epsilon.
+    """The implicit-MLE estimator, a difference of two argmaxes: biased.
 
-    As `Direct`, but the cost is linearised by its gradient at the sample rather than by its change
-    at every flip. That takes one backward pass instead of n decodes, and a cost that is
-    differentiable at z; a gradient knows less of what a whole flip does.
+    It is (z(h + gamma) - z(h + gamma - epsilon grad cost(z))) / epsilon: `Direct`, with the cost
+    linearised by its gradient at the sample rather than by its change at every flip. That takes one
+    backward pass instead of n decodes, and a cost that is differentiable at z. A gradient describes
+    a whole flip less well than the change of the cost.
 
     A sample costs one decode and its backward pass, and 2 argmaxes.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
-            with pairwise scores, and not used for others.
+        solver: name or object of `solvers`, or a `Structure`. For categories with pairwise scores
+            it is one of `solvers.labels`; for other categories it is not used.
         epsilon: a number or a schedule; lambda in the paper; default: 0.1.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: `samples` is not a whole number of at least 1.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
@@ -50,28 +51,32 @@ class ImplicitMLE(Estimator):
         super().__init__()
         needs_samples(1, samples)
         self.solver = solver
-        self.epsilon = (
-            ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
-        )
+        if epsilon is None:
+            epsilon = ExponentialDecay(start=0.1)
+        self.epsilon = as_schedule(epsilon, "epsilon")
         self.samples = samples
 
     @property
     def over(self) -> StateSpace | None:
-        """The space that stands in the place of a solver."""
-        return as_space(self.solver) if is_structure(self.solver) else None
+        """The space that replaces a solver, or None."""
+        if is_structure(self.solver):
+            return as_space(self.solver)
+        return None
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return perturb-and-MAP by the solver."""
-        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
 
     @property
-    def _own_solver(self) -> AnySolver:
-        """The solver; "auto" where a space stands in its place."""
-        return "auto" if is_structure(self.solver) else self.solver
+    def _solver_of_pairs(self) -> AnySolver:
+        """The solver; "auto" where a space replaces it."""
+        if is_structure(self.solver):
+            return "auto"
+        return self.solver
 
     @property
     def argmaxes(self) -> int:
-        """Two for every sample."""
+        """The number of argmaxes: two for every sample."""
         return 2 * self.samples
 
     def _estimate(
@@ -80,12 +85,12 @@ class ImplicitMLE(Estimator):
         potentials = q.potentials
         epsilon = self.epsilon(step)
         perturbed = potentials.detach().shifted(unary_noise(potentials, generator, self.samples))
-        z = argmax(perturbed, self._own_solver)
+        z = argmax(perturbed, self._solver_of_pairs)
         leaf = z.clone().requires_grad_()
         costs = cost(leaf)
         (slope,) = torch.autograd.grad(costs.sum(), leaf, retain_graph=True)
         slope, mark = usable_slope(slope)
-        other = argmax(perturbed.shifted(-epsilon * slope), self._own_solver)
+        other = argmax(perturbed.shifted(-epsilon * slope), self._solver_of_pairs)
         change = mark * potentials.score_difference(z, other) / epsilon
         changed = (z != other).any(dim=-1).float().mean()
         cost_of = costs.detach().mean(dim=0)

@@ -1,4 +1,4 @@
-"""The smoothed argmax and its derivative."""
+"""The estimator from the smoothed argmax and its derivative."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from .estimator import Estimate, Estimator, needs_samples
 
 
 class PerturbedArgmax(Estimator):
-    """Unbiased for the smoothed argmax y(h) = E[argmax(h + sigma xi)], xi Gaussian; not for E_q[cost].
+    """The perturbed-argmax estimator: unbiased for the smoothed argmax, biased for E_q[cost].
 
-    The cost is taken at the mean y of the samples, which is a relaxed state, and its gradient in y
-    goes back through the derivative of y, E[z xi'] / sigma. The derivative is unbiased; its product
-    with the gradient of the cost at the same samples' mean is so for a cost that is linear in y
-    alone, and else O(1 / samples) off. So the cost must be differentiable at relaxed states. Every
-    score gets noise, a pairwise one too, else its derivative would not be seen: solvers of
-    supermodular problems alone will therefore refuse. `cost` is that of the mean.
+    The smoothed argmax is y(h) = E[argmax(h + sigma xi)] with Gaussian xi. The cost is taken at the
+    mean y of the samples, a relaxed state, where it must be differentiable. Its gradient in y goes
+    back through the derivative of y, E[z xi'] / sigma. The derivative is unbiased. Its product with
+    the gradient of the cost at the same samples' mean is unbiased for a cost that is linear in y;
+    for other costs the bias is O(1 / samples). Every score gets noise, pairwise ones too, since
+    their derivative would otherwise be lost. So a solver that takes supermodular problems only
+    refuses. `cost` is that of the mean.
 
-    A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the
-    Gaussian noise of training; and a KL folded into the cost is taken at the relaxed mean, where it
-    is no KL.
+    A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), not with the
+    Gaussian noise of training. A KL folded into the cost is taken at the relaxed mean, where it is
+    not a KL.
 
-    A step costs one decode and its backward pass for all samples, and an argmax for each.
+    A step costs one decode and its backward pass for all samples, and one argmax per sample.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
-            with pairwise scores, and not used for others.
-        sigma: of the noise, in units of scores.
-        samples: noise draws an image, at least 2.
+        solver: name or object of `solvers`, or a `Structure`. For categories with pairwise scores
+            it is one of `solvers.labels`; for other categories it is not used.
+        sigma: standard deviation of the noise, in units of scores.
+        samples: number of noise draws per image, at least 2.
 
     Raises:
-        EstimatorError: fewer samples, or sigma not positive.
+        EstimatorError: there are fewer than 2 samples, or sigma is not positive.
 
     References:
         Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed
@@ -65,36 +66,41 @@ class PerturbedArgmax(Estimator):
 
     @property
     def over(self) -> StateSpace | None:
-        """The space that stands in the place of a solver."""
-        return as_space(self.solver) if is_structure(self.solver) else None
+        """The space that replaces a solver, or None."""
+        if is_structure(self.solver):
+            return as_space(self.solver)
+        return None
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return perturb-and-MAP by the solver."""
-        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
 
     @property
-    def _own_solver(self) -> AnySolver:
-        """The solver; "auto" where a space stands in its place."""
-        return "auto" if is_structure(self.solver) else self.solver
+    def _solver_of_pairs(self) -> AnySolver:
+        """The solver; "auto" where a space replaces it."""
+        if is_structure(self.solver):
+            return "auto"
+        return self.solver
 
     @property
     def argmaxes(self) -> int:
-        """One for every sample."""
+        """The number of argmaxes: one for every sample."""
         return self.samples
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """A solver that needs signs of the pairwise scores which noise does not keep; a structure, which takes none."""
+        """Return a reason where the solver needs signs of pairwise scores, which noise changes."""
         if is_structure(self.solver) or potentials.pairwise is None or potentials.edges is None:
             return super().why_not(potentials)
         if space_of(potentials).categorical or isinstance(self.solver, LabelSolver):
-            return ()  # tables of every sign are what solvers of labels take
-        # frustrated wherever there is a triangle
+            return ()  # solvers of labels take tables of every sign
+        # These scores are frustrated wherever there is a triangle.
         noisy = -torch.ones(potentials.pairwise.shape[-1])
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())
         solver = resolve(self.solver, problem)
         return tuple(
-            f"their pairwise scores get noise too, and solver '{solver.name}' cannot take that: {reason}"
+            "their pairwise scores get noise too, "
+            f"and solver '{solver.name}' cannot take that: {reason}"
             for reason in solver.why_not(problem)[:1]
         )
 
@@ -103,7 +109,7 @@ class PerturbedArgmax(Estimator):
     ) -> Estimate:
         potentials = q.potentials
         xi, perturbed = self._perturbed(potentials.detach(), generator)
-        z = argmax(perturbed, self._own_solver)
+        z = argmax(perturbed, self._solver_of_pairs)
         mean = z.mean(dim=0).requires_grad_()
         at_mean = cost(mean)
         (slope,) = torch.autograd.grad(at_mean.sum(), mean, retain_graph=True)
@@ -119,7 +125,7 @@ class PerturbedArgmax(Estimator):
     def _perturbed(
         self, potentials: AnyPotentials, generator: torch.Generator
     ) -> tuple[dict[str, torch.Tensor], AnyPotentials]:
-        """The noise of every score `[samples, batch, ...]`, and the scores with sigma times it."""
+        """Return the noise of every score `[samples, batch, ...]`, and the perturbed scores."""
         scores = {"unary": potentials.unary}
         if potentials.pairwise is not None:
             scores["pairwise"] = potentials.pairwise

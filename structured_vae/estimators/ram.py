@@ -1,4 +1,4 @@
-"""RAM: one variable marginalised, the others reparameterised."""
+"""The estimator RAM: one variable marginalised, the others reparameterised."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from .estimator import Estimate, Estimator, needs_samples
 
 
 class RAM(Estimator):
-    """Unbiased: each variable at both values, the others completed with common uniforms.
+    """The RAM estimator, each variable at both values, others by common uniforms: unbiased.
 
     q, the Gibbs distribution, draws variable by variable: q(z) = prod_v q(z_v | before v). Then
 
         grad E_q[cost] = sum_v E[sum over both values of z_v: grad q(z_v | before v) * E[cost |
         before v, z_v]].
 
-    The inner expectation is estimated by one state for each value: the sample itself, and for the
-    other value the sample with those after v drawn again by the same uniform numbers, its
-    completion. Of n variables that takes n + 1 states.
-    The completions of independent bits are their single flips: local expectation gradients. A
-    variable with k values has k - 1 completions, and one by itself the exact gradient, from one
-    table.
+    The inner expectation is estimated by one state for each value. For one value it is the sample
+    itself. For the other it is the completion: the sample in which the variables after v are drawn
+    again with the same uniform numbers. For n variables that takes n + 1 states. The completions of
+    independent bits are their single flips, and the estimator is then local expectation gradients.
+    A variable with k values has k - 1 completions. A single variable has the exact gradient, from
+    one table.
 
     The cost may be any function.
 
-    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no
-    argmax; of n variables of k values n (k - 1) + 1; one variable costs one table of k decodes for
-    the batch.
+    A sample costs n + 1 decodes, one of them with a gradient, and no argmax. With `completions` c
+    it costs c + 1 decodes, and for n variables of k values n (k - 1) + 1. A single variable costs
+    one table of k decodes for the batch.
 
     Args:
-        samples: an image, each with completions of its own.
-        completions: of how many of n variables, chosen at random for each sample and weighted by n
-            over their number; None for all. One variable by itself takes no notice of it.
+        samples: number of samples per image, each with different completions.
+        completions: how many of n variables to complete, chosen at random for each sample and
+            weighted by n over their number; None for all. A single variable ignores it.
 
     Raises:
-        EstimatorError: no samples, or no completions.
+        EstimatorError: `samples` or `completions` is less than 1.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators:
@@ -61,14 +61,16 @@ class RAM(Estimator):
         self.completions = completions
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return a reason where there are fewer variables than are to be completed."""
+        """Return a reason where there are fewer variables than `completions`."""
         reasons = super().why_not(potentials)
         h = self._in_space(potentials)
         n = space_of(h).variable_count(h.unary.shape[-1])
         # The table of one variable has all its values.
         if self.completions is None or self.completions <= n or space_of(h).one_variable:
             return reasons
-        what = f"{n} variables" if space_of(h).categorical else f"n = {n} bits"
+        what = f"n = {n} bits"
+        if space_of(h).categorical:
+            what = f"{n} variables"
         return (*reasons, f"they are of {what}, and {self.completions} are to be completed")
 
     def _estimate(

@@ -1,4 +1,4 @@
-"""Reasons why an estimator cannot take some potentials."""
+"""The reasons why an estimator cannot take some potentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..spaces import space_of
 
 
 def no_pairs(potentials: AnyPotentials) -> tuple[str, ...]:
-    """Return a reason where pairs have scores, and the states are those of a structure, which has none."""
+    """Return a reason where pairs have scores in a space that takes none."""
     if potentials.space is None or potentials.pairwise is None:
         return ()
     space = space_of(potentials)
@@ -56,5 +56,7 @@ def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
         return ()
     space = space_of(potentials)
     n = potentials.unary.shape[-1]
-    most = str(MOST_BITS) if space.free_flips else f"2^{MOST_BITS}"
+    most = f"2^{MOST_BITS}"
+    if space.free_flips:
+        most = str(MOST_BITS)
     return (f"they are of {space.described(n)}, and a table of all states takes at most {most}",)

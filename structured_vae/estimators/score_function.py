@@ -11,21 +11,22 @@ from .estimator import Estimate, Estimator, needs_samples
 
 
 class ScoreFunction(Estimator):
-    """Unbiased: E_q[(cost(z) - baseline) grad log q(z)], the baseline being the other samples' mean.
+    """The score-function estimator with a leave-one-out baseline: unbiased.
 
-    q is the Gibbs distribution, sampled exactly. The weights of an image's samples add up to zero,
-    so that the partition function, which is the same for all of them, cancels: only h is
-    differentiated. The cost may be any function.
+    It is E_q[(cost(z) - baseline) grad log q(z)], where the baseline of a sample is the mean
+    cost of the other samples, and q is the Gibbs distribution, sampled exactly. The weights of an
+    image's samples add up to zero, so that the partition function, which is the same for all of
+    them, cancels, and only h is differentiated. The cost may be any function.
 
     A sample costs one decode with a gradient for the decoder, and no argmax.
 
     Args:
-        samples: an image, at least 2.
+        samples: number of samples per image, at least 2.
         structure: the space of the states, with `gibbs`; None for that of the potentials.
 
     Raises:
-        EstimatorError: fewer samples.
-        StructureError: when it is asked: the structure has no `gibbs`.
+        EstimatorError: there are fewer than 2 samples.
+        StructureError: `structure` has no `gibbs`; raised when the estimator is used.
 
     References:
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
@@ -41,8 +42,10 @@ class ScoreFunction(Estimator):
 
     @property
     def over(self) -> StateSpace | None:
-        """The space that was given."""
-        return None if self.structure is None else as_space(self.structure)
+        """The space of `structure`, or None."""
+        if self.structure is None:
+            return None
+        return as_space(self.structure)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -1,4 +1,4 @@
-"""Direct optimization with the cost of every state at hand."""
+"""The estimator of direct optimization over a table of all states."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ Noise = Literal["states", "unary"]
 
 
 class TableDirect(Estimator):
-    """Direct optimization whose two argmaxes run over a table of all states, with the exact cost.
+    """The direct-optimization estimator over a table of all states, with exact costs: biased.
 
-    Biased, O(epsilon) one-sided and O(epsilon^2) two-sided, for every encoder: no coordinate-wise
-    approximation. With noise on every state, z* is an exact sample of the Gibbs distribution, which
-    is the theorem's own setting; with noise on the unary scores it is perturb-and-MAP, as in
-    `Direct`.
+    The bias is O(epsilon) one-sided and O(epsilon^2) two-sided for every encoder, since there is no
+    coordinate-wise approximation. With noise on every state z* is an exact sample of the Gibbs
+    distribution, which is the setting of the theorem. With noise on the unary scores it is a
+    perturb-and-MAP sample, as in `Direct`.
 
-    For up to 20 bits, and for categories. `stats` as for `Direct`.
+    It takes up to 20 bits, and categories. `stats` are those of `Direct`.
 
     A step costs one table of all states, decoded once for the batch; no argmax needs a solver.
 
     Args:
         epsilon: a number, a schedule, or an `Epsilon`; default: 0.1.
-        samples: noise draws an image.
+        samples: number of noise draws per image.
         sides: 1 or 2.
-        noise: "states", one Gumbel variable a state; or "unary".
+        noise: "states", one Gumbel variable per state; or "unary".
 
     Raises:
-        EstimatorError: no samples, other sides or other noise.
+        EstimatorError: `samples` is less than 1, `sides` is not 1 or 2, or `noise` has another
+            name.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
@@ -68,13 +69,13 @@ class TableDirect(Estimator):
         self.noise = noise
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return the Gibbs distribution, or with noise on the unary scores perturb-and-MAP."""
+        """Return the Gibbs distribution; with noise on the unary scores perturb-and-MAP."""
         if self.noise == "states":
             return Gibbs(potentials)
         return PerturbAndMAP(potentials)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """More than 20 bits."""
+        """Return a reason where there are more than 2^20 states."""
         return too_many_states(potentials)
 
     def _estimate(
@@ -83,12 +84,15 @@ class TableDirect(Estimator):
         potentials = q.potentials
         states = potentials.states()
         costs = cost.table(states).expand(len(potentials.unary), -1)
-        fixed, least = costs.detach(), costs.detach().amin(dim=-1)
+        fixed = costs.detach()
+        least = fixed.amin(dim=-1)
         perturbed = self._perturbed(potentials.detach(), states, generator)
         epsilon = self.epsilon(step, fixed - fixed.mean(dim=-1, keepdim=True))
         chosen = perturbed.argmax(dim=-1)
         low = (perturbed - epsilon * fixed).argmax(dim=-1)
-        high = chosen if self.sides == 1 else (perturbed + epsilon * fixed).argmax(dim=-1)
+        high = chosen
+        if self.sides == 2:
+            high = (perturbed + epsilon * fixed).argmax(dim=-1)
         change = potentials.score_difference(states[high], states[low]) / (self.sides * epsilon)
         at_sample = costs.gather(1, chosen.T).T
         changed = (high != low).float().mean()
@@ -106,7 +110,7 @@ class TableDirect(Estimator):
     def _perturbed(
         self, potentials: AnyPotentials, states: torch.Tensor, generator: torch.Generator
     ) -> torch.Tensor:
-        """`[samples, batch, states]`: scores with noise."""
+        """Return the scores with noise, `[samples, batch, states]`."""
         table = potentials.table(states)
         if self.noise == "states":
             return table + gumbel(table.expand(self.samples, *table.shape), generator)

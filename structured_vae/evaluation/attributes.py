@@ -1,4 +1,4 @@
-"""Warn that these names have moved to `structured_vae.vaes.attributes.evaluation`, and give them for one release."""
+"""Provide names that have moved to `structured_vae.vaes.attributes.evaluation`, with a warning."""
 
 from ..moved import names_of
 

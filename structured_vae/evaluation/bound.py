@@ -19,22 +19,22 @@ from ..distributions.prior import PriorExcess, excess_of
 
 @dataclass(frozen=True)
 class Bound:
-    """Averages over images, in nats; lower is better.
+    """The bound on -log p(x) and its parts, averaged over images, in nats; lower is better.
 
     Attributes:
         reconstruction: E_q[-log p(x | z)]: exact for one variable of categories, else by samples of
             z.
-        kl: the tightest KL known to be valid: exact for independent variables and Gibbs posteriors,
-            else the logarithm of the number of states, of bits n log 2; to a learnt prior n log 2
-            and what its mean log-probability falls short of that.
+        kl: the tightest valid KL: exact for independent variables and Gibbs posteriors, else the
+            logarithm of the number of states, which for bits is n log 2. For a learnt prior it
+            also has the mean excess of the prior over the uniform one.
         kl_surrogate: the KL of the unary scores alone, as the paper reports it.
         bound: reconstruction + kl, in expectation an upper bound on -log p(x).
         bound_surrogate: reconstruction + kl_surrogate, the paper's number; a bound for independent
             encoders and categories only.
-        standard_error: of `bound`, over the images.
-        images: how many.
-        minus_log_p: -log p(x), exact; None but for one variable of categories, where it costs
-            nothing.
+        standard_error: standard error of `bound` over the images.
+        images: number of images.
+        minus_log_p: -log p(x), exact, for one variable of categories, where it costs nothing; else
+            None.
     """
 
     reconstruction: float
@@ -47,7 +47,7 @@ class Bound:
     minus_log_p: float | None = None
 
     def to_dict(self) -> dict[str, float]:
-        """The values that there are, by name."""
+        """Return the values that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -59,10 +59,16 @@ def image_costs(
     generator: torch.Generator,
     samples: int = 1,
 ) -> dict[str, torch.Tensor]:
-    """Reconstruction, valid KL and surrogate KL of each image; `[batch]` each.
+    """Return reconstruction, valid KL and surrogate KL of each image, `[batch]` each.
 
-    For one variable of categories the expectation over q is taken exactly, and -log p(x) comes with
-    it.
+    For one variable of categories the expectation over q is exact, and -log p(x) is returned too.
+
+    Args:
+        vae: the model.
+        x: `[batch, pixels]`.
+        posterior: makes the distribution of potentials.
+        generator: draws the samples, on the device of the images.
+        samples: number of samples per image.
     """
     q = posterior(vae.encoder(x))
     potentials = q.potentials
@@ -71,7 +77,9 @@ def image_costs(
     if q.space.one_variable:
         table = vae.decoder.table(x, potentials.states())
         probabilities, _ = q.marginals
-        joint = table if prior is None else table + prior.table(potentials.states())
+        joint = table
+        if prior is not None:
+            joint = table + prior.table(potentials.states())
         costs["minus_log_p"] = math.log(vae.n) - (-joint).logsumexp(dim=-1)
         costs["reconstruction"] = (probabilities * table).sum(dim=-1)
         if prior is None:
@@ -82,22 +90,25 @@ def image_costs(
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
     if prior is None:
         return costs
-    # Where the sums of q are not known, samples keep the bound one in expectation.
-    excess = prior.expected(q) if q.tractable else prior.at(z).mean(dim=0)
+    # Without the sums of q, the mean over samples is still a bound in expectation.
+    if q.tractable:
+        excess = prior.expected(q)
+    else:
+        excess = prior.at(z).mean(dim=0)
     return _to_prior(costs, q, prior, excess)
 
 
 def _to_prior(
     costs: dict[str, torch.Tensor], q: Distribution, prior: PriorExcess, excess: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """Return the KLs to a learnt prior in place of those to the uniform one; `excess [batch]` is that of q."""
+    """Return the costs with KLs to a learnt prior, of which `excess [batch]` is the mean over q."""
     factorised = Gibbs(q.potentials.unary_alone())
     surrogate = costs["kl_surrogate"] + prior.expected(factorised)
     return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
 
 
 def summarise(costs: Sequence[dict[str, torch.Tensor]]) -> Bound:
-    """The bound from the `image_costs` of all batches."""
+    """Return the bound from the `image_costs` of all batches."""
     columns = {name: torch.cat([batch[name] for batch in costs]).double() for name in costs[0]}
     means = {name: column.mean().item() for name, column in columns.items()}
     bounds = columns["reconstruction"] + columns["kl"]
@@ -117,15 +128,14 @@ def evaluate_bound(
     generator: torch.Generator,
     samples: int = 1,
 ) -> Bound:
-    """The bound over batches of images.
+    """Return the bound over batches of images.
 
     Args:
-        vae: what is evaluated.
-        image_batches: `(images [batch, pixels], ...)` each.
-        posterior: `Gibbs`, or `PerturbAndMAP` with its solver, given potentials.
-        generator: of the posterior samples, on the images' device.
-        samples: posterior samples an image.
+        vae: the model to evaluate.
+        image_batches: batches `(images [batch, pixels], ...)`.
+        posterior: makes the distribution of potentials: `Gibbs`, or `PerturbAndMAP` with a solver.
+        generator: draws the posterior samples, on the device of the images.
+        samples: number of posterior samples per image.
     """
-    return summarise(
-        [image_costs(vae, batch[0], posterior, generator, samples) for batch in image_batches]
-    )
+    costs = [image_costs(vae, batch[0], posterior, generator, samples) for batch in image_batches]
+    return summarise(costs)

@@ -1,4 +1,4 @@
-"""Gradient estimators held against the exact gradient."""
+"""Compare gradient estimators with the exact gradient."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
 
 ROWS = 2000
-"""Images times draws that are worked on at once."""
+"""Images times draws that are computed at once."""
 
 
 @dataclass(frozen=True)
 class GradientReport:
-    """An estimator's draws of the gradient of E_q[-log p(x | z)] in the potentials.
+    """The bias, variance and time of an estimator of the gradient of E_q[-log p(x | z)].
 
-    q is the Gibbs distribution of the potentials. A structured encoder's perturb-and-MAP samples
-    follow another one, whose gradient differs: part of the bias is then that difference.
+    The gradient is taken in the potentials, and q is their Gibbs distribution. The perturb-and-MAP
+    samples of a structured encoder follow another distribution, whose gradient differs. The bias
+    then contains that difference.
 
     Attributes:
-        bias: norm of (expected - exact gradient), root mean square over images, less what chance
-            adds to a mean of so many draws.
-        resolution: what chance adds to it before that is subtracted. A bias below it is uncertain,
-            the less so the more coordinates and images there are.
-        deviation: standard deviation of a coordinate, the mean over coordinates and images.
-        variance: summed over the coordinates, the mean over images.
-        cosine: between the means of the draws and the exact gradients, of all images together.
+        bias: norm of (expected - exact gradient), root mean square over images, less the amount
+            that chance adds to a mean of so many draws.
+        resolution: the amount that chance adds to the bias before it is subtracted. A bias below it
+            is uncertain; the uncertainty falls with the number of coordinates and images.
+        deviation: standard deviation of a coordinate, averaged over coordinates and images.
+        variance: variance summed over the coordinates, averaged over images.
+        cosine: cosine between the means of the draws and the exact gradients, over all images.
         z_score: the largest abs(mean - exact) / standard error of all coordinates and images that
-            vary; for an unbiased estimator it exceeds 4.5 about once in 150,000 coordinates. That
-            takes draws enough to meet the rare states: where q is nearly certain, the few that were
-            met say little of the mean.
-        norm: of the exact gradient, root mean square over images.
-        microseconds: of a draw for an image.
-        stats: averages of the estimator's own, such as the share "saturated".
-        draws: for each image.
+            vary. For an unbiased estimator it exceeds 4.5 about once in 150,000 coordinates. That
+            takes enough draws to meet rare states; where q is nearly certain, few draws tell little
+            about the mean.
+        norm: norm of the exact gradient, root mean square over images.
+        microseconds: time of one draw for one image.
+        stats: averages of the estimator's `stats`, such as the share "saturated".
+        draws: number of draws for each image.
     """
 
     bias: float
@@ -57,7 +58,7 @@ class GradientReport:
     draws: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the report as a dictionary of plain values."""
         return asdict(self)
 
 
@@ -68,17 +69,17 @@ def gradient_report(
     draws: int,
     generator: torch.Generator,
 ) -> dict[str, GradientReport]:
-    """Bias, variance and cost of each estimator on the same images.
+    """Return bias, variance and time of each estimator on the same images.
 
     Args:
-        vae: whose encoder and decoder are held fixed.
-        x: `[batch, pixels]`; all states of their posteriors are enumerated, so at most 20 bits.
-        estimators: by name.
-        draws: for each image.
-        generator: of the noise, on the images' device.
+        vae: the model; its encoder and decoder do not change.
+        x: `[batch, pixels]`; all states are enumerated, so there may be at most 20 bits.
+        estimators: the estimators by name.
+        draws: number of draws for each image.
+        generator: draws the noise, on the device of the images.
 
     Raises:
-        EstimatorError: one of them cannot take the encoder's potentials.
+        EstimatorError: an estimator cannot take the encoder's potentials.
     """
     potentials = vae.encoder(x).detach()
     exact = _draw(vae, x, potentials, Exact(), 1, generator)[0][0]
@@ -91,19 +92,21 @@ def gradient_report(
 def gradient_variance(
     vae: DiscreteVAE, x: torch.Tensor, estimator: Estimator, draws: int, generator: torch.Generator
 ) -> float:
-    """The variance of a draw of the gradient of E_q[-log p(x | z)], summed over the potentials, the mean over images.
+    """Return the variance of a draw of the gradient of E_q[-log p(x | z)].
 
-    Needs no exact gradient, so any number of variables will do; a bias is not in it.
+    It is summed over the potentials and averaged over images. It needs no exact gradient, so there
+    may be any number of variables; it does not show a bias.
 
     Args:
-        vae: whose encoder and decoder are held fixed.
+        vae: the model; its encoder and decoder do not change.
         x: `[batch, pixels]`.
-        estimator: that fits the encoder.
-        draws: for each image, at least 2.
-        generator: of the noise, on the images' device.
+        estimator: an estimator that fits the encoder.
+        draws: number of draws for each image, at least 2.
+        generator: draws the noise, on the device of the images.
 
     Raises:
-        EstimatorError: the estimator cannot take the encoder's potentials; or fewer draws.
+        EstimatorError: the estimator cannot take the encoder's potentials, or there are fewer than
+            2 draws.
     """
     if draws < 2:
         raise EstimatorError(f"a variance needs at least 2 draws; got {draws}")
@@ -124,9 +127,12 @@ def _report(
     exact: torch.Tensor,
 ) -> GradientReport:
     chunk = min(draws, max(1, ROWS // len(x)))
-    sums, squares = torch.zeros_like(exact), torch.zeros_like(exact)
+    sums = torch.zeros_like(exact)
+    squares = torch.zeros_like(exact)
     totals: dict[str, float] = {}
-    seconds, done = 0.0, 0
+    seconds = 0.0
+    done = 0
+    # Chunks of draws, as differences from the exact gradient, whose squares lose less to rounding.
     while done < draws:
         count = min(chunk, draws - done)
         start = time.perf_counter()
@@ -143,13 +149,17 @@ def _report(
     by_chance = variance.sum(dim=-1) / draws
     error = (variance / draws).sqrt()
     mean = exact + away
+    varies = error > 0
+    z_score = 0.0
+    if varies.any():
+        z_score = (away.abs() / error)[varies].max().item()
     return GradientReport(
         bias=(away.square().sum(dim=-1) - by_chance).mean().clamp(min=0).sqrt().item(),
         resolution=by_chance.mean().sqrt().item(),
         deviation=variance.sqrt().mean().item(),
         variance=variance.sum(dim=-1).mean().item(),
         cosine=torch.nn.functional.cosine_similarity(mean.flatten(), exact.flatten(), dim=0).item(),
-        z_score=(away.abs() / error)[error > 0].max().item() if (error > 0).any() else 0.0,
+        z_score=z_score,
         norm=exact.square().sum(dim=-1).mean().sqrt().item(),
         microseconds=1e6 * seconds / (draws * len(x)),
         stats={name: total / draws for name, total in totals.items()},
@@ -164,9 +174,10 @@ def _variance(
     exact: torch.Tensor,
     dtype: torch.dtype,
 ) -> torch.Tensor:
-    """`[batch, n + e]`: of the draws; 0 where they differ by rounding alone, so that no z-score is made of it.
+    """Return the variance `[batch, n + e]` of the draws; 0 where they differ by rounding only.
 
-    Rounding is that of the difference of squares, and that of the gradients themselves.
+    Rounding then gives no z-score. It is that of the difference of squares, and that of the
+    gradients themselves.
     """
     variance = (mean_square - mean.square()) * draws / max(1, draws - 1)
     rounding = 1e-10 * mean_square + (8 * torch.finfo(dtype).eps * exact.abs().amax()).square()
@@ -181,12 +192,14 @@ def _draw(
     count: int,
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """`[count, batch, n + e]` in float64: gradients in the potentials; and the estimator's averages."""
+    """Return gradients in the potentials `[count, batch, n + e]`, and the estimator's averages."""
     leaves = [potentials.unary]
     if potentials.pairwise is not None:
         leaves.append(potentials.pairwise)
     leaves = [leaf.repeat(count, 1).requires_grad_() for leaf in leaves]
-    tracked = replace(potentials, unary=leaves[0], pairwise=leaves[1] if len(leaves) > 1 else None)
+    tracked = replace(potentials, unary=leaves[0])
+    if len(leaves) > 1:
+        tracked = replace(tracked, pairwise=leaves[1])
     estimate = estimator(tracked, Reconstruction(vae.decoder, x.repeat(count, 1)), generator)
     gradients = torch.cat(torch.autograd.grad(estimate.surrogate.sum(), leaves), dim=1)
     stats = {name: value.item() for name, value in estimate.stats.items()}

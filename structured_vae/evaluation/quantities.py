@@ -1,4 +1,4 @@
-"""Numbers of an evaluation, each with what it is: exact, sampled, a bound, or none."""
+"""The numbers of an evaluation, each with its kind: exact, sampled, a bound or not a bound."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ACTIVE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of an evaluation.
+    """A number of an evaluation, with its standard error, kind and meaning.
 
     Attributes:
         value: average over the images, in nats; or a count.
-        standard_error: over the images; 0 for a count.
+        standard_error: standard error over the images; 0 for a count.
         kind: "exact"; "sampled" (without bias); "bound" (in expectation not below the true value);
             "estimate" (of either bias); "not a bound".
-        meaning: in a few words.
+        meaning: a description in a few words.
     """
 
     value: float
@@ -34,24 +34,25 @@ class Evaluation:
     """The quantities of a model on images.
 
     Attributes:
-        quantities: by name; `reconstruction`, `kl` and `bound` are always there. What else is there
-            depends on the model: see `evaluate`, `evaluate_mixture` and `evaluate_attributes`.
-        images: how many.
+        quantities: the quantities by name; `reconstruction`, `kl` and `bound` are always there.
+            Others depend on the model: see `evaluate`, `evaluate_mixture` and
+            `evaluate_attributes`.
+        images: number of images.
     """
 
     quantities: dict[str, Quantity]
     images: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the evaluation as a dictionary of plain values."""
         return asdict(self)
 
     def joined(self, quantities: dict[str, Quantity]) -> Evaluation:
-        """With more quantities of the same model."""
+        """Return the evaluation with more quantities of the same model."""
         return replace(self, quantities=self.quantities | quantities)
 
 
 def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
-    """The mean of `column [images]` with its standard error."""
+    """Return the mean of `column [images]` with its standard error."""
     error = column.std(correction=0).item() / len(column) ** 0.5
     return Quantity(column.mean().item(), error, kind, meaning)

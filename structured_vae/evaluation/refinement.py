@@ -1,4 +1,4 @@
-"""A tighter bound for each image, by a search among the states when a model is evaluated."""
+"""Compute a tighter bound for each image by a search among its states."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from models.shapes import Binary, Costs, Images
 from ..distributions.prior import PriorExcess
 
 TENURE = 4
-"""Moves for which a bit that was flipped stays."""
+"""The number of moves for which a flipped bit stays."""
 
 INDEXED_BITS = 62
-"""States are told apart by int64 numbers."""
+"""Most bits of a state, which is identified by a number of 64 bits."""
 
 
 @torch.no_grad()
@@ -27,21 +27,21 @@ def refined_bound(
     moves: int,
     prior: PriorExcess | None = None,
 ) -> Costs:
-    """`[batch]`: -log sum p(x, z) over the states that a search for each image meets, in nats.
+    """Return -log sum p(x, z) `[batch]` over the states that a search visits, in nats.
 
-    A sum over some of the states is not more than p(x), so this is an upper bound on -log p(x)
-    whatever the states: that of the posterior which is p(z | x) among them and zero elsewhere. They
-    are those of a tabu search from `z`: in every move the best flip of one bit, and the costs of
-    all n flips come with it. What is left to -log p(x) are the states not met, so the bound of an
-    encoder less this one is what the encoder loses by not looking at each image: its amortisation
-    gap.
+    A sum over some of the states is at most p(x), so this is an upper bound on -log p(x) for any
+    set of states. It is the bound of the posterior that is p(z | x) on these states and zero
+    elsewhere. The states are those of a tabu search from `z`: every move flips the best bit, and
+    evaluates the costs of all n flips. The states that the search does not visit make the
+    difference from -log p(x). The bound of an encoder less this one estimates its amortisation gap:
+    what it loses because it does not search for each image.
 
     Args:
-        decoder: of n bits, at most 62.
+        decoder: a decoder of n bits, at most 62.
         x: `[batch, pixels]`.
-        z: `[batch, n]`, where the searches begin: draws of the encoder's posterior.
-        moves: of each search, n + 1 decodes each.
-        prior: a learnt one; default: the uniform one.
+        z: `[batch, n]`, where the searches begin: samples of the encoder's posterior.
+        moves: number of moves of each search, n + 1 decodes each.
+        prior: a learnt prior; None for the uniform one.
 
     References:
         Lücke, Eggert (2010), Expectation truncation and the benefits of preselection in training
@@ -54,22 +54,25 @@ def refined_bound(
     bits = 1 << torch.arange(n, device=z.device)
     lowest = torch.full_like(z[:, :1], torch.inf)
     free_from = torch.zeros_like(z, dtype=torch.int64)
-    met, costs = [], []
+    visited = []
+    costs = []
     for move in range(moves):
         near = _with_prior(decoder.flips(x, z), prior)
         state = (z.long() * bits).sum(dim=-1, keepdim=True)
-        met += [state, state ^ bits]
+        visited += [state, state ^ bits]
         costs += [near.cost[:, None], near.flipped]
+        # A flipped bit stays for TENURE moves, unless its flip gives a new best state.
         barred = (free_from > move) & (near.flipped >= lowest)
         flip = near.flipped.masked_fill(barred, torch.inf).argmin(dim=-1, keepdim=True)
         lowest = torch.minimum(lowest, torch.cat(costs[-2:], dim=-1).amin(dim=-1, keepdim=True))
         z = z.scatter(-1, flip, 1 - z.gather(-1, flip))
         free_from.scatter_(-1, flip, move + 1 + TENURE)
-    return n * math.log(2) - _log_sum_of_distinct(torch.cat(met, dim=-1), -torch.cat(costs, dim=-1))
+    log_weights = -torch.cat(costs, dim=-1)
+    return n * math.log(2) - _log_sum_of_distinct(torch.cat(visited, dim=-1), log_weights)
 
 
 def _with_prior(near: Flips, prior: PriorExcess | None) -> Flips:
-    """-log p(x, z) at a state and its flips, beyond n log 2, in the place of -log p(x | z)."""
+    """Return -log p(x, z) less n log 2 at a state and its flips, for a learnt prior."""
     if prior is None:
         return near
     at_z = prior.at(near.z)
@@ -78,7 +81,7 @@ def _with_prior(near: Flips, prior: PriorExcess | None) -> Flips:
 
 
 def _log_sum_of_distinct(states: torch.Tensor, log_weights: torch.Tensor) -> torch.Tensor:
-    """`[batch]`: log sum exp(log_weights), each state counted once."""
+    """Return log sum exp(log_weights) `[batch]`, with each state counted once."""
     ordered, order = states.sort(dim=-1)
     again = torch.zeros_like(ordered, dtype=torch.bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]

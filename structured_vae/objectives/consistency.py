@@ -1,4 +1,4 @@
-"""Decoded attributes are to be found again by the encoder: what makes a decoder show them."""
+"""The consistency loss: the encoder should recognise the attributes of decoded images."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ def consistency_loss(
     generator: torch.Generator,
     step: int,
 ) -> torch.Tensor:
-    """`[batch]`: loss(scores of decoded images, z), z being what they were decoded from, with persons of the prior.
+    """Return the loss `[batch]` of the encoder's scores of decoded images, for their attributes.
 
-    z are labels with one attribute of each switched, so that rare ones are trained as often as
-    others, and nearly all combinations are those of faces. The gradient is the decoder's alone:
-    were the encoder trained by it too, both could agree on a signal that no face has.
+    Images are decoded from attributes and from persons of the prior. The attributes are labels with
+    one attribute of each image switched. So rare attributes are trained as often as others, and
+    nearly all combinations are those of faces. Only the decoder gets a gradient: if the encoder
+    were trained by this loss too, both could agree on a signal that no face has.
 
     Args:
-        vae: whose decoder is trained.
+        vae: the VAE whose decoder is trained.
         labels: `[batch, n]`, attributes of images.
-        label_loss: of the scores.
-        seen: what the encoder sees of decoded images; noise hides weak patterns from it.
-        generator: of the persons, the switched attributes and the loss.
-        step: of the training.
+        label_loss: the loss of the scores.
+        seen: changes decoded images before the encoder sees them; noise hides weak patterns.
+        generator: draws the persons, the switched attributes and the noise of the loss.
+        step: the training step.
 
     References:
         Hu, Yang, Liang, Salakhutdinov, Xing (2017), Toward controlled generation of text: a
@@ -47,7 +48,7 @@ def consistency_loss(
 
 
 def one_switched(states: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """`[batch, n]`: states with one coordinate of each, drawn uniformly, from 0 to 1 or back.
+    """Return states `[batch, n]` with one bit of each, drawn uniformly, flipped.
 
     Example:
         >>> one_switched(torch.zeros(2, 3), torch.Generator().manual_seed(0)).sum(dim=1)

@@ -1,4 +1,4 @@
-"""Costs of latent states, bound to a batch of images: what the estimators minimise."""
+"""The costs of latent states, bound to a batch of images, which the estimators minimise."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 
 @runtime_checkable
 class Cost(Protocol):
-    """A function of states that also knows its change around a state, and its values at all of them."""
+    """A function of states with its changes around a state and a table of its values."""
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the cost of `z [..., batch, n]` in nats, differentiable in the decoder."""
+        """Return the cost `[..., batch]` of `z [..., batch, n]` in nats, differentiable."""
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The cost at z and its change in every coordinate."""
+        """Return the cost at z and its change in every coordinate."""
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the cost of each of `states [states, n]`, differentiable in the decoder."""
+        """Return the costs `[batch, states]` of `states [states, n]` in nats, differentiable."""
 
 
 class CostsOfImages(Protocol):
-    """What a decoder tells of images: a `models.decoder.Decoder`, or a mixture's with the styles given."""
+    """The costs of images by a `Decoder`, or by the decoder of a mixture with its styles."""
 
     def cost(self, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: -log p(x | z)."""
+        """Return -log p(x | z) `[..., batch]` in nats."""
 
     def around(self, x: torch.Tensor, z: torch.Tensor) -> Neighbourhood:
-        """The cost at z and its change in every coordinate."""
+        """Return the cost at z and its change in every coordinate."""
 
     def table(self, x: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the cost of each state."""
+        """Return the cost `[batch, states]` of each state."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """-log p(x | z) in nats.
+    """The reconstruction cost -log p(x | z) in nats.
 
     Attributes:
-        decoder: gives p(x | z).
+        decoder: the decoder, with p(x | z).
         x: `[batch, pixels]`.
     """
 
@@ -59,41 +59,40 @@ class Reconstruction:
     x: torch.Tensor
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: -log p(x | z)."""
+        """Return -log p(x | z) `[..., batch]` in nats."""
         if isinstance(self.decoder, Decoder) and not torch.is_grad_enabled():
             return self.decoder.values(self.x, z)
         return self.decoder.cost(self.x, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """For bits by n + 2 decodes an image, for n variables of k values by n (k - 1) + 2; for one by one table."""
+        """Return the cost at z and its change in every coordinate.
+
+        Bits take n + 2 decodes per image, n variables of k values n (k - 1) + 2, and one variable
+        one table.
+        """
         return self.decoder.around(self.x, z)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: each state is decoded once, for all images."""
+        """Return the costs `[batch, states]`; each state is decoded once, for all images."""
         return self.decoder.table(self.x, states)
 
 
 def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
-    """`[..., batch]`: what a function gives for states, of their type.
+    """Return the values `[..., batch]` of a function of states, in their type.
 
     Raises:
-        EstimatorError: it is no tensor of that shape, or a number is not finite.
+        EstimatorError: the function gives no tensor of that shape, or a number is not finite.
     """
-    cost, expected = function(z), z.shape[:-1]
-    for_all_images = z.shape[-2:-1] == (1,)  # as a table asks: the states are those of every image
-    shape = (
-        cost.shape[:-1]
-        if for_all_images and isinstance(cost, torch.Tensor)
-        else getattr(cost, "shape", None)
-    )
-    if not isinstance(cost, torch.Tensor) or shape != (
-        expected[:-1] if for_all_images else expected
-    ):
-        found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
-        raise EstimatorError(
-            f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
-            f"function gave {found}"
-        )
+    cost = function(z)
+    if not isinstance(cost, torch.Tensor):
+        raise EstimatorError(_wrong_shape(z, shortened(cost)))
+    shape = cost.shape
+    expected = z.shape[:-1]
+    if z.shape[-2:-1] == (1,):  # a table: the states are those of every image
+        shape = shape[:-1]
+        expected = expected[:-1]
+    if shape != expected:
+        raise EstimatorError(_wrong_shape(z, str(list(cost.shape))))
     if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
         place = (~cost.isfinite()).nonzero()[0].tolist()
         raise EstimatorError(
@@ -102,25 +101,34 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
     return cost.to(z.dtype)
 
 
+def _wrong_shape(z: torch.Tensor, received: str) -> str:
+    return (
+        f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, "
+        f"one number per state; the function gave {received}"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class CostOfStates:
-    """Any function of the states of a space, as a cost; it is asked n + 1 times around a state.
+    """The cost from any function of the states of a space.
+
+    The function is called n + 1 times around a state.
 
     Attributes:
         function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be
             differentiable.
-        space: of the states.
+        space: the space of the states.
 
     Raises:
-        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`, or a number
-            that is not finite.
+        EstimatorError: when the cost is called, and the function gives no tensor `[..., batch]`, or
+            a number that is not finite.
     """
 
     function: CostFunction
     space: StateSpace
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[..., batch]`: the value at z."""
+        """Return the value `[..., batch]` at z."""
         return _asked(self.function, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
@@ -138,19 +146,21 @@ class CostOfStates:
         return Neighbourhood(cost, others)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """Return `[batch, states]`: the value of each of `states [states, n]`."""
+        """Return the values `[batch, states]` of `states [states, n]`."""
         return self(states[:, None, :]).movedim(0, -1)
 
 
 class CostOfBits(CostOfStates):
-    """Any function of n bits, as a cost; it is asked n + 1 times around a state.
+    """The cost from any function of n bits.
+
+    The function is called n + 1 times around a state.
 
     Args:
         function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be
             differentiable.
 
     Raises:
-        EstimatorError: in its calls, as `CostOfStates`.
+        EstimatorError: when the cost is called; see `CostOfStates`.
 
     Example:
         >>> target = torch.tensor([[1.0, 0.0, 1.0]])
@@ -164,15 +174,22 @@ class CostOfBits(CostOfStates):
 
 
 class CostOfCategories(CostOfStates):
-    """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
+    """The cost from any function of categories as one-hot vectors.
+
+    The function is called for every value of every variable around a state.
 
     Args:
         function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it
             need not be differentiable.
-        variables: how many, whose one-hot vectors stand one after the other.
+        variables: number of variables, whose one-hot vectors follow one after the other.
 
     Raises:
-        EstimatorError: in its calls, as `CostOfStates`.
+        EstimatorError: when the cost is called; see `CostOfStates`.
+
+    Example:
+        >>> cost = CostOfCategories(lambda z: z @ torch.tensor([3.0, 1.0, 2.0]))
+        >>> cost.table(torch.eye(3))
+        tensor([[3., 1., 2.]])
     """
 
     def __init__(self, function: CostFunction, variables: int = 1):
@@ -190,29 +207,29 @@ class Hamming:
     target: torch.Tensor
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: how many bits differ."""
+        """Return how many bits differ, `[..., batch]`."""
         return (z - self.target).abs().sum(dim=-1)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The count at z; a one costs 1 where the target is 0, and -1 where it is 1."""
+        """Return the count at z, and its slope: 1 where the target is 0, and -1 where it is 1."""
         return Neighbourhood(self(z), (1 - 2 * self.target).expand_as(z))
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: how many bits of each of `states [states, n]` differ."""
+        """Return how many bits of each of `states [states, n]` differ, `[batch, states]`."""
         return self(states[:, None, :]).T
 
 
 @dataclass(frozen=True, eq=False)
 class WithPrior:
-    """A cost plus weight * (log u(z) - log p(z)), p being a learnt prior and u the uniform one.
+    """A cost plus weight * (log u(z) - log p(z)), with a learnt prior p and the uniform u.
 
-    At samples of q its gradient in the prior is that of E_q[-log p(z)], and in q that of the
-    prior's part of the KL.
+    At samples of q its gradient in the prior is that of E_q[-log p(z)]. Its gradient in q is that
+    of the term of the KL in which the prior occurs.
 
     Attributes:
-        cost: what is added to.
-        prior: what it adds.
-        weight: of the KL; less than 1 while it warms up.
+        cost: the inner cost.
+        prior: the excess to add.
+        weight: weight of the KL; less than 1 in the warm-up.
     """
 
     cost: Cost
@@ -220,11 +237,11 @@ class WithPrior:
     weight: float = 1.0
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the sum, differentiable in decoder and prior."""
+        """Return the sum `[..., batch]`, differentiable in decoder and prior."""
         return self.cost(z) + self.weight * self.prior.at(z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The sum at z, and its change in every coordinate."""
+        """Return the sum at z, and its change in every coordinate."""
         inner = self.cost.around(z)
         return Neighbourhood(
             inner.cost + self.weight * self.prior.at(z),
@@ -232,28 +249,28 @@ class WithPrior:
         )
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the sum at each state."""
+        """Return the sum at each state, `[batch, states]`."""
         return self.cost.table(states) + self.weight * self.prior.table(states)
 
 
 @dataclass(frozen=True, eq=False)
 class WithKL:
-    """A cost plus weight * (log q(z | x) - log p(z)), with log q cut off from the encoder's gradient.
+    """A cost plus weight * (log q(z | x) - log p(z)), in which log q has no gradient.
 
     Since E_q[grad log q] = 0, the gradient of E_q[cost + log q - log p] = E_q[cost] + KL(q || p) is
-    that of a cost in which log q is held fixed. So the KL needs no term of its own: it rides
+    that of a cost in which log q is held fixed. So the KL needs no separate term: it goes
     through the same two argmaxes, on the scale of the cost.
 
-    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform (a
-    learnt one is `WithPrior`, inside). For an
-    independent encoder this is the distribution that the argmax samples, and the whole ELBO is
-    trained. For a structured one it is the Gibbs density of the same potentials, from which
-    perturb-and-MAP samples differ: there the trained term is an approximation.
+    log q is h(z | x) up to a constant that has no gradient. The prior is uniform; a learnt one is
+    `WithPrior`, as the inner cost. For an independent encoder q is the distribution that the argmax
+    samples, so that the whole ELBO is trained. For a structured encoder it is the Gibbs
+    distribution of the same potentials, from which perturb-and-MAP samples differ: there the
+    trained term is an approximation.
 
     Attributes:
-        cost: what is added to.
-        posterior: detached potentials.
-        weight: of the KL; less than 1 while it warms up.
+        cost: the inner cost.
+        posterior: the potentials, detached.
+        weight: weight of the KL; less than 1 in the warm-up.
     """
 
     cost: Cost
@@ -261,14 +278,17 @@ class WithKL:
     weight: float = 1.0
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the inner cost and weight * h(z)."""
+        """Return the inner cost plus weight * h(z), `[..., batch]`."""
         return self.cost(z) + self.weight * self.posterior.score(z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The inner cost, which is all that decoder and prior see, and the change of both in each coordinate."""
+        """Return the inner cost at z, and the change of the sum in every coordinate.
+
+        Decoder and prior have gradients through the inner cost only.
+        """
         inner = self.cost.around(z)
         return Neighbourhood(inner.cost, inner.slope + self.weight * self.posterior.field(z))
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the inner cost and weight * h of each state."""
+        """Return the inner cost plus weight * h of each state, `[batch, states]`."""
         return self.cost.table(states) + self.weight * self.posterior.table(states)

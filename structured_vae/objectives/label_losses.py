@@ -1,4 +1,4 @@
-"""What the labels of images ask of an encoder's scores."""
+"""The losses of an encoder's scores for the labels of images."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from ..spaces import space_of
 from ..spaces.of_potentials import unary_noise
 
 LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
-"""(scores, labels, generator, step of the training) -> `[batch]`, minimised. Labels are classes `[batch]`, or
-attributes `[batch, n]` of zeros and ones."""
+"""(scores, labels, generator, training step) -> loss `[batch]`.
+
+Labels are classes `[batch]`, or attributes `[batch, n]` of zeros and ones.
+"""
 
 
 def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
-    """Return `[batch, n]`: the latent state that labels stand for, one-hot for classes."""
+    """Return the latent states `[batch, n]` that labels mean, one-hot for classes."""
     if space_of(potentials).one_variable:
         labels = one_hot(labels, potentials.unary.shape[-1])
     return labels.to(potentials.unary.dtype)
@@ -31,13 +33,14 @@ def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class ArgmaxLoss:
-    """h(z*) - h(y), where z* = argmax{h + gamma} and y is the labels' state: direct optimization of 1[z* != y].
+    """The loss h(z*) - h(y), which is direct optimization of the indicator 1[z* != y].
 
-    With the indicator loss z(epsilon) = argmax{h + gamma - epsilon loss} is the label itself once
-    epsilon times the loss exceeds every difference of scores; the estimate is then (h(z*) - h(y)) /
-    epsilon. Its 1 / epsilon is left to the weight. Since E[grad h(z*)] is the gradient of E[max{h +
-    gamma}], this is an unbiased estimate of the gradient of the convex loss E[max{h + gamma}] -
-    h(y). For classes and for independent bits that is the cross-entropy -log q(y), with one argmax.
+    Here z* = argmax{h + gamma}, and y is the state that the labels mean. With the indicator loss
+    z(epsilon) = argmax{h + gamma - epsilon loss} is the label itself once epsilon times the loss
+    exceeds every difference of scores. The estimate is then (h(z*) - h(y)) / epsilon; the factor
+    1 / epsilon belongs to the weight. Since E[grad h(z*)] is the gradient of E[max{h + gamma}],
+    this is an unbiased estimate of the gradient of the convex loss E[max{h + gamma}] - h(y). For
+    classes and for independent bits that is the cross-entropy -log q(y), with one argmax.
 
     Attributes:
         solver: name or object of `solvers`; not used for classes.
@@ -58,7 +61,7 @@ class ArgmaxLoss:
         generator: torch.Generator,
         step: int = 0,
     ) -> torch.Tensor:
-        """`[batch]`: the loss at one draw of the noise."""
+        """Return the loss `[batch]` at one draw of the noise."""
         z = perturb_and_map(potentials, self.solver, generator)[0]
         return potentials.score_difference(z, state_of(potentials, labels))
 
@@ -66,15 +69,16 @@ class ArgmaxLoss:
 def exact_loss(
     potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
 ) -> torch.Tensor:
-    """The cross-entropy -log q(y), q being the Gibbs distribution."""
+    """Return the cross-entropy -log q(y) `[batch]`, where q is the Gibbs distribution."""
     return -Gibbs(potentials).log_prob(state_of(potentials, labels))
 
 
 @dataclass(frozen=True)
 class RelaxedLoss:
-    """The cross-entropy of a relaxed sample, for classes -log softmax((h + gamma) / temperature)[y].
+    """The cross-entropy of a relaxed sample.
 
-    For independent bits the sum of those of their sigmoids.
+    For classes it is -log softmax((h + gamma) / temperature)[y]. For independent bits it is the sum
+    of the cross-entropies of their sigmoids.
 
     Attributes:
         temperature: a schedule.
@@ -92,7 +96,7 @@ class RelaxedLoss:
         generator: torch.Generator,
         step: int = 0,
     ) -> torch.Tensor:
-        """`[batch]`: the loss at one draw of the noise."""
+        """Return the loss `[batch]` at one draw of the noise."""
         scores = (potentials.unary + unary_noise(potentials, generator)[0]) / self.temperature(step)
         if space_of(potentials).one_variable:
             return cross_entropy(scores, labels, reduction="none")

@@ -1,4 +1,4 @@
-"""What is trained: the paper's released objective, or the whole ELBO."""
+"""The objectives of training: that of the code released with the paper, or the whole ELBO."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..errors import EstimatorError, shortened
 from .costs import Cost, Reconstruction, WithKL, WithPrior
 
 KLTerm = Literal["exact", "folded", "none"]
-"""An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
+"""The way in which a KL enters: as a separate exact term, folded into the cost, or not at all."""
 
 
 class Objective:
-    """E_q[cost(z)] + kl, minimised.
+    """The objective E_q[cost(z)] + kl, to be minimised.
 
-    The KL is found when it is first asked for, of the potentials as they are then: after the
-    estimate it can share the estimate's way back through the states.
+    The KL is computed at its first use, from the potentials at that moment. After the estimate it
+    can share the backward pass of the estimate through the states.
 
     Args:
-        cost: whose gradient in the encoder is estimated.
-        kl: `[batch]`, nats, with an exact gradient, or what finds it; 0 where there is none.
+        cost: the cost, whose gradient in the encoder is estimated.
+        kl: `[batch]`, nats, with an exact gradient, or a function that computes it; 0 for none.
     """
 
     def __init__(self, cost: Cost, kl: torch.Tensor | float | Callable[[], torch.Tensor] = 0.0):
@@ -36,21 +36,22 @@ class Objective:
 
     @property
     def kl(self) -> torch.Tensor | float:
-        """`[batch]`, nats, with an exact gradient; 0 where there is none.
+        """The KL `[batch]` in nats, with an exact gradient; 0 where there is none.
 
         Raises:
-            solvers.UnsupportedProblemError: it is of too many states, and too large a treewidth.
+            solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
+                large.
         """
         if not callable(self._kl):
             return self._kl
-        found = self._kl()
-        if torch.is_grad_enabled():  # one without a gradient is not what is trained
-            self._kl = found
-        return found
+        kl = self._kl()
+        if torch.is_grad_enabled():  # training needs the gradient, so keep no KL without one
+            self._kl = kl
+        return kl
 
 
 class Recipe(Protocol):
-    """Makes what is minimised of a VAE, images, and how a KL reaches the estimator."""
+    """A function that makes the objective of a VAE on images, for one way of adding the KL."""
 
     def __call__(
         self,
@@ -60,7 +61,7 @@ class Recipe(Protocol):
         kl_term: KLTerm,
         kl_weight: float = 1.0,
     ) -> Objective:
-        """The objective of images `x [batch, pixels]`, with a weight for the KL while it warms up."""
+        """Return the objective of images `x [batch, pixels]`, with a weight of the KL."""
 
 
 def paper_recipe(
@@ -70,7 +71,7 @@ def paper_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """As in the code released with the paper.
+    """Return the objective of the code released with the paper.
 
     Direct optimization minimises the reconstruction alone; the KL is reported but not trained.
     Estimators that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its
@@ -89,15 +90,15 @@ def elbo_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return reconstruction and KL: exact where the posterior is Gibbs, else folded into the cost."""
+    """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost."""
     return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, excess_of(vae))
 
 
 def check_kl_term(kl_term: object) -> None:
-    """Refuses what is no `KLTerm`.
+    """Raise unless `kl_term` is a `KLTerm`.
 
     Raises:
-        EstimatorError: it is none.
+        EstimatorError: it has another value.
     """
     if kl_term not in get_args(KLTerm):
         raise EstimatorError(
@@ -112,24 +113,30 @@ def whole_bound(
     kl_weight: float = 1.0,
     prior: PriorExcess | None = None,
 ) -> Objective:
-    """Return a cost and the KL of q to the prior, uniform or learnt, as the estimator needs it.
+    """Return the objective of a cost and the KL of q to a uniform or learnt prior.
 
     Args:
-        cost: of states.
+        cost: the cost of states.
         q: the posterior; pass the one that the estimator draws from, so that both share its sums.
-            Of potentials the KL is that of their Gibbs distribution.
-        kl_term: how the KL joins.
-        kl_weight: of the KL.
-        prior: learnt; None for the uniform one.
+            For potentials the KL is that of their Gibbs distribution.
+        kl_term: how the KL enters, `kl` of the estimator.
+        kl_weight: weight of the KL.
+        prior: a learnt prior; None for the uniform one.
 
     Raises:
-        EstimatorError: the estimator's `kl` is none of exact, folded and none.
+        EstimatorError: `kl_term` is not one of exact, folded and none.
     """
     check_kl_term(kl_term)
-    if kl_term == "none":  # log p(x, z) has the prior whole
-        return Objective(cost if prior is None else WithPrior(cost, prior))
+    if kl_term == "none":  # the cost is -log p(x, z), with the whole prior
+        if prior is None:
+            return Objective(cost)
+        return Objective(WithPrior(cost, prior))
     if kl_term == "exact":
-        posterior = Gibbs(q) if isinstance(q, AnyPotentials) else q
+        posterior: Distribution
+        if isinstance(q, AnyPotentials):
+            posterior = Gibbs(q)
+        else:
+            posterior = q
 
         def kl() -> torch.Tensor:
             to_uniform = posterior.kl().value
@@ -138,9 +145,11 @@ def whole_bound(
             return kl_weight * (to_uniform + prior.expected(posterior))
 
         return Objective(cost, kl)
-    potentials = q if isinstance(q, AnyPotentials) else q.potentials
-    beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
-    return Objective(WithKL(beside, potentials.detach(), kl_weight))
+    potentials = getattr(q, "potentials", q)
+    inner = cost
+    if prior is not None:
+        inner = WithPrior(cost, prior, kl_weight)
+    return Objective(WithKL(inner, potentials.detach(), kl_weight))
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

@@ -1,4 +1,4 @@
-"""Pairs of nodes as a caller gives them, checked."""
+"""Check the pairs of nodes that a caller gives."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from .scores import EdgesLike
 
 
 def arcs_of(edges: EdgesLike) -> np.ndarray:
-    """`[n, 2]`: the pairs as integers, nodes from 0.
+    """Return the pairs `[n, 2]` as integers; nodes are numbered from 0.
+
+    Args:
+        edges: `[n, 2]`, a tensor, an array or lists.
 
     Raises:
-        StructureError: they are no such pairs, or join a node with itself.
+        StructureError: `edges` is not an array of such pairs, or a pair joins a node with itself.
     """
     wanted = "edges must be pairs of nodes [n, 2], integers"
-    found = integers(edges, wanted)
-    if found.ndim != 2 or found.shape[-1] != 2:
+    arcs = integers(edges, wanted)
+    if arcs.ndim != 2 or arcs.shape[-1] != 2:
         raise StructureError(f"{wanted}; got {shortened(edges)}")
-    if (found < 0).any() or (found[:, 0] == found[:, 1]).any():
-        place = int(np.flatnonzero((found < 0).any(axis=1) | (found[:, 0] == found[:, 1]))[0])
+    wrong = (arcs < 0).any(axis=1) | (arcs[:, 0] == arcs[:, 1])
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
         raise StructureError(
-            f"edge {place} must join two nodes, numbered from 0; it is {found[place].tolist()}"
+            f"edge {place} must join two nodes, numbered from 0; it is {arcs[place].tolist()}"
         )
-    return found.astype(np.int64)
+    return arcs.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Permutations, assignments and matchings of two sides."""
+"""The spaces of permutations, assignments and matchings of two sides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .space import StateSpace
 
 @dataclass(frozen=True)
 class _TwoSides(StateSpace):
-    """Pairs of rows and columns; z `[rows columns]`."""
+    """A space of pairs of rows and columns, as z `[rows columns]`."""
 
     name: ClassVar[str]
 
@@ -44,15 +44,18 @@ class _TwoSides(StateSpace):
 
     @property
     def _shape(self) -> tuple[int, int]:
-        return int(self.rows), int(self.rows if self.columns is None else self.columns)
+        rows = int(self.rows)
+        if self.columns is None:
+            return rows, rows
+        return rows, int(self.columns)
 
     def _flat(self, scores: torch.Tensor) -> torch.Tensor:
-        """`[instances, rows columns]`: the scores, checked."""
+        """Return the checked scores `[batch, rows columns]`."""
         rows, columns = self._shape
         return checked(scores, rows * columns)
 
     def _assigned(self, scores: torch.Tensor) -> torch.Tensor:
-        """`[instances, rows columns]`: assignments of highest score."""
+        """Return an assignment of highest score of each instance, `[batch, rows columns]`."""
         solve = _solver()
         z = np.zeros((len(scores), *self._shape))
         for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
@@ -62,18 +65,19 @@ class _TwoSides(StateSpace):
 
 @dataclass(frozen=True)
 class Assignments(_TwoSides):
-    """Every member of the smaller side gets one of the larger, none twice; permutations where both are equal.
+    """The assignments that pair each member of the smaller side with a different one of the larger.
 
-    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is a
-    linear sum assignment by scipy, in O(rows^2 columns), an instance after the other on the host.
-    There is no `gibbs`: Z is a permanent, which is #P-hard (Valiant 1979).
+    With as many rows as columns they are permutations. z `[rows columns]` is one at
+    row * columns + column where row and column are paired. The argmax is a linear sum assignment by
+    scipy, in O(rows^2 columns), one instance after the other on the host. There is no `gibbs`: Z is
+    a permanent, which is #P-hard (Valiant 1979).
 
     Args:
-        rows: of one side, at least 1.
-        columns: of the other; None for as many.
+        rows: number of members of one side, at least 1.
+        columns: number of members of the other side; None for as many as rows.
 
     Raises:
-        StructureError: they are no such numbers.
+        StructureError: rows or columns is not an integer of at least 1.
         MissingPackageError: scipy is not installed.
 
     References:
@@ -104,28 +108,32 @@ class Assignments(_TwoSides):
         return self.argmax(noise)
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """An assignment of highest score, as `Structure` says.
+        """Return an assignment of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, where n is rows * columns.
 
         Raises:
-            StructureError: scores that are none, or not one a pair.
+            StructureError: `scores` is not a tensor of scores of that shape, or forbids every
+                assignment of an instance.
         """
         return shaped(self._assigned(self._flat(scores)), scores, self)
 
 
 @dataclass(frozen=True)
 class Matchings(_TwoSides):
-    """Pairs of two sides in which nobody is twice; who is in no pair stays alone.
+    """The matchings of two sides: each member is in at most one pair.
 
-    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is an
-    assignment of the positive part of the scores without its zeros, which are no better than no
-    pair. There is no `gibbs`, as for `Assignments`.
+    z `[rows columns]` is one at row * columns + column where row and column are paired. The argmax
+    is an assignment of the positive parts of the scores; pairs of score zero or less are then left
+    out, since they are no better than no pair. There is no `gibbs`, as for `Assignments`.
 
     Args:
-        rows: of one side, at least 1.
-        columns: of the other; None for as many.
+        rows: number of members of one side, at least 1.
+        columns: number of members of the other side; None for as many as rows.
 
     Raises:
-        StructureError: they are no such numbers.
+        StructureError: rows or columns is not an integer of at least 1.
         MissingPackageError: scipy is not installed.
 
     Example:
@@ -145,10 +153,13 @@ class Matchings(_TwoSides):
         return math.log(sum(counts))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A matching of highest score, as `Structure` says.
+        """Return a matching of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, where n is rows * columns.
 
         Raises:
-            StructureError: scores that are none, or not one a pair.
+            StructureError: `scores` is not a tensor of scores of that shape.
         """
         flat = self._flat(scores)
         return shaped(self._assigned(flat.clamp_min(0)) * (flat > 0), scores, self)

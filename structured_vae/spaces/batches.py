@@ -1,4 +1,4 @@
-"""Scores as the structures compute with them: checked, one row an instance, float64."""
+"""Check scores and bring them to the form that structures compute with: float64 `[batch, n]`."""
 
 from __future__ import annotations
 
@@ -13,36 +13,47 @@ from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 
 UNREACHABLE: Final = -1e200
-"""What stands for the logarithm of zero: unlike minus infinity, it has sums and second derivatives that are numbers."""
+"""The value used as the logarithm of zero.
+
+Unlike minus infinity, it has finite sums and finite second derivatives.
+"""
 
 FORBIDDEN: Final = -1e150
-"""What stands for a score of minus infinity: below all sums of scores, and above all sums with `UNREACHABLE`."""
+"""The value used as a score of minus infinity.
+
+It is below all sums of scores, and above all sums with `UNREACHABLE`.
+"""
 
 LARGEST: Final = 1e50
-"""Scores beyond it would come near to what stands for minus infinity."""
+"""The largest absolute score; larger ones would come near to the value used as minus infinity."""
 
 
 def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
-    """Return scores `[..., n]` as float64 `[instances, n]`, differentiable; a forbidden one has no gradient.
+    """Return scores `[..., n]` as float64 `[batch, n]`, differentiable but for forbidden scores.
+
+    Args:
+        scores: `[..., n]`; minus infinity forbids a variable.
+        n: how many variables there must be; None for any number.
 
     Raises:
-        StructureError: they are no floating-point tensor, nan or plus infinity, or of another
-            number of variables.
+        StructureError: the scores are not a floating-point tensor, one of them is nan or plus
+            infinity, or there are not n variables.
     """
     refuse_recording("the structure")
     if not is_of_floats(scores):
-        found = (
-            f"{scores.dtype}, {scores.layout}"
-            if isinstance(scores, torch.Tensor)
-            else shortened(scores)
-        )
+        received = shortened(scores)
+        if isinstance(scores, torch.Tensor):
+            received = f"{scores.dtype}, {scores.layout}"
         raise StructureError(
-            f"scores must be a dense floating-point tensor [..., n], of 16 bits or more; got {found}"
+            "scores must be a dense floating-point tensor [..., n], of 16 bits or more; "
+            f"got {received}"
         )
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
-        wanted = "n" if n is None else n
+        length = "n"
+        if n is not None:
+            length = str(n)
         raise StructureError(
-            f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}"
+            f"scores must have the shape [..., {length}]; got {list(scores.shape)}"
         )
     flat = scores.double().reshape(-1, scores.shape[-1])
     forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
@@ -50,13 +61,19 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
         flat = flat.masked_fill(forbidden, FORBIDDEN)
     if not bool(((flat.detach().abs() <= LARGEST) | forbidden).all()):  # false for NaN, too
         raise StructureError(
-            f"scores must be at most {LARGEST:g} in size, or minus infinity where a variable must be 0"
+            f"scores must be at most {LARGEST:g} in size, "
+            "or minus infinity where a variable must be 0"
         )
     return flat
 
 
 def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Tensor:
-    """Return states `[instances, n]` of a structure in the shape and type of the scores `[..., n]`.
+    """Return states `[batch, n]` of a structure in the shape and type of the scores `[..., n]`.
+
+    Args:
+        z: `[batch, n]`.
+        scores: `[..., n]`.
+        structure: the structure, which a message names.
 
     Raises:
         StructureError: a state has a variable that its score forbids.
@@ -71,43 +88,49 @@ def refuse_forbidden(taken: torch.Tensor, structure: str) -> None:
 
     Args:
         taken: `[..., n]`, true for such variables.
-        structure: its name.
+        structure: name of the structure.
 
     Raises:
-        StructureError: there is one.
+        StructureError: such a variable exists.
     """
     if bool(taken.any()):
         *place, variable = taken.nonzero()[0].tolist()
         raise StructureError(
-            f"instance {place} has no allowed state: every state of {structure} has a variable whose score is minus "
-            f"infinity, the best one variable {variable}; allow more variables"
+            f"instance {place} has no allowed state: every state of {structure} has a variable "
+            f"whose score is minus infinity, the best one variable {variable}; allow more variables"
         )
 
 
 def refuse_impossible(totals: torch.Tensor) -> None:
-    """Raise where log Z `[batch]` says that an instance has no allowed state.
+    """Raise where log Z `[batch]` shows that an instance has no allowed state.
 
     Raises:
-        StructureError: it does.
+        StructureError: an instance has no allowed state.
     """
     impossible = totals.detach() < FORBIDDEN / 2
     if bool(impossible.any()):
         place = impossible.nonzero()[0].tolist()
         raise StructureError(
-            f"instance {place} has no allowed state: every state has a variable whose score is minus infinity"
+            f"instance {place} has no allowed state: "
+            "every state has a variable whose score is minus infinity"
         )
 
 
 def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """log(exp(first) + exp(second)), whose second derivative is finite however far apart they are."""
+    """Return log(exp(first) + exp(second)), with a second derivative that is always finite."""
     return torch.logsumexp(torch.stack([first, second]), dim=0)
 
 
 def positive_integer(value: object, name: str, least: int = 1) -> int:
-    """The value as an integer of at least `least`.
+    """Return the value as an integer of at least `least`.
+
+    Args:
+        value: what a caller passed.
+        name: name of the argument, for messages.
+        least: the smallest integer that is allowed.
 
     Raises:
-        StructureError: it is none.
+        StructureError: the value is not such an integer.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StructureError(
@@ -117,39 +140,42 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
 
 
 def integers(values: object, what: str) -> np.ndarray:
-    """What a caller lists, as an array of integers on the host, of any shape with something in it.
+    """Return the values as a non-empty array of integers on the host, of any shape.
 
     Args:
         values: a tensor, an array or lists.
-        what: how messages call it.
+        what: the start of the message, such as "sizes must be [n] integers".
 
     Raises:
-        StructureError: it is none.
+        StructureError: the values are not integers, or there are none.
     """
     if isinstance(values, torch.Tensor) and not is_dense(values):
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
+    on_host = values
+    if isinstance(values, torch.Tensor):
+        on_host = values.detach().cpu()
     try:
-        found = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
-    # the last of arrays on devices
+        array = np.asarray(on_host)
+    # Arrays of other packages on a device raise a RuntimeError.
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise StructureError(f"{what}; got {shortened(values)}") from error
-    if not found.size or not np.issubdtype(found.dtype, np.integer):
+    if not array.size or not np.issubdtype(array.dtype, np.integer):
         raise StructureError(f"{what}; got {shortened(values)}")
-    return found
+    return array
 
 
-def is_of_floats(given: object) -> bool:
-    """Whether it is a dense tensor of floats with which torch computes: of 16 bits or more."""
+def is_of_floats(value: object) -> bool:
+    """Return whether the value is a dense tensor of floats of 16 bits or more."""
     return (
-        isinstance(given, torch.Tensor)
-        and is_dense(given)
-        and given.is_floating_point()
-        and given.element_size() > 1
+        isinstance(value, torch.Tensor)
+        and is_dense(value)
+        and value.is_floating_point()
+        and value.element_size() > 1
     )
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether it has its numbers at hand: not sparse, nested, quantized, or of no device at all."""
+    """Return whether a tensor is strided: not sparse, nested, quantized or on the meta device."""
     return tensor.layout == torch.strided and not (
         tensor.is_nested or tensor.is_meta or tensor.is_quantized
     )

@@ -1,4 +1,4 @@
-"""All 2^n states of n bits."""
+"""The space of all 2^n states of n bits."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class BitSums:
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[..., batch]`: sum_i log(1 + exp(scores[i])) in nats."""
+        """Log Z `[..., batch]` in nats: sum_i log(1 + exp(scores[i]))."""
         return softplus(self.scores).sum(dim=-1)
 
     @property
     def marginals(self) -> torch.Tensor:
-        """`[..., batch, n]`: P(z_i = 1)."""
+        """The probabilities `[..., batch, n]` that z_i is 1."""
         return self.scores.sigmoid()
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
+        """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
         uniforms = torch.rand(
             (samples, *self.scores.shape),
             generator=generator,
@@ -57,7 +57,7 @@ class BitSums:
 
 @dataclass(frozen=True)
 class Bits(StateSpace):
-    """All states of n bits, for any n; pairs may have scores.
+    """The space of all states of n bits, for any n; pairs may have scores.
 
     Example:
         >>> Bits().gibbs(torch.zeros(1, 3)).log_partition.exp()
@@ -80,14 +80,14 @@ class Bits(StateSpace):
         return f"n = {n} bits"
 
     def check(self, n: int) -> None:
-        """Take any n."""
+        """Accept any n."""
 
     def log_count(self, n: int) -> float:
         """Return n log 2."""
         return n * math.log(2)
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, true."""
+        """Return true `[...]` for each z: all bits are a state."""
         return torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -99,7 +99,7 @@ class Bits(StateSpace):
         return all_states(n, like)
 
     def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states`: the bits as a binary number, the first the lowest."""
+        """Return `[...]`, the place in `states`: the bits as a binary number, lowest bit first."""
         return state_index(z)
 
     def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
@@ -109,12 +109,12 @@ class Bits(StateSpace):
     def around(
         self, cost: Any, z: torch.Tensor, scores: torch.Tensor | None = None
     ) -> Neighbourhood:
-        """Return the cost at z and its change by every flip, which costs may know a fast way to."""
+        """Return the cost at z and its change by every flip, by the cost's own method."""
         neighbourhood: Neighbourhood = cost.around(z)
         return neighbourhood
 
     def minimises(self, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, whether each bit is one where its slope is negative, zero where positive."""
+        """Return `[...]`, whether z is one at negative slopes and zero at positive ones."""
         return (slope * (2 * z - 1) <= 0).all(dim=-1)
 
     def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
@@ -150,7 +150,7 @@ class Bits(StateSpace):
         """Return the state of highest score `[..., batch, n]`, by a solver of `solvers`.
 
         Raises:
-            ConfigError: the solver is one of labels.
+            ConfigError: the solver is for labels.
             solvers.SolverError: the solver cannot take these potentials.
         """
         if isinstance(solver, LabelSolver):
@@ -163,12 +163,13 @@ class Bits(StateSpace):
         """Return the sums over all states of bits with pairwise scores.
 
         Raises:
-            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+            solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
+                large.
         """
         return solvers.gibbs(potentials.unary, potentials.pairwise, edges=potentials.edges)
 
     def uniforms_shape(self, sums: solvers.Gibbs[torch.Tensor], samples: int) -> tuple[int, ...]:
-        """Return the shape of the uniform numbers of which the sums draw so many samples."""
+        """Return the shape of the uniform numbers that drawing so many samples takes."""
         return solvers.uniforms_shape(sums.problem, samples)
 
     def completions(
@@ -179,10 +180,13 @@ class Bits(StateSpace):
         count: int | None,
         tracked: Callable[..., Any],
     ) -> Completions:
-        """Return completions: single flips for independent bits; with pairs on the host, by `solvers`.
+        """Return samples, each with single bits flipped.
+
+        With pairwise scores `solvers` computes them on the host.
 
         Raises:
-            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+            solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
+                large.
         """
         h = potentials
         shape = (samples, *h.unary.shape)
@@ -200,13 +204,15 @@ class Bits(StateSpace):
 
 
 def solution_of(potentials: AnyPotentials, solver: str | ArgmaxSolver) -> Solution[torch.Tensor]:
-    """Return the solution for bits; a forbidden variable is 0 in it, and a forbidden pair is never 1 and 1.
+    """Return the solution for bits, in which no forbidden variable or pair is on.
 
     Raises:
         solvers.SolverError: the solver cannot take these potentials.
     """
     free = _penalised(cast("Potentials", potentials.detach()))
-    edges = None if free.edges is None else free.edges.cpu()
+    edges = free.edges
+    if edges is not None:
+        edges = edges.cpu()
     return solvers.solve(free.unary, free.pairwise, edges=edges, solver=solver)
 
 

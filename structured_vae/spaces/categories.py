@@ -1,4 +1,4 @@
-"""Variables of k values each, as one-hot vectors."""
+"""The space of variables of k values each, as one-hot vectors."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class CategorySums:
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[..., batch]`: the sum over variables of log sum_a exp(scores[a]), in nats."""
+        """Log Z `[..., batch]` in nats: the sum over variables of log sum_a exp(scores[a])."""
         return of_variables(self.scores, self.variables).logsumexp(dim=-1).sum(dim=-1)
 
     @property
     def marginals(self) -> torch.Tensor:
-        """`[..., batch, variables k]`: the probability of each value."""
+        """The probability of each value, `[..., batch, variables k]`."""
         return of_variables(self.scores, self.variables).softmax(dim=-1).flatten(-2)
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """`[samples, ..., batch, variables k]`: exact, independent draws, without gradient."""
+        """Return exact, independent samples `[samples, ..., batch, variables k]`, detached."""
         noise = gumbel(self.scores.expand(samples, *self.scores.shape), generator)
         values = of_variables(self.scores + noise, self.variables)
         codes = codes_of(values.argmax(dim=-1), values.shape[-1])
@@ -57,7 +57,7 @@ class CategorySums:
 
 @dataclass(frozen=True)
 class Categories(StateSpace):
-    """Values of one or several variables, all with the same number k; pairs may have scores.
+    """The space of one or several variables of k values each; pairs may have scores.
 
     A state is one-hot for each variable, one after the other: z `[variables k]` is one at
     i k + x_i.
@@ -98,10 +98,10 @@ class Categories(StateSpace):
         return f"{self.variables} variables of {n // self.variables} values"
 
     def check(self, n: int) -> None:
-        """Raise unless n scores are those of so many variables.
+        """Raise unless n is a multiple of the number of variables.
 
         Raises:
-            StructureError: they are not.
+            StructureError: n is not a multiple of the number of variables.
         """
         if n % self.variables:
             raise StructureError(f"{n} scores are not those of {self.variables} variables")
@@ -115,7 +115,7 @@ class Categories(StateSpace):
         return (of_variables(z, self.variables).sum(dim=-1) == 1).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
-        """Return every state `[k^variables, variables k]`; of one variable one-hot vectors in order.
+        """Return every state `[k^variables, variables k]`; the first variable changes fastest.
 
         Raises:
             models.SettingError: there are more than 2^20.
@@ -136,7 +136,7 @@ class Categories(StateSpace):
     ) -> Neighbourhood:
         """Return the cost at z, and with each value of each variable less their mean.
 
-        What all values of a variable cost moves no argmax.
+        Adding one number to the costs of all values of a variable changes no argmax.
         """
         neighbourhood = cost.around(z)
         values = of_variables(neighbourhood.slope, self.variables)
@@ -154,7 +154,7 @@ class Categories(StateSpace):
         return gumbel(like, generator)
 
     def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
-        """Return `[..., n]`: the softmax of each variable's perturbed scores over the temperature."""
+        """Return `[..., n]`: the softmax of each variable's perturbed scores / temperature."""
         return of_variables(scores / temperature, self.variables).softmax(dim=-1).flatten(-2)
 
     def normalised(self, unary: torch.Tensor) -> torch.Tensor:
@@ -187,7 +187,7 @@ class Categories(StateSpace):
     def maximise(
         self, potentials: AnyPotentials, solver: str | ArgmaxSolver | LabelSolver = "auto"
     ) -> torch.Tensor:
-        """Return the state of highest score `[..., batch, n]`; pairs by a solver of `solvers.labels`.
+        """Return the state of highest score `[..., batch, n]`; `solvers.labels` solves pairs.
 
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
@@ -208,12 +208,12 @@ class Categories(StateSpace):
         """Return the sums over all states of variables with pairwise scores.
 
         Raises:
-            solvers.UnsupportedProblemError: too large a treewidth.
+            solvers.UnsupportedProblemError: the treewidth is too large.
         """
         return LabelSums.of(cast("CategoricalPotentials", potentials))
 
     def uniforms_shape(self, sums: LabelSums, samples: int) -> tuple[int, ...]:
-        """Return the shape of the uniform numbers of which the sums draw so many samples."""
+        """Return the shape of the uniform numbers that drawing so many samples takes."""
         return (samples, *sums.shape)
 
     def completions(
@@ -224,10 +224,10 @@ class Categories(StateSpace):
         count: int | None,
         tracked: Callable[..., Any],
     ) -> Completions:
-        """Return completions by the other values of each variable.
+        """Return samples, each with the other values of single variables.
 
         Raises:
-            solvers.UnsupportedProblemError: too large a treewidth.
+            solvers.UnsupportedProblemError: the treewidth is too large.
         """
         h = potentials
         k = h.unary.shape[-1] // self.variables
@@ -235,6 +235,8 @@ class Categories(StateSpace):
         drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is None:
+            # Independent variables: the inverse of the distribution function gives the sample, and
+            # another value of one variable leaves all other variables as they are.
             probabilities = of_variables(h.unary, self.variables).softmax(dim=-1)
             wide = of_variables(h.unary.detach().double(), self.variables)
             cumulative = wide.softmax(dim=-1).cumsum(dim=-1)
@@ -246,6 +248,7 @@ class Categories(StateSpace):
             rows = variables[..., None].expand(*variables.shape, k)
             conditionals = probabilities.expand(samples, -1, -1, -1).gather(2, rows)
         else:
+            # With pairs, the variables after the changed one are drawn again, by `solvers`.
             solved, conditionals = tracked(drawn, variables)
             values = solved.samples
             moved = solved.completed
@@ -256,6 +259,6 @@ class Categories(StateSpace):
 
 
 def _other_values(values: torch.Tensor, variables: torch.Tensor, k: int) -> torch.Tensor:
-    """Return `[samples, batch, m, k - 1]`: of some variables, from the next value on, modulo k."""
+    """Return the other values of m variables `[samples, batch, m, k - 1]`, from the next one on."""
     steps = torch.arange(1, k, device=values.device)
     return (values.gather(-1, variables)[..., None] + steps) % k

@@ -22,10 +22,13 @@ from typing import Any, Final
 import torch
 
 LARGEST_SPREAD: Final = 300.0
-"""Nats; exp(-600), the least that a product of two factors may be, is 1e-261, and the least float64 is 1e-308."""
+"""Largest spread, in nats, for sums of probabilities.
+
+A product of two factors is then at least exp(-600), about 1e-261; the least float64 is 1e-308.
+"""
 
 BELOW: Final = -1e200
-"""What stands for minus infinity where logarithms are subtracted."""
+"""The value used as minus infinity where logarithms are subtracted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +50,21 @@ class Chains:
     end: torch.Tensor
 
     def log_partition(self) -> torch.Tensor:
-        """`[batch]`: log Z in nats, differentiable as often as one likes; its gradient is the marginals."""
+        """Return log Z `[batch]` in nats, differentiable any number of times."""
         scores = self.emissions, self.transitions, self.start, self.end
-        total: torch.Tensor = _LogPartition.apply(*scores, self.mask)  # type: ignore[no-untyped-call]  # torch's
+        total: torch.Tensor
+        total = _LogPartition.apply(*scores, self.mask)  # type: ignore[no-untyped-call]  # torch's
         return total
 
     def score(self, labels: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: of labels `[length, batch]`, differentiable."""
-        own = self.emissions.gather(-1, labels[..., None])[..., 0]
+        """Return the score `[batch]` of labels `[length, batch]`, differentiable."""
+        emitted = self.emissions.gather(-1, labels[..., None])[..., 0]
         steps = self.transitions[labels[:-1], labels[1:]]
         last = labels.gather(0, self.mask.sum(dim=0, keepdim=True) - 1)[0]
-        zero = own.new_zeros(())
-        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(
-            self.mask[1:], steps, zero
-        ).sum(dim=0)
-        return inner + self.start[labels[0]] + self.end[last]
+        zero = emitted.new_zeros(())
+        of_labels = torch.where(self.mask, emitted, zero).sum(dim=0)
+        of_steps = torch.where(self.mask[1:], steps, zero).sum(dim=0)
+        return of_labels + of_steps + self.start[labels[0]] + self.end[last]
 
 
 def by_logarithms(
@@ -71,11 +74,19 @@ def by_logarithms(
     end: torch.Tensor,
     mask: torch.Tensor,
 ) -> torch.Tensor:
-    """Log Z `[batch]`, for scores of any range; differentiated by torch."""
-    emissions, transitions, start, end = (
-        part.clamp_min(BELOW) for part in (emissions, transitions, start, end)
-    )
-    total = start + emissions[0]
+    """Return log Z `[batch]` for scores of any range, from operations that torch differentiates.
+
+    Args:
+        emissions: `[length, batch, k]`.
+        transitions: `[k, k]`.
+        start: `[k]`.
+        end: `[k]`.
+        mask: `[length, batch]`, true up to the end of each chain.
+    """
+    emissions = emissions.clamp_min(BELOW)
+    transitions = transitions.clamp_min(BELOW)
+    end = end.clamp_min(BELOW)
+    total = start.clamp_min(BELOW) + emissions[0]
     for scores, on in zip(emissions[1:], mask[1:], strict=True):
         further = torch.logsumexp(total[:, :, None] + transitions, dim=1) + scores
         total = torch.where(on[:, None], further, total)
@@ -83,7 +94,10 @@ def by_logarithms(
 
 
 class _LogPartition(torch.autograd.Function):
-    """Log Z, whose backward pass is the backward algorithm, or that of `by_logarithms` where scores differ too much."""
+    """Log Z, with the backward algorithm as its backward pass.
+
+    Where scores differ too much for it, the backward pass is that of `by_logarithms`.
+    """
 
     @staticmethod
     def forward(
@@ -107,18 +121,24 @@ class _LogPartition(torch.autograd.Function):
         again = torch.is_grad_enabled()
         if ctx.sums is not None and not again:
             return *ctx.sums.gradients(gradient, mask), None
+        # A second derivative is asked for, or probabilities would underflow: torch differentiates
+        # the sums of logarithms.
         with torch.enable_grad():
-            inputs = scores if again else [part.detach().requires_grad_() for part in scores]
-            needed = [part for part in inputs if part.requires_grad]
+            inputs = scores
+            if not again:
+                inputs = [score.detach().requires_grad_() for score in scores]
+            needed = [score for score in inputs if score.requires_grad]
             emissions, transitions, start, end = inputs
             total = (by_logarithms(emissions, transitions, start, end, mask) * gradient).sum()
-            found = iter(torch.autograd.grad(total, needed, create_graph=again, allow_unused=True))
-        return *(next(found) if part.requires_grad else None for part in inputs), None
+            gradients = torch.autograd.grad(total, needed, create_graph=again, allow_unused=True)
+        remaining = iter(gradients)
+        by_input = [next(remaining) if score.requires_grad else None for score in inputs]
+        return *by_input, None
 
 
 @dataclass(frozen=True, eq=False)
 class _Forward:
-    """What the forward pass leaves.
+    """The quantities that the forward pass keeps for the backward pass.
 
     Attributes:
         log_partition: `[batch]`.
@@ -145,7 +165,7 @@ class _Forward:
         end: torch.Tensor,
         mask: torch.Tensor,
     ) -> _Forward | None:
-        """By one pass; None where scores differ too much for it."""
+        """Run the forward algorithm; return None where scores differ too much for it."""
         columns = transitions.amax(dim=0)
         spread = torch.maximum((columns - transitions.amin(dim=0)).amax(), end.amax() - end.amin())
         if not bool(spread <= LARGEST_SPREAD):
@@ -156,21 +176,23 @@ class _Forward:
         if not bool(torch.isfinite(peaks).all()):
             return None
         weights.sub_(peaks).exp_()
-        factors, last = (transitions - columns).exp(), (end - end.amax()).exp()
+        factors = (transitions - columns).exp()
+        last = (end - end.amax()).exp()
         prefixes, norms = _forward(weights, factors, mask)
         finish = prefixes[-1] @ last
         steps = torch.where(mask, norms.log() + peaks[..., 0], norms.new_zeros(())).sum(dim=0)
         return cls(steps + finish.log() + end.amax(), prefixes, weights, factors, last)
 
     def gradients(self, gradient: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Those of emissions, transitions, start and end, of `gradient [batch]` times log Z."""
+        """Return the gradients of the four kinds of scores, of `gradient [batch]` times log Z."""
         suffixes, after = _backward(self.weights, self.factors, self.last, mask)
         joint = self.prefixes * suffixes
         norms = joint.sum(dim=-1, keepdim=True)
         marginals = joint.div_(norms).mul_(gradient[:, None])
-        last = marginals[-1].sum(dim=0)  # beyond its end, a chain stands still
+        last = marginals[-1].sum(dim=0)  # beyond its end, a chain repeats its last label
         on = mask[..., None].to(marginals)
-        k, follow = len(self.factors), after.mul_(gradient[:, None] * on[1:] / norms[:-1])
+        k = len(self.factors)
+        follow = after.mul_(gradient[:, None] * on[1:] / norms[:-1])
         pairs = self.factors * (self.prefixes[:-1].reshape(-1, k).T @ follow.reshape(-1, k))
         return marginals.mul_(on), pairs, marginals[0].sum(dim=0), last
 
@@ -178,15 +200,15 @@ class _Forward:
 def _forward(
     weights: torch.Tensor, factors: torch.Tensor, mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The prefixes, and `[length, batch]` by what they were divided."""
-    prefixes, norms = torch.empty_like(weights), weights.new_empty(weights.shape[:2])
+    """Return the prefixes `[length, batch, k]` and their divisors `[length, batch]`."""
+    prefixes = torch.empty_like(weights)
+    norms = weights.new_empty(weights.shape[:2])
     before = weights[0]
     whole = mask.all(dim=1).tolist()
-    for step, (own, prefix, norm) in enumerate(
-        zip(weights, prefixes, norms[..., None], strict=True)
-    ):
+    steps = zip(weights, prefixes, norms[..., None], strict=True)
+    for step, (weight, prefix, norm) in enumerate(steps):
         if step:
-            before = torch.mul(torch.mm(before, factors), own)
+            before = torch.mul(torch.mm(before, factors), weight)
         torch.sum(before, dim=-1, keepdim=True, out=norm)
         torch.div(before, norm, out=prefix)
         if not whole[step]:
@@ -198,16 +220,21 @@ def _forward(
 def _backward(
     weights: torch.Tensor, factors: torch.Tensor, last: torch.Tensor, mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`[length, batch, k]`: the weight of what follows a label, the largest being 1.
+    """Return the weights of what follows each label, and of what follows each step.
 
-    And `[length - 1, batch, k]`: that of what follows a step, its own label included, in units of
-    the suffix before.
+    Returns:
+        `[length, batch, k]`, the weight of what follows a label, the largest being 1; and
+        `[length - 1, batch, k]`, the weight of what follows a step, including the label that it
+        leads to, in units of the suffix before.
     """
-    suffixes, after = torch.empty_like(weights), torch.empty_like(weights[1:])
+    suffixes = torch.empty_like(weights)
+    after = torch.empty_like(weights[1:])
     suffixes[-1] = last
-    whole, turned = mask.all(dim=1).tolist(), factors.T.contiguous()
+    whole = mask.all(dim=1).tolist()
+    turned = factors.T.contiguous()
     for step in range(len(after) - 1, -1, -1):
-        follow, suffix = after[step], suffixes[step]
+        follow = after[step]
+        suffix = suffixes[step]
         torch.mul(weights[step + 1], suffixes[step + 1], out=follow)
         torch.mm(follow, turned, out=suffix)
         scale = suffix.amax(dim=-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Samples that are drawn variable by variable, and what they would be with another value of one."""
+"""Draw samples variable by variable, and complete them with other values of one variable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMPOSSIBLE: Final = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Completions(ABC):
-    """Samples, and for some variables v of each the states with the other values of v.
+    """The samples of a distribution, each with other values of some variables v.
 
     Variables drawn before v keep their values, and those after it are drawn again with the same
     uniform numbers.
@@ -53,7 +53,7 @@ class Completions(ABC):
 
 @dataclass(frozen=True, eq=False)
 class BitCompletions(Completions):
-    """Completions of bits.
+    """The completions of bits.
 
     Attributes:
         z: `[samples, batch, n]`.
@@ -63,18 +63,19 @@ class BitCompletions(Completions):
     """
 
     def expected_changes(self, cost: CostOfStates, at_z: torch.Tensor) -> torch.Tensor:
-        """Return `[batch]`, as `Completions` says."""
+        """Return `[batch]`, as specified by `Completions`."""
         with torch.no_grad():
             flipped = cost(self.completed.movedim(1, 0)).movedim(0, -1)
             changes = (flipped - at_z[..., None]) * (1 - 2 * self.z.gather(-1, self.variables))
-        samples, count = self.z.shape[0], self.variables.shape[-1]
+        samples = self.z.shape[0]
+        count = self.variables.shape[-1]
         changes = changes * (self.z.shape[-1] / (count * samples))
         return (self.conditionals * changes).sum(dim=(0, 2))
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCompletions(Completions):
-    """Completions of variables of k values.
+    """The completions of variables of k values.
 
     Attributes:
         z: `[samples, batch, variables k]`, one-hot for each variable.
@@ -87,13 +88,14 @@ class ValueCompletions(Completions):
     values: torch.Tensor
 
     def expected_changes(self, cost: CostOfStates, at_z: torch.Tensor) -> torch.Tensor:
-        """Return `[batch]`, as `Completions` says."""
+        """Return `[batch]`, as specified by `Completions`."""
         k = self.conditionals.shape[-1]
         with torch.no_grad():
             others = cost(self.completed).movedim(-1, 1)  # [samples, batch, m, k - 1]
             changes = at_z.new_zeros((*self.variables.shape, k))
             changes = changes.scatter(-1, self.values, others - at_z[..., None, None])
-        samples, count = self.z.shape[0], self.variables.shape[-1]
+        samples = self.z.shape[0]
+        count = self.variables.shape[-1]
         variables = self.z.shape[-1] // k
         changes = changes * (variables / (count * samples))
         return (self.conditionals * changes).sum(dim=(0, 2, 3))
@@ -102,7 +104,13 @@ class ValueCompletions(Completions):
 def drawn_variables(
     like: torch.Tensor, generator: torch.Generator, count: int | None
 ) -> torch.Tensor:
-    """Return all variables of states `[samples, batch, n]`, or `count` of each, none twice: `[..., m]`."""
+    """Return all variables `[..., n]` of states, or `count` different ones of each `[..., count]`.
+
+    Args:
+        like: `[samples, batch, n]`, on the device that is meant.
+        generator: on that device.
+        count: how many variables to draw; None for all.
+    """
     n = like.shape[-1]
     if count is None:
         return torch.arange(n, device=like.device).expand(like.shape)
@@ -127,6 +135,8 @@ def completed_in_order(
         uniforms: `[samples, batch, n]`, in [0, 1), float64.
         variables: `[samples, batch, m]`, which to complete.
     """
+    # The states of all completions grow bit by bit, together with those of the samples: bit i of
+    # all of them needs one sum, with offsets that clamp the bits before i.
     samples, batch, n = uniforms.shape
     m = variables.shape[-1]
     wide = unary.double()
@@ -140,7 +150,7 @@ def completed_in_order(
         fixed = wide.detach() + offsets
         with torch.no_grad():
             ones = gibbs(fixed).marginals[..., i]
-        # The sample's own conditional is differentiable in the scores.
+        # The conditional of the sample is differentiable in the scores.
         tracked = gibbs(wide + offsets[:, 0]).marginals[..., i]
         probabilities.append(tracked)
         drawn = (uniforms[:, None, :, i] < ones).double()

@@ -23,36 +23,46 @@ from ..noise import gumbel, gumbel_differences
 from .batches import UNREACHABLE, log_add
 
 Graph: TypeAlias = tuple[torch.Tensor, torch.Tensor]
-"""Logarithms of weights `[batch, v + 1, v + 1]`, from and to, and d of the last node v, `[batch]`."""
+"""Logarithms of weights `[batch, v + 1, v + 1]`; and d `[batch]` of the last node v."""
 
 
 def eliminated(
     weights: torch.Tensor, combine: Literal["max", "sum"]
 ) -> tuple[list[Graph], torch.Tensor]:
-    """The logarithms of weights while nodes go, and the logarithm of their sum, or the maximum, over arborescences.
+    """Eliminate the nodes, and return every graph on the way with the sum or maximum over trees.
 
     Args:
-        weights: `[batch, nodes, nodes]`, from and to; node 0 is the root.
-        combine: how two ways from a node to another become one.
+        weights: `[batch, nodes, nodes]`, logarithms, from and to; node 0 is the root.
+        combine: how two ways from one node to another become one.
 
     Returns:
-        the graphs on the first 2, 3, ..., all nodes, and `[batch]`.
+        The graphs on the first 2, 3, ..., all nodes; and `[batch]`, the logarithm of the sum of the
+        weights of all arborescences, or the largest logarithm.
     """
-    total, graphs = weights.new_zeros(len(weights)), list[Graph]()
+    total = weights.new_zeros(len(weights))
+    graphs = list[Graph]()
     for v in range(weights.shape[-1] - 1, 0, -1):
         into = weights[:, :v, v]
-        d = into.amax(dim=-1) if combine == "max" else into.logsumexp(dim=-1)
+        onward = weights[:, v, None, :v]
+        direct = weights[:, :v, :v]
+        if combine == "max":
+            d = into.amax(dim=-1)
+            both = torch.maximum(direct, into[:, :, None] + onward - d[:, None, None])
+        else:
+            d = into.logsumexp(dim=-1)
+            both = log_add(direct, into[:, :, None] + onward - d[:, None, None])
         graphs.append((weights, d))
         total = total + d
-        through = into[:, :, None] + weights[:, v, None, :v] - d[:, None, None]
-        direct = weights[:, :v, :v]
-        both = torch.maximum(direct, through) if combine == "max" else log_add(direct, through)
-        weights = both.clamp_min(UNREACHABLE)  # its diagonal, loops, is never asked for
+        weights = both.clamp_min(UNREACHABLE)  # the diagonal, loops, is never used
     return graphs[::-1], total
 
 
 def best_parents(graphs: list[Graph]) -> torch.Tensor:
-    """`[1, batch, nodes]`: the parent of every node in a tree of highest score, from the maxima; the root's is 0."""
+    """Return the parents `[1, batch, nodes]` in a tree of highest score; the root has parent 0.
+
+    Args:
+        graphs: from `eliminated` with "max".
+    """
     parents = _root(graphs, 1)
     for v, graph in enumerate(graphs, start=1):
         still = graph[1].new_zeros((1, len(graph[1]), v))
@@ -61,7 +71,13 @@ def best_parents(graphs: list[Graph]) -> torch.Tensor:
 
 
 def drawn_parents(graphs: list[Graph], generator: torch.Generator, samples: int) -> torch.Tensor:
-    """`[samples, batch, nodes]`: the parents in exact draws, from the sums."""
+    """Return the parents `[samples, batch, nodes]` in trees that are exact samples.
+
+    Args:
+        graphs: from `eliminated` with "sum".
+        generator: on the device of the graphs.
+        samples: how many trees to draw of each instance.
+    """
     parents = _root(graphs, samples)
     for v, graph in enumerate(graphs, start=1):
         like = graph[1].new_empty((samples, len(graph[1]), v))
@@ -79,7 +95,7 @@ def _root(graphs: list[Graph], samples: int) -> torch.Tensor:
 def _with_node(
     parents: torch.Tensor, graph: Graph, ways: torch.Tensor, leaf: torch.Tensor
 ) -> torch.Tensor:
-    """Trees of one node more: v, the last of a graph.
+    """Return the parents `[samples, batch, v + 1]` in trees that also hold v, the last of a graph.
 
     Args:
         parents: `[samples, batch, v]`.
@@ -93,13 +109,15 @@ def _with_node(
     outside = children & (top.gather(-1, parents) == 0)
     first = outside.to(torch.uint8).argmax(dim=-1, keepdim=True)
     by_weight = (graph[0][:, :v, v] + leaf).argmax(dim=-1, keepdim=True)
-    own = torch.where(children.any(dim=-1, keepdim=True), parents.gather(-1, first), by_weight)
-    return torch.cat([torch.where(children, v, parents), own], dim=-1)
+    any_child = children.any(dim=-1, keepdim=True)
+    parent_of_v = torch.where(any_child, parents.gather(-1, first), by_weight)
+    return torch.cat([torch.where(children, v, parents), parent_of_v], dim=-1)
 
 
 def _children(parents: torch.Tensor, graph: Graph, ways: torch.Tensor) -> torch.Tensor:
-    """Which nodes get v as their parent: those whose arc goes through it."""
-    (weights, d), v = graph, parents.shape[-1]
+    """Return which nodes get v as their parent: those whose arc goes through it."""
+    weights, d = graph
+    v = parents.shape[-1]
     rows = torch.arange(len(weights), device=weights.device)[:, None]
     heads = torch.arange(v, device=weights.device)
     through = weights[:, :v, v][rows, parents] + weights[:, v, :v] - d[:, None]
@@ -108,7 +126,7 @@ def _children(parents: torch.Tensor, graph: Graph, ways: torch.Tensor) -> torch.
 
 
 def _tops(pointers: torch.Tensor) -> torch.Tensor:
-    """Where the pointers of a forest end, by doubling."""
+    """Return the roots to which the pointers of a forest lead, by doubling."""
     for _ in range(max(1, pointers.shape[-1] - 1).bit_length()):
         pointers = pointers.gather(-1, pointers)
     return pointers

@@ -1,4 +1,4 @@
-"""The sums over the states of categorical variables with pairwise scores, in the layout of their potentials."""
+"""Sum over the states of categorical variables with pairwise scores, in their layout."""
 
 from __future__ import annotations
 
@@ -14,67 +14,87 @@ from solvers.labels import LabelCompletions, LabelGibbs
 
 @dataclass(frozen=True, eq=False)
 class LabelSums:
-    """What `solvers.Gibbs` is of bits, for variables of several values.
+    """The sums over all states of variables of several values, as `solvers.Gibbs` for bits.
 
     Attributes:
-        potentials: whose states these are, without gradient.
-        found: log Z, marginals and samples of the same scores.
+        potentials: the scores, without gradient.
+        gibbs: log Z, marginals and samples of the same scores.
     """
 
     potentials: CategoricalPotentials
-    found: LabelGibbs[torch.Tensor]
+    gibbs: LabelGibbs[torch.Tensor]
 
     @classmethod
     def of(cls, potentials: CategoricalPotentials) -> LabelSums:
-        """The sums of potentials with pairwise scores.
+        """Return the sums of potentials with pairwise scores.
 
         Raises:
-            solvers.UnsupportedProblemError: too large a treewidth.
+            solvers.UnsupportedProblemError: the treewidth is too large.
         """
-        unary, edges = potentials.apart(potentials.unary), potentials.edges
-        return cls(potentials, labels.gibbs(unary, potentials.tables(), edges=edges))
+        unary = potentials.apart(potentials.unary)
+        gibbs = labels.gibbs(unary, potentials.tables(), edges=potentials.edges)
+        return cls(potentials, gibbs)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Batch and variables."""
+        """The number of instances in the batch, and the number of variables."""
         return len(self.potentials.unary), self.potentials.variables
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[batch]`: log Z in nats."""
-        return self.found.log_partition
+        """Log Z `[batch]` in nats."""
+        return self.gibbs.log_partition
 
     @property
     def unary_marginals(self) -> torch.Tensor:
-        """`[batch, variables k]`: P(x_i = a)."""
-        return self.found.unary_marginals.flatten(-2)
+        """The probabilities `[batch, variables k]` that x_i = a."""
+        return self.gibbs.unary_marginals.flatten(-2)
 
     @property
     def pairwise_marginals(self) -> torch.Tensor:
-        """`[batch, e k k]`: P(x_i = a, x_j = b); or of Potts scores `[batch, e]`: P(x_i = x_j)."""
-        return self._flat(self.found.pairwise_marginals)
+        """P(x_i = a, x_j = b) `[batch, e k k]`; for Potts scores P(x_i = x_j) `[batch, e]`."""
+        return self._flat(self.gibbs.pairwise_marginals)
 
     def covariance_product(
         self, unary: torch.Tensor, pairwise: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The derivative of both marginals along a direction, as of `solvers.Gibbs`."""
+        """Return the derivative of both marginals along a direction, as `solvers.Gibbs` does.
+
+        Args:
+            unary: `[batch, variables k]`.
+            pairwise: in the layout of `pairwise_marginals`; None for zeros.
+        """
         h = self.potentials
         if pairwise is None:
             pairwise = torch.zeros_like(self.pairwise_marginals)
         tables = CategoricalPotentials(unary, pairwise, h.edges, h.variables).tables()
-        ones, pairs = self.found.covariance_product(h.apart(unary), self._turned(tables))
+        ones, pairs = self.gibbs.covariance_product(h.apart(unary), self._turned(tables))
         return self.flat(ones, pairs)
 
     def sample(self, uniforms: torch.Tensor) -> torch.Tensor:
-        """`[samples, batch, variables k]`: independent states for uniform numbers `[samples, batch, variables]`."""
-        return codes_of(self.found.sample(uniforms), self.potentials.k)
+        """Return independent states `[samples, batch, variables k]` from uniform numbers.
+
+        Args:
+            uniforms: `[samples, batch, variables]`, in [0, 1).
+        """
+        return codes_of(self.gibbs.sample(uniforms), self.potentials.k)
 
     def completions(self, uniforms: torch.Tensor, variables: torch.Tensor) -> LabelSumsCompletions:
-        """Samples, and for some variables `[samples, batch, m]` of each the states with the other values."""
-        return LabelSumsCompletions(self, self.found.completions(uniforms, variables))
+        """Return samples, each with the other values of some variables.
+
+        Args:
+            uniforms: `[samples, batch, variables]`, in [0, 1).
+            variables: `[samples, batch, m]`, which to complete.
+        """
+        return LabelSumsCompletions(self, self.gibbs.completions(uniforms, variables))
 
     def flat(self, unary: torch.Tensor, tables: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Gradients `[batch, variables, k]` and `[batch, e, k, k]` in the layout of the potentials."""
+        """Return gradients in the layout of the potentials.
+
+        Args:
+            unary: `[batch, variables, k]`.
+            tables: `[batch, e, k, k]`.
+        """
         return unary.flatten(-2), self._flat(tables)
 
     def _flat(self, tables: torch.Tensor) -> torch.Tensor:
@@ -83,7 +103,7 @@ class LabelSums:
         return self._turned(tables).flatten(-3)
 
     def _turned(self, tables: torch.Tensor) -> torch.Tensor:
-        """Tables whose rows are of an edge's lower variable as those of its first, and the other way."""
+        """Transpose the tables of edges whose first variable is not the lower one."""
         edges = self.potentials.edges
         if edges is None:
             return tables
@@ -93,30 +113,30 @@ class LabelSums:
 
 @dataclass(frozen=True, eq=False)
 class LabelSumsCompletions:
-    """What `solvers.Completions` is of bits, for variables of several values.
+    """The completions of variables of several values, as `solvers.Completions` for bits.
 
     Attributes:
         sums: over all states.
-        found: samples and their completions.
+        labels: samples and their completions, as values.
     """
 
     sums: LabelSums
-    found: LabelCompletions[torch.Tensor]
+    labels: LabelCompletions[torch.Tensor]
 
     @property
     def samples(self) -> torch.Tensor:
-        """`[samples, batch, variables]`: values."""
-        return self.found.samples
+        """The values of the samples, `[samples, batch, variables]`."""
+        return self.labels.samples
 
     @property
     def completed(self) -> torch.Tensor:
-        """`[samples, m, k - 1, batch, variables]`: values."""
-        return self.found.completed
+        """The values of the completions, `[samples, m, k - 1, batch, variables]`."""
+        return self.labels.completed
 
     @property
     def conditionals(self) -> torch.Tensor:
-        """`[samples, batch, m, k]`: the probabilities of each value, given what the sample had drawn before."""
-        return self.found.conditionals
+        """The probability of each value after those drawn before it, `[samples, batch, m, k]`."""
+        return self.labels.conditionals
 
     def derivative(
         self,
@@ -124,10 +144,17 @@ class LabelSumsCompletions:
         unary: torch.Tensor | None = None,
         pairwise: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """That of the sum of costs * conditionals and of a direction . marginals, as of `solvers.Completions`."""
-        ones, pairs = self.sums.flat(*self.found.derivative(costs))
+        """Return the gradients of costs . conditionals + direction . marginals in both scores.
+
+        Args:
+            costs: `[samples, batch, m, k]`.
+            unary: `[batch, variables k]`, the direction; None for zeros.
+            pairwise: in the layout of `LabelSums.pairwise_marginals`; None for zeros.
+        """
+        ones, pairs = self.sums.flat(*self.labels.derivative(costs))
         if unary is None and pairwise is None:
             return ones, pairs
-        along = torch.zeros_like(self.sums.unary_marginals) if unary is None else unary
-        beside = self.sums.covariance_product(along, pairwise)
-        return ones + beside[0], pairs + beside[1]
+        if unary is None:
+            unary = torch.zeros_like(self.sums.unary_marginals)
+        more_ones, more_pairs = self.sums.covariance_product(unary, pairwise)
+        return ones + more_ones, pairs + more_pairs

@@ -1,4 +1,4 @@
-"""Labels as a structure: the indicators of the values of variables, and of the pairs of values along edges."""
+"""The structure of labels: indicators of the values of variables, and of the pairs along edges."""
 
 from __future__ import annotations
 
@@ -24,28 +24,31 @@ from .sums import StructureGibbs
 
 @dataclass(frozen=True, eq=False)
 class PairwiseLabels:
-    """The assignments of n variables of k values each, as indicator vectors in which every pairwise score is linear.
+    """The assignments of n variables of k values each, as indicator vectors.
 
-    z `[n k + e k k]` is one at i k + a where x_i = a, and at n k + edge k k + a k + b where the
-    ends of an edge have the values a and b. `scores` makes such a vector of scores of variables and
-    of pairs, `states` of labels, and `labels` reads them. Argmax, log Z, marginals and samples are
-    those of `solvers.labels`, batched; log Z and marginals have gradients, on the device of the
-    scores.
+    In these vectors every pairwise score is linear. z `[n k + e k k]` is one at i k + a where
+    x_i = a, and at n k + edge k k + a k + b where the ends of an edge have the values a and b.
+    `scores` makes such a vector from scores of variables and of pairs, and `states` from labels;
+    `labels` reads the labels back. Argmax, log Z, marginals and samples are those of
+    `solvers.labels`, batched; log Z and marginals have gradients, on the device of the scores.
 
     Args:
-        n: variables, at least 1.
-        k: values of each, at least 1.
+        n: number of variables, at least 1.
+        k: number of values of each variable, at least 1.
         edges: `[e, 2]`, the pairs; None for none.
-        sizes: `[n]`, from 1 to k, where variables have fewer values: scores beyond are ignored.
-        solver: of the argmax, as for `solvers.labels.solve`.
+        sizes: `[n]`, from 1 to k, where variables have fewer values; scores of other values are
+            ignored.
+        solver: the solver of the argmax, as for `solvers.labels.solve`.
 
     Raises:
-        StructureError: n or k is no such number, or edges are no pairs of integers.
+        StructureError: n or k is not an integer of at least 1, or edges or sizes are not integers
+            of that shape, or scores of so many values do not fit into memory.
         solvers.ProblemError: edges or sizes do not fit n and k.
 
     Example:
         >>> chain = PairwiseLabels(3, 2, [[0, 1], [1, 2]])
-        >>> scores = chain.scores(torch.tensor([[1.0, 0.0], [0.0, 0.1], [2.0, 0.0]]), 0.5 * torch.eye(2))
+        >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.1], [2.0, 0.0]])
+        >>> scores = chain.scores(unary, 0.5 * torch.eye(2))
         >>> chain.labels(chain.argmax(scores))
         tensor([0, 0, 0])
         >>> chain.gibbs(scores).log_partition
@@ -63,16 +66,20 @@ class PairwiseLabels:
     def __post_init__(self) -> None:
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
-        pairs = np.empty((0, 2), np.int64) if _is_empty(self.edges) else arcs_of(self.edges)  # type: ignore[arg-type]  # there are some
+        pairs = _pairs(self.edges)
         try:
-            unary, tables = np.zeros((self.n, self.k)), np.zeros((len(pairs), self.k, self.k))
+            unary = np.zeros((self.n, self.k))
+            tables = np.zeros((len(pairs), self.k, self.k))
         except (ValueError, MemoryError) as error:
             many = f"{shortened(self.n)} variables of {shortened(self.k)} values"
             raise StructureError(f"scores of {many} do not fit into memory") from error
-        sizes = None if self.sizes is None else integers(self.sizes, "sizes must be [n] integers")
-        like = LabelProblem.from_arrays(
-            unary, tables if len(pairs) else None, edges=pairs if len(pairs) else None, sizes=sizes
-        )
+        sizes = self.sizes
+        if sizes is not None:
+            sizes = integers(sizes, "sizes must be [n] integers")
+        if len(pairs):
+            like = LabelProblem.from_arrays(unary, tables, edges=pairs, sizes=sizes)
+        else:
+            like = LabelProblem.from_arrays(unary, sizes=sizes)
         object.__setattr__(self, "edges", pairs)
         object.__setattr__(self, "sizes", like.sizes)
         object.__setattr__(self, "_like", like)
@@ -80,17 +87,17 @@ class PairwiseLabels:
 
     @property
     def e(self) -> int:
-        """Number of edges."""
+        """The number of edges."""
         return self._like.e
 
     @property
     def dimension(self) -> int:
-        """Length of scores and states, n k + e k k."""
+        """The length of scores and states, n k + e k k."""
         return self.n * self.k + self.e * self.k**2
 
     @property
     def hamming(self) -> torch.Tensor:
-        """`[n k + e k k]`: weights by which a distance of states counts the variables whose labels differ.
+        """Weights `[n k + e k k]` that make a distance of states count the labels that differ.
 
         They are for `StructuredHinge` and `DirectLoss`: a half for each of the two indicators that
         change with a label, and zeros for those of pairs.
@@ -100,7 +107,7 @@ class PairwiseLabels:
         return weights
 
     def scores(self, unary: torch.Tensor, pairwise: torch.Tensor | None = None) -> torch.Tensor:
-        """`[..., n k + e k k]`: scores of variables and pairs as one vector, differentiable.
+        """Return the scores of variables and pairs as vectors `[..., n k + e k k]`, differentiable.
 
         Args:
             unary: `[..., n, k]`, finite.
@@ -108,7 +115,7 @@ class PairwiseLabels:
                 `[k, k]` for all edges; None for zeros.
 
         Raises:
-            StructureError: they have other shapes.
+            StructureError: unary or pairwise has another shape.
         """
         self._check(unary, (self.n, self.k), "unary")
         if pairwise is None:
@@ -116,27 +123,35 @@ class PairwiseLabels:
         if pairwise.ndim == 2:
             pairwise = pairwise.expand(self.e, -1, -1)
         self._check(pairwise, (self.e, self.k, self.k), "pairwise")
-        leading = torch.broadcast_shapes(unary.shape[:-2], pairwise.shape[:-3])  # type: ignore[no-untyped-call]  # torch's
-        parts = unary.flatten(-2), pairwise.to(unary).flatten(-3)
-        return torch.cat([part.expand(*leading, -1) for part in parts], dim=-1)
+        of_variables = unary.flatten(-2)
+        of_pairs = pairwise.to(unary).flatten(-3)
+        leading = torch.broadcast_shapes(  # type: ignore[no-untyped-call]  # torch's
+            of_variables.shape[:-1], of_pairs.shape[:-1]
+        )
+        vectors = of_variables.expand(*leading, -1), of_pairs.expand(*leading, -1)
+        return torch.cat(vectors, dim=-1)
 
     def parts(self, scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`[..., n, k]` and `[..., e, k, k]`: what scores, states or marginals say of variables and pairs."""
+        """Return the entries of variables `[..., n, k]` and those of pairs `[..., e, k, k]`.
+
+        Args:
+            scores: `[..., n k + e k k]`, scores, states or marginals.
+        """
         unary, pairwise = scores.tensor_split((self.n * self.k,), dim=-1)
         leading = scores.shape[:-1]
-        return unary.reshape(*leading, self.n, self.k), pairwise.reshape(
-            *leading, self.e, self.k, self.k
-        )
+        tables = pairwise.reshape(*leading, self.e, self.k, self.k)
+        return unary.reshape(*leading, self.n, self.k), tables
 
     def labels(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., n]`: the labels of states `[..., n k + e k k]`."""
+        """Return the labels `[..., n]` of states `[..., n k + e k k]`."""
         return self.parts(z)[0].argmax(dim=-1)
 
     def states(self, labels: torch.Tensor) -> torch.Tensor:
-        """`[..., n k + e k k]`: the states of labels `[..., n]`, as float32.
+        """Return the states `[..., n k + e k k]` of labels `[..., n]`, as float32.
 
         Raises:
-            StructureError: they are no integers `[..., n]`, or values that variables do not have.
+            StructureError: the labels are not integers `[..., n]`, or a variable does not have one
+                of them.
         """
         if not is_dense(labels) or labels.is_floating_point() or labels.is_complex():
             raise StructureError(
@@ -152,18 +167,23 @@ class PairwiseLabels:
             raise StructureError(
                 "labels must be values that their variables have, from 0 to sizes - 1"
             )
-        first, second = (
-            labels[..., torch.from_numpy(end)].long() for end in np.asarray(self.edges).T
-        )
-        unary, pairs = one_hot(labels.long(), self.k), one_hot(first * self.k + second, self.k**2)
+        ends = torch.from_numpy(np.asarray(self.edges))
+        first = labels[..., ends[:, 0]]
+        second = labels[..., ends[:, 1]]
+        unary = one_hot(labels, self.k)
+        pairs = one_hot(first * self.k + second, self.k**2)
         return torch.cat([unary.flatten(-2), pairs.flatten(-2)], dim=-1).float()
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A state of highest score, as `Structure` says.
+        """Return a state of highest score `[..., batch, n k + e k k]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n k + e k k]`.
 
         Raises:
-            StructureError: scores that are none, or of another length.
-            solvers.SolverError: the solver cannot take them.
+            StructureError: the scores are not a tensor of scores of that shape, or an instance has
+                no allowed labels.
+            solvers.SolverError: the solver cannot take these scores.
         """
         flat = self._checked(scores).detach()
         if not len(flat):
@@ -174,10 +194,12 @@ class PairwiseLabels:
         return shaped(self.states(best), scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n k + e k k]`; errors when it is asked.
+        """Return the Gibbs distribution of scores `[..., n k + e k k]`.
+
+        The distribution raises these errors when its properties are first used.
 
         Raises:
-            StructureError: as of `argmax`.
+            StructureError: see `argmax`.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
@@ -192,20 +214,25 @@ class PairwiseLabels:
         return checked(scores, self.dimension)
 
     def _problem(self, flat: torch.Tensor) -> LabelProblem[torch.Tensor]:
-        """Return the problem of checked scores `[instances, n k + e k k]`."""
+        """Return the problem of checked scores `[batch, n k + e k k]`."""
         unary, pairwise = self.parts(flat.masked_fill(flat == FORBIDDEN, -torch.inf))
         if not self.e:
             return LabelProblem.from_arrays(unary, sizes=self.sizes)
         return LabelProblem.from_arrays(unary, pairwise, edges=self.edges, sizes=self.sizes)
 
     def _joined(self, unary: torch.Tensor, pairwise: torch.Tensor) -> torch.Tensor:
-        """One vector of what `solvers.labels` says of variables and pairs, whose rows are of the lower variable."""
+        """Return one vector of what `solvers.labels` gives for variables and pairs.
+
+        Args:
+            unary: `[batch, n, k]`.
+            pairwise: `[batch, e, k, k]`, rows being values of the lower variable of an edge.
+        """
         swapped = self._swapped.to(pairwise.device)[:, None, None]
-        own = torch.where(swapped, pairwise.transpose(-1, -2), pairwise)
-        return torch.cat([unary.flatten(-2), own.flatten(-3)], dim=-1)
+        tables = torch.where(swapped, pairwise.transpose(-1, -2), pairwise)
+        return torch.cat([unary.flatten(-2), tables.flatten(-3)], dim=-1)
 
     def _separate(self, vector: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What `_joined` joins."""
+        """Return the two arguments from which `_joined` makes this vector."""
         unary, pairwise = self.parts(vector)
         swapped = self._swapped.to(pairwise.device)[:, None, None]
         return unary, torch.where(swapped, pairwise.transpose(-1, -2), pairwise)
@@ -213,7 +240,8 @@ class PairwiseLabels:
     def _log_sum(self, flat: torch.Tensor) -> torch.Tensor:
         if not len(flat):
             return flat.sum(dim=-1)
-        total: torch.Tensor = _LogPartition.apply(flat, self)  # type: ignore[no-untyped-call]  # torch's
+        total: torch.Tensor
+        total = _LogPartition.apply(flat, self)  # type: ignore[no-untyped-call]  # torch's
         return total
 
     def _draw(self, flat: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
@@ -228,10 +256,13 @@ class PairwiseLabels:
 
 @contextmanager
 def impossible_instances_named(problem: LabelProblem[torch.Tensor]) -> Iterator[None]:
-    """Name the instance of a problem that has no allowed labels, where the block finds that there is one.
+    """Name the instance without allowed labels when the block raises an `InfeasibleError`.
+
+    Args:
+        problem: the problem that the block solves.
 
     Raises:
-        StructureError: there is one.
+        StructureError: an instance has no allowed labels.
     """
     try:
         yield
@@ -241,19 +272,22 @@ def impossible_instances_named(problem: LabelProblem[torch.Tensor]) -> Iterator[
                 labels.solve(problem.instances(slice(instance, instance + 1)))
             except InfeasibleError:
                 raise StructureError(
-                    f"instance {instance} has no allowed labels: scores of minus infinity forbid a label of each "
-                    "assignment; allow more labels, or more pairs of them"
+                    f"instance {instance} has no allowed labels: scores of minus infinity forbid "
+                    "a label of each assignment; allow more labels, or more pairs of them"
                 ) from error
         raise
 
 
-def _is_empty(edges: EdgesLike | None) -> bool:
-    return edges is None or (
-        not edges.size if isinstance(edges, np.ndarray) else _is_empty_sequence(edges)
-    )
+def _pairs(edges: EdgesLike | None) -> np.ndarray:
+    """Return the edges `[e, 2]` as integers, where None and empty lists are no edges."""
+    if edges is None or _is_empty(edges):
+        return np.empty((0, 2), np.int64)
+    return arcs_of(edges)
 
 
-def _is_empty_sequence(edges: object) -> bool:
+def _is_empty(edges: EdgesLike) -> bool:
+    if isinstance(edges, np.ndarray):
+        return not edges.size
     return isinstance(edges, list | tuple) and not edges
 
 
@@ -264,16 +298,20 @@ class _LogPartition(torch.autograd.Function):
     def forward(ctx: Any, flat: torch.Tensor, structure: PairwiseLabels) -> torch.Tensor:
         problem = structure._problem(flat.detach())
         with impossible_instances_named(problem):
-            found = labels.gibbs(problem)
-        ctx.structure, ctx.found = structure, found
+            gibbs = labels.gibbs(problem)
+        ctx.structure = structure
+        ctx.gibbs = gibbs
         ctx.save_for_backward(flat)
-        log_z: torch.Tensor = ctx.found.log_partition.clone()
+        log_z: torch.Tensor = gibbs.log_partition.clone()
         return log_z
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         (flat,) = ctx.saved_tensors
-        return gradient[:, None] * _Marginals.apply(flat, ctx.structure, ctx.found), None  # type: ignore[no-untyped-call]
+        marginals = _Marginals.apply(  # type: ignore[no-untyped-call]  # torch's
+            flat, ctx.structure, ctx.gibbs
+        )
+        return gradient[:, None] * marginals, None
 
 
 class _Marginals(torch.autograd.Function):
@@ -281,17 +319,18 @@ class _Marginals(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, flat: torch.Tensor, structure: PairwiseLabels, found: LabelGibbs[torch.Tensor]
+        ctx: Any, flat: torch.Tensor, structure: PairwiseLabels, gibbs: LabelGibbs[torch.Tensor]
     ) -> torch.Tensor:
-        ctx.structure, ctx.found = structure, found
+        ctx.structure = structure
+        ctx.gibbs = gibbs
         ctx.save_for_backward(flat)
-        return structure._joined(found.unary_marginals, found.pairwise_marginals)
+        return structure._joined(gibbs.unary_marginals, gibbs.pairwise_marginals)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)
         usable = torch.where(finite, gradient.detach(), 0.0)
-        parts = ctx.found.covariance_product(*ctx.structure._separate(usable))
+        parts = ctx.gibbs.covariance_product(*ctx.structure._separate(usable))
         product = torch.where(finite, ctx.structure._joined(*parts), torch.nan)
         if torch.is_grad_enabled():
             (flat,) = ctx.saved_tensors

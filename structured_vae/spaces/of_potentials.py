@@ -36,7 +36,7 @@ def space_of(potentials: AnyPotentials) -> StateSpace:
 def unary_noise(
     potentials: AnyPotentials, generator: torch.Generator, samples: int = 1
 ) -> torch.Tensor:
-    """Return noise `[samples, batch, n]` for the unary scores, as the argmax of the potentials needs it."""
+    """Return noise `[samples, batch, n]` for unary scores that turns an argmax into samples."""
     like = potentials.unary.detach().expand(samples, *potentials.unary.shape)
     return space_of(potentials).noise(like, generator)
 
@@ -44,5 +44,5 @@ def unary_noise(
 def no_noise(
     potentials: AnyPotentials, generator: torch.Generator | None = None, samples: int = 1
 ) -> torch.Tensor:
-    """Return zeros `[samples, batch, n]`, where the argmax of the potentials themselves is meant."""
+    """Return zeros `[samples, batch, n]` in place of noise, for the argmax of the potentials."""
     return torch.zeros_like(potentials.unary).expand(samples, *potentials.unary.shape)

@@ -1,4 +1,4 @@
-"""Paths from a source to a target in a directed graph without cycles."""
+"""The space of paths from a source to a target in a directed graph without cycles."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from .space import StateSpace
 from .sums import StructureGibbs
 
 LARGEST_GRID: Final = 1_000_000
-"""Nodes; beyond, it would take minutes and gigabytes to lay out."""
+"""Most nodes of a grid; to lay out a larger one would take minutes and gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Paths(StateSpace):
-    """The paths from source to target in a directed acyclic graph: z_i is one where arc i lies on the path.
+    """The paths from source to target in a directed acyclic graph.
 
-    The argmax is the longest path of the scores, of negative costs the shortest; scores may have
-    any sign. Argmax, log Z, marginals and samples by dynamic programming over the nodes, in
-    O(arcs), a level of the graph at a time. Arcs on no such path are always zero.
+    z_i is one where arc i lies on the path; arcs on no such path are always zero. The argmax is the
+    longest path of the scores, or the shortest of negative costs; scores may have any sign. Argmax,
+    log Z, marginals and samples come from dynamic programming over the nodes, in O(arcs), one level
+    of the graph at a time.
 
     Args:
-        arcs: `[n, 2]`, from and to, nodes being integers from 0; parallel arcs may be given.
-        source: where paths start.
-        target: where they end; another node.
+        arcs: `[n, 2]`, from and to, nodes being integers from 0; arcs may be parallel.
+        source: the node where paths start.
+        target: the node where paths end; it differs from the source.
 
     Raises:
-        StructureError: no such arcs or nodes, a cycle, or no path.
+        StructureError: arcs, source or target have another form, the graph has a cycle, or no path
+            leads from source to target.
 
     Example:
         >>> diamond = Paths([[0, 1], [1, 3], [0, 2], [2, 3]], source=0, target=3)
@@ -58,33 +60,41 @@ class Paths(StateSpace):
         object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A path of highest score, as `Structure` says.
+        """Return a path of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, one for each arc.
 
         Raises:
-            StructureError: scores that are none, or not one an arc.
+            StructureError: the scores are not a tensor of scores of that shape, or forbid every
+                path of an instance.
         """
         flat = self._checked(scores)
         values = self._values(flat, "max")
-        noise = flat.new_zeros((1, 1, 1))
-        return shaped(self._trace(values, flat, [noise] * len(self._levels), 1)[0], scores, self)
+        noise = [flat.new_zeros((1, 1, 1))] * len(self._levels)
+        return shaped(self._trace(values, flat, noise, 1)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         return checked(scores, len(self.arcs))
 
     def _values(self, scores: torch.Tensor, combine: Literal["max", "sum"]) -> torch.Tensor:
-        """`[batch, nodes]`: of the paths that end in a node the highest score, or log sum exp(score).
+        """Return the highest score, or log sum exp(score), of the paths to each node.
 
-        Nodes are in the order of their levels, the source first and the target last.
+        The values are `[batch, nodes]`, with nodes in the order of their levels: the source is the
+        first node and the target the last.
         """
         padded = _padded(scores)
         values = scores.new_zeros((len(scores), 1))
         for tails, places in self._levels:
-            given = values[:, tails.to(scores.device)] + padded[:, places.to(scores.device)]
-            level = given.amax(dim=-1) if combine == "max" else given.logsumexp(dim=-1)
+            through = values[:, tails.to(scores.device)] + padded[:, places.to(scores.device)]
+            if combine == "max":
+                level = through.amax(dim=-1)
+            else:
+                level = through.logsumexp(dim=-1)
             values = torch.cat([values, level], dim=-1)
         return values
 
@@ -100,21 +110,32 @@ class Paths(StateSpace):
     def _trace(
         self, values: torch.Tensor, scores: torch.Tensor, noise: list[torch.Tensor], samples: int
     ) -> torch.Tensor:
-        """`[samples, batch, n]`: from the target back to the source, by the best of values, scores and noise."""
-        tails, places = (part.to(scores.device) for part in self._predecessors())
+        """Return paths `[samples, batch, n]`, traced from the target back to the source.
+
+        Each step takes the arc of highest value + score + noise. Zero noise and maxima give the
+        argmax; Gumbel noise and sums give exact samples.
+        """
+        tails, places = self._predecessors()
+        tails = tails.to(scores.device)
+        places = places.to(scores.device)
         rows = torch.arange(len(scores), device=scores.device)[:, None]
         node = torch.full((samples, len(scores)), values.shape[-1] - 1, device=scores.device)
-        padded, z = _padded(scores), scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
+        padded = _padded(scores)
+        z = scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
         for draw in noise:
-            given = values[rows, tails[node]] + padded[rows, places[node]] + draw
-            chosen = given.argmax(dim=-1, keepdim=True)
+            through = values[rows, tails[node]] + padded[rows, places[node]] + draw
+            chosen = through.argmax(dim=-1, keepdim=True)
             z.scatter_(-1, places[node].gather(-1, chosen), 1.0)
             node = tails[node].gather(-1, chosen)[..., 0]
         return z[..., :-1]
 
     def _predecessors(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of every node the tails of its arcs and these arcs; of the source itself and an arc that is none."""
-        width, none = max(tails.shape[-1] for tails, _ in self._levels), len(self.arcs)
+        """Return the tails `[nodes, degree]` of the arcs into each node, and these arcs.
+
+        The source has itself as its tail, by the placeholder arc n.
+        """
+        width = max(tails.shape[-1] for tails, _ in self._levels)
+        none = len(self.arcs)
         parts = [(torch.zeros((1, width), dtype=torch.long), torch.full((1, width), none))]
         for tails, places in self._levels:
             more = (0, width - tails.shape[-1])
@@ -125,26 +146,29 @@ class Paths(StateSpace):
 
 
 def grid_paths(rows: int, columns: int) -> Paths:
-    """Paths through a grid from the upper left corner to the lower right, rightwards and downwards.
+    """Return the paths through a grid from the upper left corner to the lower right.
 
-    Nodes are numbered row by row. Of each row come the arcs to the right, then those downwards, as
-    in PyEPO.
+    Paths go right and down. Nodes are numbered row by row. The arcs of a row to the right come
+    first, then its arcs downwards, as in PyEPO.
 
     Args:
         rows: at least 1.
         columns: at least 1, and 2 where rows is 1.
 
     Raises:
-        StructureError: there is one node or none, or a million and more.
+        StructureError: rows or columns is not an integer of at least 1, or the grid has one node,
+            or more than a million.
 
     Example:
         >>> len(grid_paths(5, 5).arcs)
         40
     """
-    rows, columns = positive_integer(rows, "rows"), positive_integer(columns, "columns")
+    rows = positive_integer(rows, "rows")
+    columns = positive_integer(columns, "columns")
     if rows * columns > LARGEST_GRID:
         raise StructureError(
-            f"a grid has at most {LARGEST_GRID:,} nodes; got {shortened(rows)} by {shortened(columns)}"
+            f"a grid has at most {LARGEST_GRID:,} nodes; "
+            f"got {shortened(rows)} by {shortened(columns)}"
         )
     arcs = []
     for row in range(rows):
@@ -156,14 +180,20 @@ def grid_paths(rows: int, columns: int) -> Paths:
 
 
 def _padded(scores: torch.Tensor) -> torch.Tensor:
-    """The scores with one more at the end, of the arc that is none."""
+    """Return the scores `[batch, n + 1]`, with the placeholder arc at the end."""
     return torch.nn.functional.pad(scores, (0, 1), value=UNREACHABLE)
 
 
 def _levels_of(
     arcs: np.ndarray, source: int, target: int
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """For each level after the source's: tails `[nodes, degree]`, in the order of levels, and arcs, padded."""
+    """Return, for each level after the source, the tails `[nodes, degree]` and arcs into its nodes.
+
+    Tails are places in the order of levels. Both are padded to the largest degree of the level.
+
+    Raises:
+        StructureError: the graph has a cycle, or no path leads from source to target.
+    """
     graph = nx.MultiDiGraph()
     graph.add_edges_from((u, v, place) for place, (u, v) in enumerate(arcs.tolist()))
     if (
@@ -181,12 +211,12 @@ def _levels_of(
             f"paths need arcs without cycles; found one through {shortened(cycle)}"
         )
     between = (nx.descendants(graph, source) | {source}) & (nx.ancestors(graph, target) | {target})
-    part = graph.subgraph(between)
+    on_paths = graph.subgraph(between)
     position: dict[int, int] = {}
     levels = []
-    for level in nx.topological_generations(part):
+    for level in nx.topological_generations(on_paths):
         if position:
-            levels.append(_level_of(part, level, position, len(arcs)))
+            levels.append(_level_of(on_paths, level, position, len(arcs)))
         position |= {node: len(position) + i for i, node in enumerate(level)}
     return levels
 
@@ -196,8 +226,10 @@ def _level_of(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     entering = [list(graph.in_edges(node, keys=True)) for node in level]
     shape = len(level), max(map(len, entering))
-    tails, places = torch.zeros(shape, dtype=torch.long), torch.full(shape, none)
-    for row, found in enumerate(entering):
-        for column, (tail, _, place) in enumerate(found):
-            tails[row, column], places[row, column] = position[tail], place
+    tails = torch.zeros(shape, dtype=torch.long)
+    places = torch.full(shape, none)
+    for row, arcs in enumerate(entering):
+        for column, (tail, _, place) in enumerate(arcs):
+            tails[row, column] = position[tail]
+            places[row, column] = place
     return tails, places

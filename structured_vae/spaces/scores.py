@@ -1,4 +1,4 @@
-"""The scores that a caller gives, as checked potentials."""
+"""Make checked potentials from the scores that a caller gives."""
 
 from __future__ import annotations
 
@@ -21,21 +21,29 @@ EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
 def potentials_of(
     unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: EdgesLike | None = None
 ) -> Potentials:
-    """Return the scores by edge, `[..., batch, n]` and `[..., batch, e]`.
+    """Return the potentials of unary scores and of pairwise scores by edge.
 
     A score of minus infinity, or the least number of its type, forbids its variable or its pair. A
     matrix gives every pair an edge, so that pairs of score zero can learn. Compiled code skips the
     checks: the solver makes them again.
+
+    Args:
+        unary: `[..., batch, n]`.
+        pairwise: `[..., batch, e]` with edges, else `[..., batch, n, n]`; None for none.
+        edges: `[e, 2]`.
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
     """
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
-        pairs = None if pairwise is None else _without_forbidden(pairwise)
+        pairs = pairwise
+        if pairs is not None:
+            pairs = _without_forbidden(pairs)
         finite = _without_forbidden(unary)
-        problem = Problem.from_arrays(finite, pairs, edges=edges)  # refuses what is no problem
-        edges = None if edges is None else problem.edges
+        problem = Problem.from_arrays(finite, pairs, edges=edges)  # raises unless it is a problem
+        if edges is not None:
+            edges = problem.edges
         if not unary.is_floating_point():
             raise ProblemError(
                 f"unary must be of a floating-point type, as z will be; it is {unary.dtype}"
@@ -44,21 +52,24 @@ def potentials_of(
         return Potentials.of_scores(unary)
     pairwise = pairwise.to(unary.dtype)  # z is of this type, and so is what flows back to it
     if edges is not None:
-        return _broadcast(
-            unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long()
-        )
+        rows = _upright(torch.as_tensor(edges, device=unary.device))
+        return _broadcast(unary, pairwise, rows.long())
     n = unary.shape[-1]
     first, second = torch.triu_indices(n, n, 1, device=unary.device)
     return _broadcast(unary, pairwise[..., first, second], torch.stack([first, second], dim=1))
 
 
 def _upright(edges: torch.Tensor) -> torch.Tensor:
-    """Edges `[e, 2]` from those, or from `[2, e]`, as `Problem.from_arrays` reads them."""
-    return edges.T if edges.shape[0] == 2 != edges.shape[-1] else edges.reshape(-1, 2)
+    """Return edges `[e, 2]` from `[e, 2]` or `[2, e]`, as `Problem.from_arrays` reads them."""
+    if edges.shape[0] == 2 != edges.shape[-1]:
+        return edges.T
+    return edges.reshape(-1, 2)
 
 
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
-    leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])  # type: ignore[no-untyped-call]  # torch's
+    leading = torch.broadcast_shapes(  # type: ignore[no-untyped-call]  # torch's
+        unary.shape[:-1], pairwise.shape[:-1]
+    )
     return Potentials.of_scores(
         unary.expand(*leading, unary.shape[-1]),
         pairwise.expand(*leading, pairwise.shape[-1]),
@@ -67,18 +78,25 @@ def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor)
 
 
 def _without_forbidden(scores: torch.Tensor) -> torch.Tensor:
-    """Return the scores with -1 where they forbid, which is checked like any other score."""
+    """Return the scores with -1, an ordinary score, in place of those that forbid."""
     if not is_dense(scores) or not scores.is_floating_point():
         return scores
     forbidden = Potentials.forbids(scores.detach())
-    return scores.detach().masked_fill(forbidden, -1.0) if bool(forbidden.any()) else scores
+    if not bool(forbidden.any()):
+        return scores
+    return scores.detach().masked_fill(forbidden, -1.0)
 
 
 def _check_tensors(unary: object, pairwise: object) -> None:
-    for name, part in (("unary", unary), ("pairwise", pairwise)):
-        if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
-            raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
-        if isinstance(part, torch.Tensor) and part.is_floating_point() and part.element_size() < 2:
-            raise ProblemError(
-                f"{name} is {part.dtype}; torch computes with 16 bits or more: pass {name}.float()"
-            )
+    _check_tensor("unary", unary)
+    if pairwise is not None:
+        _check_tensor("pairwise", pairwise)
+
+
+def _check_tensor(name: str, scores: object) -> None:
+    if not isinstance(scores, torch.Tensor):
+        raise ProblemError(f"{name} must be a torch tensor; got {shortened(scores)}")
+    if scores.is_floating_point() and scores.element_size() < 2:
+        raise ProblemError(
+            f"{name} is {scores.dtype}; torch computes with 16 bits or more: pass {name}.float()"
+        )

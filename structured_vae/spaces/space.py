@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CODED_BITS: Final = 62
-"""States of at most so many bits have a code, a binary number of 64 bits, by which `index` finds them."""
+"""Most bits of a state that has a code, a number of 64 bits by which `index` finds it."""
 
 FILTERED_BITS: Final = 16
-"""Spaces that cannot list their states filter those of at most so many bits."""
+"""Most bits for which a space that cannot list its states filters all bit vectors."""
 
 
 class StateSpace(ABC):
@@ -36,12 +36,13 @@ class StateSpace(ABC):
     instead of testing which kind it is. A subclass has to implement `argmax`. With `gibbs` it also
     has exact sums, and everything that follows from them: the KL, samples, RAM, score functions.
 
-    A class of yours that only has an `argmax` is taken as well: `as_space` wraps it.
+    A class that only has an `argmax` works as well: `as_space` wraps it.
 
     Example:
         >>> class OneOf(StateSpace):
         ...     def argmax(self, scores):
-        ...         return torch.nn.functional.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores)
+        ...         best = scores.argmax(-1)
+        ...         return torch.nn.functional.one_hot(best, scores.shape[-1]).to(scores)
         >>> OneOf().states(3, torch.zeros(1)).tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
@@ -65,10 +66,13 @@ class StateSpace(ABC):
         """
 
     def gibbs(self, scores: torch.Tensor) -> StateSums:
-        """Return the sums over all states, weighted by exp(scores . z), of `scores [..., batch, n]`.
+        """Return the sums over all states, weighted by exp(scores . z).
+
+        Args:
+            scores: `[..., batch, n]`.
 
         Raises:
-            StructureError: these sums are not known; see `tractable`.
+            StructureError: the space has no such sums; see `tractable`.
         """
         raise StructureError(
             f"{self} has no gibbs, so its log Z is not known: use direct optimization or implicit "
@@ -97,7 +101,7 @@ class StateSpace(ABC):
         """Raise unless there are states of n entries.
 
         Raises:
-            StructureError: there are none.
+            StructureError: no state has n entries.
         """
         self._best(torch.zeros((1, n), device="cpu"))
 
@@ -112,7 +116,7 @@ class StateSpace(ABC):
         return None
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, whether each of `z [..., n]` is a state: none agrees better with itself."""
+        """Return `[...]`, whether each of `z [..., n]` is a state: the argmax of 2 z - 1 is z."""
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -120,7 +124,7 @@ class StateSpace(ABC):
 
         Args:
             n: entries of a state.
-            like: gives type and device.
+            like: a tensor of the type and device that the states get.
 
         Raises:
             StructureError: there are too many to list.
@@ -141,14 +145,17 @@ class StateSpace(ABC):
     def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
         """Return states `[..., n, n]` next to `z [..., n]`: at place i one with z_i changed.
 
-        It is the best of all states with the other value of z_i, by the scores, or by how many
-        entries agree with z where there are none. Where no state has the other value it is z.
+        It is the best of all states with the other value of z_i, by the scores. Without scores, the
+        best state is the one that agrees with z in most entries. Where no state has the other value
+        of z_i, z itself is at place i.
 
         Args:
             z: states.
             scores: `[..., n]`, finite.
         """
-        base = 2 * z - 1 if scores is None else scores
+        base = scores
+        if base is None:
+            base = 2 * z - 1
         force = 2 * base.abs().sum(dim=-1, keepdim=True) + 1
         turned = torch.diag_embed((1 - 2 * z) * force)
         moved = self._best(base[..., None, :] + turned).to(z.dtype)
@@ -184,11 +191,11 @@ class StateSpace(ABC):
         return (slope * z).sum(dim=-1) <= least + rounding
 
     def noise(self, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """Return noise for unary scores, of the shape and type of `like`, that an argmax turns into samples."""
+        """Return noise for unary scores, like `like`, that makes an argmax a sample."""
         return gumbel_differences(like, generator)
 
     def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
-        """Return `[..., n]`: a relaxed state that follows perturbed scores, for independent variables.
+        """Return the relaxed state `[..., n]` of perturbed scores, for independent variables.
 
         Raises:
             StructureError: the variables of this space depend on each other.
@@ -196,7 +203,7 @@ class StateSpace(ABC):
         raise StructureError(f"the variables of {self} depend on each other: nothing relaxes them")
 
     def normalised(self, unary: torch.Tensor) -> torch.Tensor:
-        """Return scores `[..., n]` that differ by a constant of each independent variable.
+        """Return scores `[..., n]` less a constant for each independent variable.
 
         Raises:
             StructureError: the variables of this space depend on each other.
@@ -219,7 +226,7 @@ class StateSpace(ABC):
         """Return states `[count, n]`, each drawn with equal probability.
 
         Raises:
-            StructureError: the sums are not known, and there are too many states to list.
+            StructureError: the space has no sums, and there are too many states to list.
         """
         if not self.tractable:
             states = self.states(n, like)
@@ -229,18 +236,18 @@ class StateSpace(ABC):
         return self.gibbs(zeros).sample(generator, count)[:, 0]
 
     def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
-        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z, of `scores [n]`.
+        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z.
 
         Raises:
-            StructureError: that needs sums, which are not known.
+            StructureError: the space has no sums; see `tractable`.
         """
         return self.gibbs(scores[None]).sample(generator, count)[:, 0]
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """The name of the space and what it is made of; empty for one that has no name.
+        """The name of the space and its arguments; empty for a space without a name.
 
-        `models.DiscreteVAE` stores it with a model. A space of yours needs an entry point of that
+        `models.DiscreteVAE` stores it with a model. A custom space needs an entry point of that
         name in the group `structured_vae.spaces`.
         """
         return {}
@@ -250,7 +257,7 @@ class StateSpace(ABC):
 
         Args:
             potentials: the scores.
-            solver: of pairwise scores, for spaces that have them.
+            solver: solves pairwise scores, in spaces that take them.
 
         Raises:
             StructureError: there are pairwise scores, which this space does not take; or `argmax`
@@ -263,7 +270,9 @@ class StateSpace(ABC):
             scores = _far_below(scores, forbidden)
         z = self._best(scores)
         if not isinstance(z, torch.Tensor) or z.shape != potentials.unary.shape:
-            answer = list(z.shape) if isinstance(z, torch.Tensor) else shortened(z)
+            answer = shortened(z)
+            if isinstance(z, torch.Tensor):
+                answer = str(list(z.shape))
             raise StructureError(
                 f"{self}.argmax must give states {list(potentials.unary.shape)}; it gave {answer}"
             )
@@ -273,10 +282,12 @@ class StateSpace(ABC):
         return z
 
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return what `argmax` gives for a copy of the scores, where it may use autograd."""
+        """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():
             z = self.argmax(scores.detach().clone())
-        return z.detach() if isinstance(z, torch.Tensor) else z
+        if isinstance(z, torch.Tensor):
+            return z.detach()
+        return z  # not a state: `maximise` says so
 
     def sums(self, potentials: AnyPotentials) -> Any:
         """Return the sums over the states of potentials with pairwise scores, by `solvers`.
@@ -289,7 +300,7 @@ class StateSpace(ABC):
         raise StructureError(f"{self} has sums of unary scores: call gibbs")
 
     def uniforms_shape(self, sums: Any, samples: int) -> tuple[int, ...]:
-        """Return the shape of the uniform numbers of which `sums` draw so many samples.
+        """Return the shape of the uniform numbers that drawing so many samples takes.
 
         Raises:
             StructureError: this space takes no pairwise scores.
@@ -304,17 +315,17 @@ class StateSpace(ABC):
         count: int | None,
         tracked: Callable[..., Any],
     ) -> Completions:
-        """Return samples of the Gibbs distribution, and each with single variables drawn otherwise.
+        """Return samples of the Gibbs distribution, each with other values of single variables.
 
         Args:
             potentials: the scores h.
-            generator: on their device.
-            samples: draws of each image.
-            count: of how many variables, at random; None for all.
-            tracked: completions of pairwise scores, differentiable, for spaces that have them.
+            generator: a generator on the device of the potentials.
+            samples: number of draws per image.
+            count: how many variables to complete, drawn at random; None for all.
+            tracked: makes differentiable completions of pairwise scores, in spaces that take them.
 
         Raises:
-            StructureError: the sums over the states are not known.
+            StructureError: the space has no sums; see `tractable`.
         """
         refuse_pairs(self, potentials.pairwise)
         unary = potentials.unary
@@ -326,7 +337,12 @@ class StateSpace(ABC):
     def clamped(self, scores: torch.Tensor, values: dict[int, int]) -> torch.Tensor:
         """Return scores `[..., n]` in float64 under which only states with these values count.
 
-        The offset leaves other states a share of less than exp(-60) of Z, and no part in the argmax.
+        The offset leaves other states a share of less than exp(-60) of Z, so the argmax has these
+        values too.
+
+        Args:
+            scores: `[..., n]`.
+            values: 0 or 1 by variable.
         """
         wide = scores.double().clone()
         offset = 2 * wide.abs().sum(dim=-1) + 60
@@ -361,7 +377,7 @@ class CustomSpace(StateSpace):
         """Return the sums that the object gives.
 
         Raises:
-            StructureError: it has no `gibbs`.
+            StructureError: the object has no `gibbs`.
         """
         if not self.tractable:
             return super().gibbs(scores)
@@ -406,7 +422,7 @@ def _fitted(displacements: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:
 
 
 def _far_below(scores: torch.Tensor, forbidden: torch.Tensor) -> torch.Tensor:
-    """Return finite scores `[..., n]` of which a forbidden one costs more than all others can gain."""
+    """Return finite scores `[..., n]` under which a forbidden one outweighs all others together."""
     dtype = torch.promote_types(scores.dtype, torch.float32)
     wide = scores.to(dtype).masked_fill(forbidden, 0.0)
     total = wide.abs().sum(dim=-1, keepdim=True)

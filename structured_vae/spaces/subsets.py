@@ -1,4 +1,4 @@
-"""Subsets of k of n, and what fits into a knapsack."""
+"""The spaces of subsets of k of n, and of the contents of a knapsack."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .trellis import tables, trace
 
 @dataclass(frozen=True)
 class KOfN(StateSpace):
-    """The states with exactly k ones, or with `least` to k of them; of any number n of variables.
+    """The states with exactly k ones, or with `least` to k ones, of any number of variables.
 
     The argmax takes the k highest scores. log Z is the logarithm of an elementary symmetric
     polynomial of exp(scores), by dynamic programming in O(n k).
 
     Args:
-        k: the most ones.
-        least: the fewest; None for k.
+        k: the largest number of ones.
+        least: the smallest number of ones; None for k.
 
     Raises:
-        StructureError: not 0 <= least <= k, or, when it is asked, k > n.
+        StructureError: not 0 <= least <= k; or, when the space is used, k > n.
 
     References:
         Kulesza, Taskar (2012), Determinantal point processes for machine learning, section 5.2.1:
@@ -54,22 +54,26 @@ class KOfN(StateSpace):
             raise StructureError(f"least must be at most k = {self.k}; got {shortened(self.least)}")
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A state of highest score, as `Structure` says; where more than `least` are free, zeros stay out.
+        """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Beyond `least` ones, a variable of score zero stays zero.
+
+        Args:
+            scores: `[..., batch, n]`.
 
         Raises:
-            StructureError: scores that are none, or fewer than k.
+            StructureError: the scores are not a tensor of scores, there are fewer than k of them,
+                or they forbid too many variables of an instance.
         """
         flat = self._checked(scores)
         values, places = flat.topk(self.k, dim=-1)  # in falling order
         forced = torch.arange(self.k, device=flat.device) < self._fewest
-        return shaped(
-            torch.zeros_like(flat).scatter_(-1, places, (forced | (values > 0)).to(flat)),
-            scores,
-            self,
-        )
+        chosen = (forced | (values > 0)).to(flat)
+        z = torch.zeros_like(flat).scatter_(-1, places, chosen)
+        return shaped(z, scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def log_count(self, n: int) -> float:
@@ -111,7 +115,9 @@ class KOfN(StateSpace):
 
     @property
     def _fewest(self) -> int:
-        return self.k if self.least is None else self.least
+        if self.least is None:
+            return self.k
+        return self.least
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         flat = checked(scores)
@@ -125,24 +131,24 @@ class KOfN(StateSpace):
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         weights = [1] * scores.shape[-1]
-        found = tables(scores, weights, self.k, log_add)
-        total = _drawn_total(found[-1], self._fewest, generator, samples)
-        return trace(found, scores, weights, total, _advantages(scores, total, generator))
+        sum_by_count = tables(scores, weights, self.k, log_add)
+        total = _drawn_total(sum_by_count[-1], self._fewest, generator, samples)
+        return trace(sum_by_count, scores, weights, total, _advantages(scores, total, generator))
 
 
 @dataclass(frozen=True)
 class Knapsack(StateSpace):
     """The states with sum_i weights[i] z_i <= capacity, for integer weights.
 
-    Argmax and log Z by dynamic programming over the total weight, in O(n capacity).
+    Argmax and log Z come from dynamic programming over the total weight, in O(n capacity).
 
     Args:
         weights: `[n]`, integers of at least 0.
-        capacity: integer of at least 0; more than the sum of the weights costs nothing.
+        capacity: integer of at least 0; a capacity above the sum of the weights costs nothing.
 
     Raises:
-        StructureError: weights or capacity are no such numbers, or, when it is asked, tables of a
-            batch would take more than 2 GiB.
+        StructureError: weights or capacity are not such integers; or, when the space is used, the
+            tables of a batch would take more than 2 GiB.
 
     References:
         Kellerer, Pferschy, Pisinger (2004), Knapsack problems, section 2.3.
@@ -160,19 +166,22 @@ class Knapsack(StateSpace):
         object.__setattr__(self, "capacity", positive_integer(self.capacity, "capacity", 0))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A state of highest score, as `Structure` says.
+        """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, one for each weight.
 
         Raises:
-            StructureError: scores that are none, or not one a weight.
+            StructureError: the scores are not a tensor of scores of that shape.
         """
         flat = self._checked(scores)
-        found = tables(flat, self.weights, self._width, torch.maximum)
-        total = found[-1].argmax(dim=-1)[None]
-        still = flat.new_zeros((len(self.weights), 1, 1))
-        return shaped(trace(found, flat, self.weights, total, still)[0], scores, self)
+        best_by_weight = tables(flat, self.weights, self._width, torch.maximum)
+        total = best_by_weight[-1].argmax(dim=-1)[None]
+        no_noise = flat.new_zeros((len(self.weights), 1, 1))
+        return shaped(trace(best_by_weight, flat, self.weights, total, no_noise)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     @cached_property
@@ -186,15 +195,16 @@ class Knapsack(StateSpace):
         return tables(scores, self.weights, self._width, log_add)[-1].logsumexp(dim=-1)
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
-        found = tables(scores, self.weights, self._width, log_add)
-        total = _drawn_total(found[-1], 0, generator, samples)
-        return trace(found, scores, self.weights, total, _advantages(scores, total, generator))
+        sum_by_weight = tables(scores, self.weights, self._width, log_add)
+        total = _drawn_total(sum_by_weight[-1], 0, generator, samples)
+        noise = _advantages(scores, total, generator)
+        return trace(sum_by_weight, scores, self.weights, total, noise)
 
 
 def _drawn_total(
     last: torch.Tensor, fewest: int, generator: torch.Generator, samples: int
 ) -> torch.Tensor:
-    """`[samples, batch]`: a draw of the total weight, of at least `fewest`."""
+    """Return draws `[samples, batch]` of the total weight, which is at least `fewest`."""
     allowed = last[:, fewest:]
     noise = gumbel(allowed.expand(samples, *allowed.shape), generator)
     total: torch.Tensor = (allowed + noise).argmax(dim=-1) + fewest
@@ -204,13 +214,13 @@ def _drawn_total(
 def _advantages(
     scores: torch.Tensor, total: torch.Tensor, generator: torch.Generator
 ) -> torch.Tensor:
-    """`[n, samples, batch]`: the noise by which `trace` draws."""
+    """Return the noise `[n, samples, batch]` with which `trace` draws."""
     return gumbel_differences(scores.new_empty((scores.shape[-1], *total.shape)), generator)
 
 
 def _integers(weights: object) -> tuple[int, ...]:
     wanted = "weights must be integers [n] of at least 0"
-    found = integers(weights, wanted)
-    if found.ndim != 1 or (found < 0).any():
+    array = integers(weights, wanted)
+    if array.ndim != 1 or (array < 0).any():
         raise StructureError(f"{wanted}; got {shortened(weights)}")
-    return tuple(found.tolist())
+    return tuple(array.tolist())

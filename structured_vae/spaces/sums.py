@@ -1,4 +1,4 @@
-"""The Gibbs distribution of a structure, from a function that sums over its states."""
+"""Make the Gibbs distribution of a structure from a function that sums over its states."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .batches import refuse_impossible
 
 @dataclass(frozen=True, eq=False)
 class StructureGibbs:
-    """p(z) = exp(sum_i scores[i] z_i) / Z over the states of a structure, exact.
+    """The distribution p(z) = exp(sum_i scores[i] z_i) / Z over the states of a structure, exact.
 
     Attributes:
         scores: `[..., batch, n]`.
-        log_sum: log Z `[batch]` of checked scores `[batch, n]`, differentiable twice.
-        draw: states `[samples, batch, n]` for checked scores, a generator and the number of
+        log_sum: gives log Z `[batch]` of checked scores `[batch, n]`, differentiable twice.
+        draw: gives states `[samples, batch, n]` for checked scores, a generator and the number of
             samples.
-        check: checked scores `[instances, n]` of scores `[..., n]`.
+        check: gives checked scores `[batch, n]` of scores `[..., n]`.
 
     Example:
         >>> from structured_vae import KOfN
@@ -39,30 +39,35 @@ class StructureGibbs:
 
     @property
     def log_partition(self) -> torch.Tensor:
-        """`[..., batch]`: log Z in nats, differentiable in the scores; its gradient is the marginals."""
+        """Log Z `[..., batch]` in nats, differentiable in the scores.
+
+        Its gradient is the marginals.
+        """
         total = self._total(self.scores)
         return total.to(self.scores.dtype).reshape(self.scores.shape[:-1])
 
     @property
     def marginals(self) -> torch.Tensor:
-        """`[..., batch, n]`: P(z_i = 1), differentiable: the gradient of log Z."""
+        """The probabilities `[..., batch, n]` that z_i is 1, differentiable."""
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
+        scores = self.scores
+        if not differentiable:
+            scores = scores.detach().requires_grad_()
         with torch.enable_grad():
-            scores = self.scores if differentiable else self.scores.detach().requires_grad_()
             total = self._total(scores).sum()
-            (given,) = torch.autograd.grad(total, scores, create_graph=differentiable)
-        return given
+            (marginals,) = torch.autograd.grad(total, scores, create_graph=differentiable)
+        return marginals
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
+        """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
         if bool(Potentials.forbids(self.scores).any()):
-            self._total(self.scores)  # refuses an instance without states
+            self._total(self.scores)  # raises for an instance without states
         z = self.draw(self.check(self.scores.detach()), generator, samples)
         return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)
 
     def _total(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return log Z `[instances]` of scores `[..., batch, n]`."""
+        """Return log Z of scores `[..., batch, n]`, with all leading dimensions as one."""
         total = self.log_sum(self.check(scores))
         refuse_impossible(total)
         return total

@@ -1,4 +1,4 @@
-"""The states that losses compare with, checked against the scores."""
+"""Check the target states of losses against the scores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ from ..errors import shortened
 
 
 def check_target(target: object, potentials: Potentials) -> None:
-    """Raise if `target` is not a state of the scores, or one that they forbid; compiled code checks shapes alone.
+    """Raise unless `target` is a state of the scores that they allow.
+
+    Compiled code checks the shape only.
+
+    Args:
+        target: `[..., batch, n]`.
+        potentials: the scores.
 
     Raises:
-        solvers.ProblemError: it is none.
+        solvers.ProblemError: `target` has another shape or other values, or the scores forbid it.
     """
     shape = potentials.unary.shape
     if not isinstance(target, torch.Tensor) or target.shape != shape:
-        found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
-        raise ProblemError(f"target must be states {list(shape)}; got {found}")
+        received = shortened(target)
+        if isinstance(target, torch.Tensor):
+            received = str(list(target.shape))
+        raise ProblemError(f"target must be states {list(shape)}; got {received}")
     if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
         raise ProblemError("target must be zeros and ones; got other values")
     if not torch.compiler.is_compiling():
@@ -28,7 +36,8 @@ def check_target(target: object, potentials: Potentials) -> None:
 
 def _check_allowed(target: torch.Tensor, potentials: Potentials) -> None:
     """Raise where the scores forbid the target."""
-    forbidden, pairs = potentials.forbidden, potentials.forbidden_pairs
+    forbidden = potentials.forbidden
+    pairs = potentials.forbidden_pairs
     if forbidden is not None and bool((forbidden & (target > 0)).any()):
         place = (forbidden & (target > 0)).nonzero()[0].tolist()
         raise ProblemError(
@@ -41,5 +50,6 @@ def _check_allowed(target: torch.Tensor, potentials: Potentials) -> None:
         *place, edge = taken.nonzero()[0].tolist()
         both = potentials.edges[edge].tolist()
         raise ProblemError(
-            f"variables {both} of target{place} are both 1, and the score of that pair is minus infinity"
+            f"variables {both} of target{place} are both 1, "
+            "and the score of that pair is minus infinity"
         )

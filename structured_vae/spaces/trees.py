@@ -1,4 +1,4 @@
-"""Spanning trees of a graph, and arborescences of a digraph."""
+"""The spaces of spanning trees of a graph, and of arborescences of a digraph."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ class SpanningTrees(StateSpace):
     """The spanning trees of a connected graph: z_i is one where edge i belongs to the tree.
 
     The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the
-    logarithm of a determinant by the matrix-tree theorem, in O(nodes^3), found without subtraction,
-    so that it is accurate for any scores; draws are exact, in O(nodes^2) each after that.
+    logarithm of a determinant by the matrix-tree theorem, in O(nodes^3). It is computed without
+    subtraction, so that it is accurate for any scores. Samples are exact, in O(nodes^2) each after
+    that.
 
     Args:
-        edges: `[n, 2]`, nodes being integers from 0, none left out; each pair once.
+        edges: `[n, 2]`, nodes being all integers from 0 to the largest; each pair once.
 
     Raises:
-        StructureError: no such edges, or the graph is not connected.
+        StructureError: the edges have another form, or the graph is not connected.
 
     References:
         Prim (1957), Shortest connection networks and some generalizations.
@@ -60,17 +61,21 @@ class SpanningTrees(StateSpace):
         object.__setattr__(self, "_place", torch.from_numpy(place))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """A tree of highest score, as `Structure` says.
+        """Return a tree of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, one for each edge.
 
         Raises:
-            StructureError: scores that are none, or not one an edge.
+            StructureError: the scores are not a tensor of scores of that shape, or forbid every
+                tree of an instance.
         """
         flat = self._checked(scores)
         parents = _prim(_matrix(flat, self._place))
         return shaped(_states(parents[None], self._place, flat)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
@@ -86,19 +91,20 @@ class SpanningTrees(StateSpace):
 
 @dataclass(frozen=True, eq=False)
 class Arborescences(StateSpace):
-    """The spanning arborescences of a digraph: every node but the root has one arc that enters it, and no cycle.
+    """The spanning arborescences of a digraph: trees of arcs that lead away from the root.
 
-    z_i is one where arc i belongs to it; a non-projective dependency tree is one. Argmax, log Z and
-    draws by one elimination of nodes in O(nodes^3): with maxima it finds what the algorithm of Chu,
-    Liu and Edmonds finds, with sums the determinant of the directed matrix-tree theorem.
+    One arc enters every node but the root, and there is no cycle; a non-projective dependency tree
+    is an example. z_i is one where arc i belongs to the tree. Argmax, log Z and samples come from
+    one elimination of nodes in O(nodes^3). With maxima it gives the result of the algorithm of Chu,
+    Liu and Edmonds, with sums the determinant of the directed matrix-tree theorem.
 
     Args:
-        arcs: `[n, 2]`, from and to, nodes being integers from 0, none left out; each pair once in a
-            direction.
-        root: the node that no arc enters.
+        arcs: `[n, 2]`, from and to, nodes being all integers from 0 to the largest; each pair once
+            in a direction.
+        root: the node that no arc of a tree enters.
 
     Raises:
-        StructureError: no such arcs or root, or a node that cannot be reached from it.
+        StructureError: arcs or root have another form, or a node cannot be reached from the root.
 
     References:
         Tutte (1948), The dissection of equilateral triangles into equilateral triangles.
@@ -121,11 +127,9 @@ class Arborescences(StateSpace):
     def __post_init__(self) -> None:
         arcs = arcs_of(self.arcs)
         root = positive_integer(self.root, "root", 0)
-        reached = (
-            nx.descendants(nx.DiGraph(arcs.tolist()), root) | {root}
-            if (arcs == root).any()
-            else set()
-        )
+        reached = set()
+        if (arcs == root).any():
+            reached = nx.descendants(nx.DiGraph(arcs.tolist()), root) | {root}
         nodes = int(arcs.max()) + 1
         if len(reached) < nodes:
             missing = next(node for node in range(nodes) if node not in reached)
@@ -139,17 +143,21 @@ class Arborescences(StateSpace):
         object.__setattr__(self, "_place", torch.from_numpy(place[np.ix_(order, order)]))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """An arborescence of highest score, as `Structure` says.
+        """Return an arborescence of highest score `[..., batch, n]`, as `Structure` specifies.
+
+        Args:
+            scores: `[..., batch, n]`, one for each arc.
 
         Raises:
-            StructureError: scores that are none, or not one an arc.
+            StructureError: the scores are not a tensor of scores of that shape, or forbid every
+                tree of an instance.
         """
         flat = self._checked(scores)
         graphs, _ = eliminated(_matrix(flat, self._place), "max")
         return shaped(_states(best_parents(graphs), self._place, flat)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
-        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
@@ -164,7 +172,11 @@ class Arborescences(StateSpace):
 
 
 def _places(arcs: np.ndarray, none: int) -> np.ndarray:
-    """`[nodes, nodes]`: the arc from a node to another, `none` where there is none.
+    """Return the place of the arc between two nodes `[nodes, nodes]`, or `none`.
+
+    Args:
+        arcs: `[n, 2]`, or the edges in both directions.
+        none: the number of edges, which stands for no arc.
 
     Raises:
         StructureError: a pair is there twice.
@@ -179,13 +191,13 @@ def _places(arcs: np.ndarray, none: int) -> np.ndarray:
 
 
 def _matrix(scores: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
-    """`[batch, nodes, nodes]`: the scores of the arcs."""
+    """Return the scores of the arcs as matrices `[batch, nodes, nodes]`."""
     padded = torch.nn.functional.pad(scores, (0, 1), value=UNREACHABLE)
     return padded[:, place.to(scores.device)]
 
 
 def _states(parents: torch.Tensor, place: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """`[samples, batch, n]`: the arcs from parents `[samples, batch, nodes]`."""
+    """Return the states `[samples, batch, n]` of parents `[samples, batch, nodes]`."""
     nodes = torch.arange(1, parents.shape[-1], device=parents.device)
     chosen = place.to(parents.device)[parents[..., 1:], nodes]
     z = scores.new_zeros((*parents.shape[:-1], scores.shape[-1]))
@@ -193,9 +205,11 @@ def _states(parents: torch.Tensor, place: torch.Tensor, scores: torch.Tensor) ->
 
 
 def _prim(weights: torch.Tensor) -> torch.Tensor:
-    """`[batch, nodes]`: the parents in a tree of highest score, from node 0."""
+    """Return the parents `[batch, nodes]` in a tree of highest score, grown from node 0."""
     rows = torch.arange(len(weights), device=weights.device)
-    key, parents = weights[:, 0].clone(), torch.zeros_like(weights[:, 0], dtype=torch.long)
+    # The key of a node outside is the weight of its best edge to the tree, `parents` its other end.
+    key = weights[:, 0].clone()
+    parents = torch.zeros_like(weights[:, 0], dtype=torch.long)
     inside = torch.zeros_like(key, dtype=torch.bool)
     inside[:, 0] = True
     for _ in range(weights.shape[-1] - 1):

@@ -1,4 +1,4 @@
-"""Dynamic programming over variables and the total weight of those that are one.
+"""The dynamic programme over variables and the total weight of those that are one.
 
 table[i][c] is the best score, or the logarithm of the sum of exp(score), of the first i variables
 with total weight c.
@@ -15,7 +15,7 @@ from ..errors import StructureError, shortened
 from .batches import UNREACHABLE
 
 LARGEST: Final = 2**28
-"""Numbers in the tables of a batch: 2 GiB."""
+"""Most numbers in the tables of a batch: 2 GiB."""
 
 Combine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -23,62 +23,67 @@ Combine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 def tables(
     scores: torch.Tensor, weights: Sequence[int], capacity: int, combine: Combine
 ) -> list[torch.Tensor]:
-    """N + 1 tables `[batch, capacity + 1]` of `scores [batch, n]`.
+    """Return n + 1 tables `[batch, capacity + 1]` of scores `[batch, n]`.
 
     Args:
         scores: float64.
-        weights: of the variables, integers of at least 0.
-        capacity: the largest total.
-        combine: of two tables: `torch.maximum` or `log_add`.
+        weights: the weights of the variables, integers of at least 0.
+        capacity: the largest total weight.
+        combine: how two tables become one: `torch.maximum` or `log_add`.
 
     Raises:
-        StructureError: they would take more than 2 GiB.
+        StructureError: the tables would take more than 2 GiB.
     """
     size = (len(weights) + 1) * len(scores) * (capacity + 1)
     if size > LARGEST:
         raise StructureError(
-            f"{len(scores)} instances of {len(weights)} variables and a capacity of {shortened(capacity)} take "
-            f"{shortened(8 * size)} bytes, more than 2 GiB: divide weights and capacity by a number, or the batch"
+            f"{len(scores)} instances of {len(weights)} variables and a capacity of "
+            f"{shortened(capacity)} take {shortened(8 * size)} bytes, more than 2 GiB: "
+            "divide weights and capacity by a number, or the batch"
         )
     start = scores.new_full((len(scores), capacity + 1), UNREACHABLE)
     start[:, 0] = 0
-    found = [start]
+    result = [start]
     for score, weight in zip(scores.unbind(dim=1), weights, strict=True):
-        found.append(combine(found[-1], _moved(found[-1], weight) + score[:, None]))
-    return found
+        without = result[-1]
+        result.append(combine(without, _moved(without, weight) + score[:, None]))
+    return result
 
 
 def _moved(table: torch.Tensor, weight: int) -> torch.Tensor:
-    """The totals before a variable of that weight became one; `[..., capacity + 1]`."""
+    """Return the table `[..., capacity + 1]` before a variable of that weight became one."""
     width = table.shape[-1]
     out = table.new_full((*table.shape[:-1], min(weight, width)), UNREACHABLE)
     return torch.cat([out, table[..., : max(width - weight, 0)]], dim=-1)
 
 
 def trace(
-    found: list[torch.Tensor],
+    table: list[torch.Tensor],
     scores: torch.Tensor,
     weights: Sequence[int],
     total: torch.Tensor,
     noise: torch.Tensor,
 ) -> torch.Tensor:
-    """`[samples, batch, n]`: the states that lead to a total, from the last variable to the first.
+    """Return states `[samples, batch, n]` that have these total weights.
 
-    Of maxima without noise it is the argmax; of sums with `gumbel_differences` an exact draw.
+    They are traced from the last variable back to the first.
+
+    Tables of maxima without noise give the argmax; tables of sums with `gumbel_differences` give
+    exact samples.
 
     Args:
-        found: the tables of these scores.
+        table: the tables of these scores.
         scores: `[batch, n]`.
-        weights: of the variables.
-        total: `[samples, batch]`, where to end.
+        weights: the weights of the variables.
+        total: `[samples, batch]`, the total weight of the states.
         noise: `[n, samples, batch]`, added to the advantage of a one.
     """
     rows = torch.arange(len(scores), device=scores.device).expand_as(total)
     z = scores.new_zeros((*total.shape, len(weights)))
     for i in reversed(range(len(weights))):
         before = total - weights[i]
-        with_it = found[i][rows, before.clamp_min(0)] + scores[:, i]
-        advantage = with_it - found[i][rows, total]
+        with_it = table[i][rows, before.clamp_min(0)] + scores[:, i]
+        advantage = with_it - table[i][rows, total]
         one = (before >= 0) & (advantage + noise[i] > 0) & (with_it > UNREACHABLE / 2)
         z[..., i] = one.to(z)
         total = torch.where(one, before, total)

@@ -1,4 +1,4 @@
-"""Warn that these names have moved to `structured_vae.vaes.attributes.training`, and give them for one release."""
+"""Provide names that have moved to `structured_vae.vaes.attributes.training`, with a warning."""
 
 from ..moved import names_of
 

@@ -1,4 +1,4 @@
-"""What the training of every model shares, for Lightning."""
+"""The base class of the training of every model, for Lightning."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..schedules import Schedule
 from ..seeds import Stream, generator
 
 SPLITS = ("validation", "test")
-"""In the order of `ImageData.val_dataloader`."""
+"""The evaluated splits, in the order of `ImageData.val_dataloader`."""
 
 COST_NAME = "training cost"
-"""Of the progress bar: what a training step minimises in place of the bound. It is no bound."""
+"""The name in the progress bar of the cost that a training step minimises. It is not a bound."""
 
 BOUND_NAME = "validation bound"
-"""Of the progress bar: an upper bound on -log p(x), which every model has. Test images are not shown."""
+"""The name in the progress bar of the upper bound on -log p(x) of validation images."""
 
 SHOWN_EVERY = 20
 """Steps between updates of the progress bar's cost; each costs as much as a small solve."""
@@ -31,14 +31,14 @@ SHOWN_EVERY = 20
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What every model is trained with.
+    """The options with which every model is trained.
 
     Attributes:
-        learning_rate: of Adam.
-        seed: of the noise.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled
-            up, by the epoch; or None. The decoder has to explain them all, so the objective stays a
-            bound.
+        learning_rate: learning rate of Adam.
+        seed: seed of the noise.
+        dropout: share of the pixels that are hidden from the encoder in a step, by the epoch; the
+            others are scaled up. None for no dropout. The decoder has to explain all pixels, so
+            the objective is still a bound.
     """
 
     learning_rate: float
@@ -47,11 +47,12 @@ class TrainingOptions:
 
 
 class Training(pl.LightningModule, ABC):
-    """What the training of every model shares: one Adam, noise by seed and epoch, metrics of each epoch.
+    """The base class of the training of every model.
 
-    The released code has two Adams with the same rate; Adam works on each parameter alone, so one
-    is the same. Noise depends on seed, epoch and process alone, so a run resumed at an epoch's end
-    draws what the uninterrupted run draws.
+    It has one Adam, noise by seed and epoch, and metrics of each epoch. The released code has two
+    Adams with the same rate; Adam treats each parameter separately, so one is equivalent. Noise
+    depends only on seed, epoch and process, so a run resumed at the end of an epoch draws the same
+    noise as an uninterrupted run.
 
     Args:
         options: learning rate, seed and dropout.
@@ -66,50 +67,50 @@ class Training(pl.LightningModule, ABC):
     @property
     @abstractmethod
     def monitored(self) -> str:
-        """The metric that the best epoch is chosen by; the lowest value is the best."""
+        """The metric that chooses the best epoch, by its lowest value."""
 
     @abstractmethod
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: the mean images of states drawn for images `x [count, pixels]`."""
+        """Return mean images `[count, pixels]` of states drawn for images `x [count, pixels]`."""
 
     @abstractmethod
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Mean images of states of the prior, and how many make a row of the picture."""
+        """Return mean images of states of the prior, and how many make a row of the picture."""
 
     @abstractmethod
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The loss whose gradient is the estimate, and what is logged of it: `cost` at least."""
+        """Return the loss whose gradient is the estimate, and values to log, such as `cost`."""
 
     @abstractmethod
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        """`[batch]` each: what is measured of images."""
+        """Return the measured values of images by name, `[batch]` each."""
 
     @abstractmethod
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        """The metrics of a split, from the columns of its batches."""
+        """Return the metrics of a split, from the columns of its batches."""
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam over all parameters."""
+        """Return Adam over all parameters."""
         return torch.optim.Adam(self.parameters(), lr=self.options.learning_rate, fused=True)
 
     def on_train_epoch_start(self) -> None:
-        """Starts the epoch's noise and averages."""
+        """Start the noise and the averages of the epoch."""
         self._trained = {}
         self._noise = generator(
             self.options.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank
         )
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
-        """The loss of a batch, shown now and then."""
+        """Return the loss of a batch, and show it every few steps."""
         loss = self.loss(*batch)
         if batch_idx % SHOWN_EVERY == 0:
             self.log(COST_NAME, self._trained["cost"][-1], prog_bar=True, logger=False)
         return loss
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
-        """What has the estimate of the objective's gradient as its own, for the tensors of a batch."""
+        """Return the loss of a batch, whose gradient estimates that of the objective."""
         with self._naming_divergence():
             loss, stats = self._loss(*batch)
         for name, value in stats.items():
@@ -117,7 +118,7 @@ class Training(pl.LightningModule, ABC):
         return loss
 
     def on_train_epoch_end(self) -> None:
-        """Refuses to go on, and to keep a checkpoint, where the epoch has left the finite numbers.
+        """Raise where a cost of the epoch is not finite, before a checkpoint is written.
 
         Raises:
             DivergedError: a cost is not finite.
@@ -125,10 +126,10 @@ class Training(pl.LightningModule, ABC):
         self._refuse_divergence()
 
     def on_validation_epoch_start(self) -> None:
-        """Starts the same noise for every evaluation, so that epochs compare.
+        """Start the same noise for every evaluation, so that epochs can be compared.
 
         Raises:
-            DivergedError: as at the end of the epoch, before anything is measured.
+            DivergedError: a cost of the epoch is not finite.
         """
         self._refuse_divergence()
         self._noise_of_evaluation = generator(self.options.seed, Stream.EVALUATION, 0, self.device)
@@ -137,12 +138,12 @@ class Training(pl.LightningModule, ABC):
     def validation_step(
         self, batch: tuple[torch.Tensor, ...], batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Measures a batch of validation or test images."""
+        """Measure a batch of validation or test images."""
         with self._naming_divergence():
             self._evaluated[SPLITS[dataloader_idx]].append(self._columns(*batch))
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the metrics of each split, and the averages of the training epoch."""
+        """Log the metrics of each split, and the averages of the training epoch."""
         trained = {
             f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()
         }
@@ -157,14 +158,14 @@ class Training(pl.LightningModule, ABC):
         self._evaluated = {}
 
     def _refuse_divergence(self) -> None:
-        """Asked once an epoch, since a device has to be waited for."""
+        """Raise where a cost is not finite; it waits for the device, so call it once per epoch."""
         costs = self._trained.get("cost")
         if costs and not torch.stack(costs).isfinite().all():
             raise self._diverged("a cost is not finite")
 
     @contextmanager
     def _naming_divergence(self) -> Iterator[None]:
-        """Inside it, scores that are no problem are a divergence: nothing else can be wrong with them."""
+        """Raise a `DivergedError` for scores that no solver takes, which only divergence gives."""
         try:
             yield
         except ProblemError as error:
@@ -173,12 +174,13 @@ class Training(pl.LightningModule, ABC):
     def _diverged(self, what: str) -> DivergedError:
         rate = self.options.learning_rate
         return DivergedError(
-            f"training diverged in epoch {self.current_epoch + 1}, step {self.global_step}: {what}. Lower the learning "
-            f"rate, which is {rate:g}: --learning_rate {rate / 10:g}. Checkpoints are from earlier epochs"
+            f"training diverged in epoch {self.current_epoch + 1}, step {self.global_step}: "
+            f"{what}. Lower the learning rate, which is {rate:g}: --learning_rate {rate / 10:g}. "
+            "Checkpoints are from earlier epochs"
         )
 
     def _seen(self, x: torch.Tensor) -> torch.Tensor:
-        """What the encoder sees of images in a step."""
+        """Return the images that the encoder sees in a step, with dropout of pixels."""
         if self.options.dropout is None:
             return x
         kept = 1 - self.options.dropout(self.current_epoch)

@@ -1,4 +1,4 @@
-"""Images in memory, a batch at a time."""
+"""The batches of images in memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..seeds import Stream, generator
 
 
 class ShuffledBatches(Sampler[torch.Tensor]):
-    """Index tensors of a whole batch each, in an order that depends on seed and epoch alone.
+    """A sampler of whole batches in a random order, which depends only on seed and epoch.
 
-    Several processes share a batch that is as many times as large, image by image in turn: together
-    they see what one process with that batch sees.
+    Several processes share a larger batch and take its images in turn. Together they see the images
+    that one process with that batch sees.
 
     Args:
-        count: images.
-        batch_size: of every batch but perhaps the last; of one process.
-        seed: of the run.
-        rank: of this process.
-        processes: how many train together.
+        count: number of images.
+        batch_size: size of every batch of one process; the last may be smaller.
+        seed: seed of the run.
+        rank: rank of this process.
+        processes: number of processes that train together.
     """
 
     def __init__(self, count: int, batch_size: int, seed: int, rank: int = 0, processes: int = 1):
@@ -37,11 +37,12 @@ class ShuffledBatches(Sampler[torch.Tensor]):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by the trainer at the start of every epoch, a resumed one too."""
+        """Set the epoch; the trainer calls this at the start of every epoch, also a resumed one."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[torch.Tensor]:
-        """One epoch; its order is drawn with the first batch, as the trainer may set the epoch late."""
+        """Return the indices of the batches of one epoch."""
+        # The order is drawn with the first batch, as the trainer may set the epoch late.
         order = torch.randperm(
             self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch)
         )
@@ -49,17 +50,17 @@ class ShuffledBatches(Sampler[torch.Tensor]):
         yield from (batch[self.rank :: self.processes] for batch in whole[: len(self)])
 
     def __len__(self) -> int:
-        """Batches an epoch; a last one with too few images for all processes is left out."""
+        """Return the number of batches, without one of too few images for all processes."""
         full, rest = divmod(self.count, self.batch_size * self.processes)
         return full + (rest >= self.processes)
 
 
 class InOrderBatches(Sampler[torch.Tensor]):
-    """Index tensors of a whole batch each, in the order of the data.
+    """A sampler of whole batches in the order of the data.
 
     Args:
-        count: images.
-        batch_size: of every batch but perhaps the last.
+        count: number of images.
+        batch_size: size of every batch; the last may be smaller.
     """
 
     def __init__(self, count: int, batch_size: int):
@@ -67,34 +68,38 @@ class InOrderBatches(Sampler[torch.Tensor]):
         self.batch_size = batch_size
 
     def __iter__(self) -> Iterator[torch.Tensor]:
-        """One pass."""
+        """Return the indices of the batches of one pass."""
         return iter(torch.split(torch.arange(self.count), self.batch_size))
 
     def __len__(self) -> int:
-        """Batches a pass."""
+        """Return the number of batches of one pass."""
         return -(-self.count // self.batch_size)
 
 
 class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
-    """What a training step gets for a tensor of indices: `(images,)`, or with labelled images and classes.
+    """The images of a training step by a tensor of indices, with some labelled images or without.
 
-    Whatever is random here depends on seed, epoch and the batch's first index alone, so that a
-    resumed run draws the same.
+    All randomness depends only on seed, epoch and the first index of the batch, so that a resumed
+    run draws the same.
 
     Args:
-        split: images to train on; those with `grey` are drawn anew in every step.
-        sampler: of the batches; knows the epoch.
-        seed: of the run.
-        labelled: `[labels]`, places of the images whose classes are used; None for a model without.
+        split: images to train on; images with `grey` are binarised again in every step.
+        sampler: the sampler of the batches, which knows the epoch.
+        seed: seed of the run.
+        labelled: `[labels]`, places of the images whose classes are used; None for a model without
+            labels.
     """
 
     MOST_LABELLED = 100
-    """Labelled images a step."""
+    """Most labelled images of a step."""
 
     def __init__(
         self, split: Split, sampler: ShuffledBatches, seed: int, labelled: torch.Tensor | None
     ):
-        self.values = torch.from_numpy(split.images if split.grey is None else split.grey)
+        stored = split.images
+        if split.grey is not None:
+            stored = split.grey
+        self.values = torch.from_numpy(stored)
         self.classes = torch.from_numpy(split.labels)
         self.redrawn = split.grey is not None
         self.sampler = sampler
@@ -102,7 +107,7 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         self.labelled = labelled
 
     def __getitem__(self, indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """`images [batch, pixels]`, and perhaps `labelled images [m, pixels]` and `classes [m]`."""
+        """Return `images [batch, pixels]`; with labels also `[m, pixels]` and `classes [m]`."""
         if self.labelled is None:
             return (self._images(indices, indices),)
         order = torch.randperm(
@@ -114,18 +119,16 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
 
     def _images(self, wanted: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
         values = _intensities(self.values[wanted])
-        return (
-            values.bernoulli(generator=self._random(Stream.BINARISATION, indices))
-            if self.redrawn
-            else values
-        )
+        if not self.redrawn:
+            return values
+        return values.bernoulli(generator=self._random(Stream.BINARISATION, indices))
 
     def _random(self, stream: Stream, indices: torch.Tensor) -> torch.Generator:
         return generator(self.seed, stream, self.sampler.epoch, part=int(indices[0]))
 
 
 class LabelledImages(Dataset[tuple[torch.Tensor, torch.Tensor]]):
-    """Images with their classes or attributes.
+    """The images of a split with their classes or attributes.
 
     Args:
         split: images to evaluate.
@@ -136,38 +139,40 @@ class LabelledImages(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         self.labels = torch.from_numpy(split.labels)
 
     def __getitem__(self, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`images [batch, pixels]`, and `labels [batch]` or `[batch, n]`."""
+        """Return `images [batch, pixels]`, and `labels [batch]` or `[batch, n]`."""
         return _intensities(self.images[indices]), self.labels[indices]
 
 
 def _intensities(stored: torch.Tensor) -> torch.Tensor:
-    """In [0, 1]: stored bytes are steps of 1/255."""
-    return stored if stored.is_floating_point() else stored / 255
+    """Return intensities in [0, 1]; stored bytes are multiples of 1/255."""
+    if stored.is_floating_point():
+        return stored
+    return stored / 255
 
 
 def batches(split: Split, sampler: Sampler[torch.Tensor]) -> DataLoader[tuple[torch.Tensor, ...]]:
-    """Batches `(images [batch, pixels], labels [batch, ...])`, each gathered by one indexing in memory."""
+    """Return batches `(images [batch, pixels], labels [batch, ...])` of a split in memory."""
     return _loader(LabelledImages(split), sampler)
 
 
 def _loader(
     dataset: Dataset[tuple[torch.Tensor, ...]], sampler: Sampler[torch.Tensor]
 ) -> DataLoader[tuple[torch.Tensor, ...]]:
-    # With a generator of its own the loader leaves torch's global one alone.
+    # With a separate generator the loader does not change the global one of torch.
     return DataLoader(dataset, sampler=sampler, batch_size=None, generator=torch.Generator())
 
 
 class ImageData(pl.LightningDataModule):
     """A dataset for Lightning: shuffled training batches, then validation and test in order.
 
-    The test split is followed along with the validation split, for curves; nothing is chosen by it.
+    The test split is evaluated along with the validation split for curves; it chooses nothing.
 
     Args:
-        dataset: loaded images.
-        batch_size: of training.
-        seed: of the shuffling, and of what is drawn for a step.
+        dataset: the loaded images.
+        batch_size: size of the training batches.
+        seed: seed of the shuffling and of the random numbers of a step.
         labelled: `[labels]`, places of the training images whose classes are used.
-        digest: of images that may be others when a run goes on; checkpoints keep it.
+        digest: digest of images that may have changed when a run resumes; checkpoints keep it.
     """
 
     def __init__(
@@ -186,18 +191,18 @@ class ImageData(pl.LightningDataModule):
         self.digest = digest
 
     def state_dict(self) -> dict[str, Any]:
-        """The digest, for a checkpoint."""
+        """Return the digest, for a checkpoint."""
         return {"digest": self.digest}
 
     def refuse_others(self, checkpoint: Mapping[str, Any]) -> None:
-        """Holds these images against those of a checkpoint.
+        """Raise unless these images are those of a checkpoint.
 
         Args:
-            checkpoint: what `read_checkpoint` gives; older ones know of no images.
+            checkpoint: the result of `read_checkpoint`; older ones have no digest of images.
 
         Raises:
-            RunError: the checkpoint does not say which images it was trained on.
-            DataError: they are others.
+            RunError: the digest of the checkpoint is damaged.
+            DataError: the images are not those of the checkpoint.
         """
         images = checkpoint.get(type(self).__qualname__, {"digest": None})
         if not isinstance(images, dict) or not isinstance(images.get("digest"), str | None):
@@ -205,21 +210,23 @@ class ImageData(pl.LightningDataModule):
         before = images.get("digest")
         if before not in (None, self.digest):
             raise DataError(
-                f"the images of {self.dataset.name} are others than those that the run was trained on until now: put "
-                "those back, or begin a run in another folder"
+                f"the images of {self.dataset.name} are not those that the run was trained on: "
+                "put those back, or begin a run in another folder"
             )
 
     def train_dataloader(self) -> DataLoader[tuple[torch.Tensor, ...]]:
-        """Shuffled batches of the training split."""
+        """Return the shuffled batches of the training split."""
         train = self.dataset.train
-        rank, processes = (
-            (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
-        )
+        rank = 0
+        processes = 1
+        if self.trainer:
+            rank = self.trainer.global_rank
+            processes = self.trainer.world_size
         sampler = ShuffledBatches(len(train), self.batch_size, self.seed, rank, processes)
         return _loader(TrainingImages(train, sampler, self.seed, self.labelled), sampler)
 
     def val_dataloader(self) -> list[DataLoader[tuple[torch.Tensor, ...]]]:
-        """Validation, then test."""
+        """Return the batches of validation and of test images."""
         return [
             batches(split, InOrderBatches(len(split), 1000))
             for split in (self.dataset.validation, self.dataset.test)

@@ -1,4 +1,4 @@
-"""Checkpoints that are written whole, and read without unpickling anything."""
+"""Write checkpoints whole, and read them without unpickling anything."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ INSTEAD: Final = {
     "last.ckpt": "structured-vae resume {run} --from best",
     "best.ckpt": "structured-vae evaluate {run} --checkpoint last",
 }
-"""What can be done without one of the two files of a run."""
+"""The commands that work without one of the two checkpoints of a run."""
 
 
 class WholeCheckpoints(CheckpointIO):
-    """Saves under a temporary name beside the target, loads with `weights_only`.
+    """The reading and writing of checkpoints: whole files, loaded with `weights_only`.
+
+    A file is written under a temporary name beside its target.
 
     Args:
-        folder: of the run, which is not made again for a checkpoint in it; None for any folder.
+        folder: folder of the run, which is not made again for a checkpoint in it; None for any
+            folder.
     """
 
     def __init__(self, folder: Path | None = None):
@@ -37,38 +40,44 @@ class WholeCheckpoints(CheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Writes `checkpoint`, whole or not at all.
+        """Write `checkpoint`, whole or not at all.
 
         Raises:
             OSError: the disk is full, or the folder cannot be written to.
         """
-        # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
+        # On a full disk the writer of torch says "unexpected pos 576 vs 534".
         content = io.BytesIO()
         torch.save(checkpoint, content)
-        ours = self.folder is not None and self.folder in Path(path).parents
-        with whole_file(Path(path), self.folder if ours else None) as part:
-            part.write_bytes(content.getbuffer())
+        inside = self.folder
+        if inside not in Path(path).parents:
+            inside = None
+        with whole_file(Path(path), inside) as temporary:
+            temporary.write_bytes(content.getbuffer())
 
     def load_checkpoint(
         self, path: str | Path, map_location: Any = None, weights_only: bool | None = True
     ) -> dict[str, Any]:
-        """Reads tensors and plain values to the host, whatever device they are of; nothing in the file is executed.
+        """Read tensors and plain values to the host; nothing in the file is executed.
 
         Raises:
-            RunError: the file is damaged or holds anything else.
+            RunError: the file is missing or damaged, or it holds anything else.
         """
         return read_checkpoint(Path(path), map_location or "cpu")
 
     def remove_checkpoint(self, path: str | Path) -> None:
-        """Deletes the file."""
+        """Delete the file."""
         Path(path).unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
-    """Tensors and plain values of a checkpoint file, after its checksums have been tested.
+    """Return tensors and plain values of a checkpoint file, after a test of its checksums.
+
+    Args:
+        path: the file.
+        device: where tensors go.
 
     Raises:
-        RunError: there is no such file, it is damaged, or it holds anything else.
+        RunError: the file is missing or damaged, or it holds anything else.
     """
     if not path.exists():
         raise RunError(f"{path} does not exist: the run has not come to its first evaluation")
@@ -81,7 +90,9 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
         content = torch.load(path, map_location=device, weights_only=True)
         require_sound_content(content, file_size)
     except Exception as error:
-        reason = str(error) if isinstance(error, UnsoundError) else type(error).__name__
+        reason = type(error).__name__
+        if isinstance(error, UnsoundError):
+            reason = str(error)
         raise RunError(
             f"{path} is damaged or not a checkpoint of ours ({reason}). {_advice(path)}"
         ) from error
@@ -89,7 +100,7 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
 
 
 def damaged(path: Path, error: UnsoundError) -> RunError:
-    """The error for a checkpoint that was read and has a wrong value."""
+    """Return the error for a checkpoint with a wrong value."""
     return RunError(
         f"{path} is damaged or does not fit the run's configuration: {error}. {_advice(path)}"
     )
@@ -121,12 +132,13 @@ def _refuse_archive(path: Path) -> int:
 
 
 class EpochCheckpoints(Checkpoint):
-    """Saves `last.ckpt` at the end of every epoch, and `best.ckpt` where a metric is lowest so far.
+    """A callback that saves `last.ckpt` after every epoch, and `best.ckpt` after the best.
 
-    Lightning's own callback forgets the best epoch when the run folder is moved.
+    The best epoch has the lowest metric so far. The callback of Lightning forgets the best epoch
+    when the run folder is moved.
 
     Args:
-        folder: for the two files.
+        folder: folder of the two files.
         monitored: name of the metric.
     """
 
@@ -136,16 +148,16 @@ class EpochCheckpoints(Checkpoint):
         self.best = math.inf
 
     def state_dict(self) -> dict[str, Any]:
-        """The lowest value so far."""
+        """Return the lowest value so far."""
         return {"best": self.best}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from the value of a checkpoint."""
+        """Continue from the value of a checkpoint."""
         self.best = float(state_dict["best"])
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves."""
-        # of the last evaluation
+        """Save the checkpoints of the epoch."""
+        # The metric is that of the last evaluation.
         value = float(trainer.callback_metrics.get(self.monitored, math.inf))
         if value < self.best:
             self.best = value

@@ -1,4 +1,4 @@
-"""What is set at the start of an epoch: learning rate, random numbers of layers, whether an evaluation follows."""
+"""The callbacks at the start of an epoch: learning rate, seeds and evaluation of the last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ..seeds import Stream, generator
 
 
 class RateByEpoch(pl.Callback):
-    """Sets the learning rate at the start of each epoch: no state that a resumed run would need.
+    """A callback that sets the learning rate at the start of each epoch.
+
+    It has no state that a resumed run would need.
 
     Args:
         rate: the learning rate, by the epoch.
@@ -20,36 +22,37 @@ class RateByEpoch(pl.Callback):
         self.rate = rate
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Sets it in every group of parameters."""
+        """Set the learning rate in every group of parameters."""
         for optimizer in trainer.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = self.rate(trainer.current_epoch)
 
 
 class EvaluatedAtLast(pl.Callback):
-    """Sees to it that the last epoch is evaluated, whatever the epochs between evaluations."""
+    """A callback that has the last epoch evaluated, however many lie between evaluations."""
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Asks for it."""
+        """Ask for an evaluation in the last epoch."""
         if trainer.current_epoch + 1 == trainer.max_epochs:
             trainer.check_val_every_n_epoch = 1
 
 
 class SeededEpochs(pl.Callback):
-    """Seeds torch's global generator at the start of each epoch, by seed, epoch and process alone.
+    """A callback that seeds the global generator of torch at the start of each epoch.
 
-    Networks of ours do not use it; layers of one's own such as dropout do, and so draw in a resumed
-    run what they draw in one that was not stopped.
+    The seed depends only on the seed of the run, epoch and process. The networks of this package do
+    not use that generator. Layers of custom networks do, such as dropout, and so draw the same in a
+    resumed run as in an uninterrupted one.
 
     Args:
-        seed: of the run.
+        seed: seed of the run.
     """
 
     def __init__(self, seed: int):
         self.seed = seed
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Seeds it."""
+        """Seed the global generator."""
         of_epoch = generator(
             self.seed, Stream.NETWORKS, trainer.current_epoch, part=trainer.global_rank
         )

@@ -1,4 +1,4 @@
-"""What a training can do without: a picture or a log that fails is a warning, and the training continues."""
+"""Turn failures of pictures and logs into warnings, so that the training continues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lightning.pytorch.loggers import Logger
 from ..errors import SkippedWarning
 
 LAST_SECONDS: Final = 10.0
-"""Seconds that a logger has to end with a training that was interrupted or failed."""
+"""Seconds that a logger gets to end after a training that was interrupted or failed."""
 
 CALLED: Final = (
     "log_metrics",
@@ -28,10 +28,10 @@ CALLED: Final = (
 
 
 class Forgiving:
-    """Runs parts that a training can do without, and warns once for each kind that fails.
+    """A context for optional actions of a training, which warns once for each kind that fails.
 
     Args:
-        consequence: what the user has to know of the training, at the end of each warning.
+        consequence: the consequence for the training, at the end of each warning.
     """
 
     def __init__(self, consequence: str = "The training continues without it"):
@@ -43,7 +43,7 @@ class Forgiving:
         """Turn an exception into a warning. Interrupts and other exits are passed on.
 
         Args:
-            what: the kind that is tried, such as "the picture samples".
+            what: the kind of action, such as "the picture samples".
         """
         try:
             yield
@@ -56,7 +56,7 @@ class Forgiving:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The first error of a chain; loggers raise errors of their own from it that do not name it."""
+    """Return the first error of a chain; the errors that loggers raise from it do not name it."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error
@@ -68,10 +68,10 @@ def _in_words(error: BaseException) -> str:
 
 @contextmanager
 def forgiving_loggers(loggers: Sequence[Logger]) -> Iterator[None]:
-    """Inside it a logger that fails is a warning, once for each of its methods.
+    """Warn where a logger fails inside the block, once for each of its methods.
 
     Args:
-        loggers: of a trainer, also those that the user made; afterwards they are as before.
+        loggers: the loggers of a trainer, also those of the user; afterwards they are as before.
     """
     forgiving = Forgiving()
     with ExitStack() as restored:
@@ -84,17 +84,16 @@ def forgiving_loggers(loggers: Sequence[Logger]) -> Iterator[None]:
 @contextmanager
 def _replaced(logger: Logger, name: str, forgiving: Forgiving) -> Iterator[None]:
     """Put a method of one object behind `forgiving`."""
-    own = vars(logger).get(name)
-    setattr(
-        logger, name, _tried(getattr(logger, name), f"{type(logger).__name__}.{name}", forgiving)
-    )
+    before = vars(logger).get(name)  # the method, if the object itself has it
+    what = f"{type(logger).__name__}.{name}"
+    setattr(logger, name, _tried(getattr(logger, name), what, forgiving))
     try:
         yield
     finally:
-        if own is None:
+        if before is None:
             delattr(logger, name)
         else:
-            setattr(logger, name, own)
+            setattr(logger, name, before)
 
 
 def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Callable[..., Any]:
@@ -112,14 +111,14 @@ def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Calla
 
 
 def _within(call: Callable[[], object], seconds: float) -> None:
-    """Run a call in a thread of its own, and wait for it that long at most.
+    """Run a call in a separate thread, and wait for it that many seconds at most.
 
-    After an interrupt a logger may wait for a thread of its own that waits for it: the interrupt
-    can fall between the entry in its queue and the signal that there is one.
+    After an interrupt a logger may wait for its thread, which waits for the logger: the interrupt
+    can come between the entry in its queue and the signal for that entry.
 
     Raises:
-        Exception: what the call raised.
-        TimeoutError: it has not ended. The thread does not keep the process alive.
+        Exception: the call raised it.
+        TimeoutError: the call has not ended. The thread does not keep the process alive.
     """
     errors: list[Exception] = []
 

@@ -1,4 +1,4 @@
-"""Grids of samples and reconstructions, as PNG files."""
+"""Save grids of samples and reconstructions as PNG files."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from .forgiving import Forgiving
 
 
 def picture_name(kind: str, epoch: int) -> str:
-    """The file of a picture.
+    """Return the file name of a picture.
 
     Args:
         kind: reconstructions or samples.
-        epoch: after which it was drawn, counted from 1.
+        epoch: the epoch after which it was drawn, counted from 1.
     """
     return f"{kind}-{epoch:04d}.png"
 
 
 class Pictures(Callback):
-    """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
+    """A callback that saves pictures of samples and reconstructions every few epochs.
 
-    A picture that cannot be drawn or written is a warning, once for each of the two; the training
-    continues.
+    The files are `samples-EPOCH.png` and `reconstructions-EPOCH.png`, also after the last epoch. A
+    picture that cannot be drawn or written causes a warning, once for each of the two, and the
+    training continues.
 
-    Samples come from the prior alone. Reconstructions show images of the data, so there are none of
-    data whose images may not be shown.
+    Samples come from the prior. Reconstructions show images of the data, so data whose images may
+    not be shown have none.
 
     Args:
-        folder: for the files.
-        x: `[count, pixels]`, images to reconstruct, ten a row; what is left of a row is left out.
+        folder: folder of the files.
+        x: `[count, pixels]`, images to reconstruct, ten per row; an incomplete row is left out.
             None for no reconstructions.
         size: channels, height and width of an image.
-        seed: of the samples, the same at every epoch.
-        every: epochs between pictures; 0 for the last epoch alone.
+        seed: seed of the samples, the same at every epoch.
+        every: epochs between pictures; 0 for the last epoch only.
     """
 
     COLUMNS = 10
@@ -54,15 +55,18 @@ class Pictures(Callback):
         every: int,
     ):
         self.folder = folder
-        self.columns = self.COLUMNS if x is None else min(self.COLUMNS, len(x))
-        self.x = None if x is None else x[: len(x) // self.columns * self.columns]
+        self.columns = self.COLUMNS
+        self.x = x
+        if x is not None:
+            self.columns = min(self.COLUMNS, len(x))
+            self.x = x[: len(x) // self.columns * self.columns]
         self.size = size
         self.seed = seed
         self.every = every
         self._forgiving = Forgiving()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Draws, if it is an epoch's turn."""
+        """Save the pictures, if they are due after this epoch."""
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
         if trainer.is_global_zero and (asked or epoch == trainer.max_epochs or trainer.should_stop):

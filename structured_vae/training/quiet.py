@@ -1,4 +1,4 @@
-"""What Lightning says and nobody needs to know."""
+"""Silence tips and warnings of Lightning that no user needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Inside it no tips are logged, and there are no warnings of how batches are loaded or of torch's own parts."""
+    """Silence tips, and warnings about the loading of batches and parts of torch, in a block."""
     logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     before = logger.level
     logger.setLevel(logging.WARNING)
@@ -18,9 +18,8 @@ def quiet() -> Iterator[None]:
         with warnings.catch_warnings():
             # Batches are slices of tensors in memory: worker processes would only add copies.
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-            warnings.filterwarnings(
-                "ignore", message=".*LeafSpec.* is deprecated.*"
-            )  # Lightning beside torch
+            # Lightning uses a deprecated class of torch.
+            warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")
             yield
     finally:
         logger.setLevel(before)

@@ -1,4 +1,4 @@
-"""The record of a run: what it was, where it ran, and the metrics of its epochs."""
+"""The record of a run: its configuration, its environment, and the metrics of its epochs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from ..environment import environment
 
 
 class RunRecord(Callback):
-    """Writes `metrics.csv` and `record.json` whole, at the end of every epoch that is evaluated.
+    """A callback that writes `metrics.csv` and `record.json` whole after every evaluated epoch.
 
-    A row's `seconds` are those of all epochs since the row before; its `ms_per_step` is of its own
-    epoch. The rows travel in the checkpoint, so a resumed run's files equal those of an
-    uninterrupted one, but for the times; the commits by which it was trained do so too, in their
-    order.
+    The `seconds` of a row are those of all epochs since the row before; its `ms_per_step` is that
+    of its epoch. Checkpoints hold the rows and the commits of the code that trained the run. So the
+    files of a resumed run equal those of an uninterrupted one, apart from the times.
 
     Args:
-        folder: of the run.
-        config: plain values.
+        folder: folder of the run.
+        config: the configuration as plain values.
     """
 
     def __init__(self, folder: Path, config: dict[str, Any]):
@@ -38,26 +37,28 @@ class RunRecord(Callback):
         self._trained: float | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The rows and commits so far, and the seconds since the last row."""
+        """Return the rows and commits so far, and the seconds since the last row."""
         return {"rows": self.rows, "commits": self.commits, "seconds": self._seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from the rows of a checkpoint."""
+        """Continue from the rows of a checkpoint."""
         self.rows = list(state_dict["rows"])
-        before = state_dict.get("commits", [None])  # of older checkpoints it is not known
-        self.commits = [*before, *(each for each in self.commits if each not in before[-1:])]
+        before = state_dict.get("commits", [None])  # older checkpoints have no commits
+        new = [commit for commit in self.commits if commit not in before[-1:]]
+        self.commits = [*before, *new]
         self._seconds = float(state_dict.get("seconds", 0.0))
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Starts the clock."""
-        self._start, self._trained = time.perf_counter(), None
+        """Start the clock."""
+        self._start = time.perf_counter()
+        self._trained = None
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Stops the clock of the training steps."""
+        """Stop the clock of the training steps."""
         self._trained = time.perf_counter() - self._start
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Adds the row of an evaluated epoch and writes both files."""
+        """Add the row of an evaluated epoch and write both files."""
         self._seconds += time.perf_counter() - self._start
         if self._trained is None:
             return
@@ -76,14 +77,14 @@ class RunRecord(Callback):
 
     def _write(self) -> None:
         with (
-            whole_file(self.folder / "metrics.csv", self.folder) as part,
-            part.open("w", newline="", encoding="utf-8") as file,
+            whole_file(self.folder / "metrics.csv", self.folder) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
         ):
-            # A metric of a callback may come later than the first row.
+            # A metric of a callback may appear later than the first row.
             names = list(dict.fromkeys(name for row in self.rows for name in row))
             writer = csv.DictWriter(file, names, restval="nan")
             writer.writeheader()
             writer.writerows(self.rows)
         record = {"config": self.config, **self.made, "commits": self.commits, "epochs": self.rows}
-        with whole_file(self.folder / "record.json", self.folder) as part:
-            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        with whole_file(self.folder / "record.json", self.folder) as temporary:
+            temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the semi-supervised trainings share: the bound of all images, and a loss of the labelled ones."""
+"""The base class of semi-supervised training: the bound, and a loss of labelled images."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .base import Training, TrainingOptions
 
 
 class SemiSupervisedTraining(Training):
-    """The bound of all images, and beside it a loss of the labels of a few of them.
+    """The training on the bound of all images plus a loss of the labels of a few of them.
 
-    In every step, with x of all images and (x', y) of the labelled ones,
+    In every step, with x from all images and (x', y) from the labelled ones,
 
         E_q[-log p(x | z_d, z_c)] + KL(q(z_d | x) || uniform) + KL(q(z_c | x) || N(0, 1)) + weight *
         loss(x', y)
 
-    and perhaps the bound of the labelled images with z_d = y. The gradient in the scores of z_d is
-    the estimator's; that in z_c goes through the sample.
+    is minimised, for some models together with the bound of the labelled images with z_d = y. The
+    estimator gives the gradient in the scores of z_d; the gradient in z_c goes through the sample.
 
     Args:
-        vae: what is trained.
-        estimator: of the gradient in the scores of z_d.
+        vae: the model to train.
+        estimator: the estimator of the gradient in the scores of z_d.
         options: learning rate, seed and dropout.
-        label_loss: of the labelled images; None where there are none.
-        label_weight: of that loss.
+        label_loss: the loss of the labelled images; None where there are none.
+        label_weight: weight of that loss.
     """
 
     vae: MixtureVAE | AttributeVAE
@@ -57,24 +57,26 @@ class SemiSupervisedTraining(Training):
     def _labelled(
         self, x: torch.Tensor, labels: torch.Tensor
     ) -> tuple[AnyPotentials, torch.Tensor | float]:
-        """The scores of labelled images, and the bound `[batch]` of theirs that is trained, 0 for none."""
+        """Return the scores of labelled images, and the bound `[batch]` to train on, or 0."""
 
     @abstractmethod
     def _accuracy(self, scores: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
-        """The share of labels that the scores of labelled images are right about."""
+        """Return the share of labels that the scores of labelled images predict correctly."""
 
     @property
     def monitored(self) -> str:
-        """The objective of validation images with all their labels, or the bound where no label is known."""
-        return f"validation/{'bound' if self.label_loss is None else 'objective'}"
+        """The objective of validation images with all labels; without labels their bound."""
+        if self.label_loss is None:
+            return "validation/bound"
+        return "validation/objective"
 
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials, code = self.vae.encoder(self._seen(x))
-        given, kl = self.vae.given(code, self._noise)
+        decoder, kl = self.vae.given(code, self._noise)
         q = self.estimator.posterior(potentials)
-        objective = whole_bound(Reconstruction(given, x), q, self.estimator.kl)
+        objective = whole_bound(Reconstruction(decoder, x), q, self.estimator.kl)
         estimate = self.estimator(q, objective.cost, self._noise, self.global_step)
         loss = (estimate.surrogate + objective.kl + kl).mean() + estimate.tuning
         stats = {"cost": estimate.cost.mean(), **estimate.stats}
@@ -87,13 +89,12 @@ class SemiSupervisedTraining(Training):
         return loss + (self.label_weight * label_loss + bound).mean(), stats
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        columns = {
-            name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]
-        }
+        columns = {}
+        for name in batches[0]:
+            columns[name] = torch.cat([batch[name] for batch in batches]).double()
         means = {name: column.mean().item() for name, column in columns.items()}
-        means["standard_error"] = (
-            columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
-        )
+        bounds = columns["bound"]
+        means["standard_error"] = bounds.std(correction=0).item() / len(bounds) ** 0.5
         if "accuracy" in means:
             means["objective"] = means["bound"] + self.label_weight * (1 - means["accuracy"])
         return means

@@ -1,8 +1,8 @@
-"""Whether a checkpoint fits a training: every value is checked before torch or Lightning uses it.
+"""Check every value of a checkpoint before torch or Lightning uses it.
 
 The fused Adam of torch does not compare the shapes of its state with those of the weights: it reads
-and writes memory that belongs to others. Lightning looks keys up without asking whether they are
-there. So a damaged file has to be found out here.
+and writes memory outside of them. Lightning looks keys up without checking that they
+exist. So this file has to detect a damaged checkpoint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST: Final = 1 << 53
 """The largest count; a training of one microsecond per step would take 285 years to reach it."""
 
 MOMENTS: Final = frozenset({"step", "exp_avg", "exp_avg_sq"})
-"""What Adam keeps for each weight."""
+"""The state that Adam keeps for each weight."""
 
 SAME: Final = ("amsgrad", "maximize", "differentiable", "capturable", "decoupled_weight_decay")
 """Options of Adam that decide which state it needs, and that the training sets itself."""
@@ -38,11 +38,11 @@ class UnsoundError(ValueError):
 
 
 def require_sound_content(content: Any, file_size: int) -> None:
-    """Check what every checkpoint of ours has, whatever it was trained on.
+    """Check the content that every checkpoint of this package has.
 
     Args:
-        content: tensors and plain values, as `torch.load` gives them.
-        file_size: bytes of the file. No tensor may be larger than it, whatever its strides say.
+        content: tensors and plain values, from `torch.load`.
+        file_size: bytes of the file. No tensor may be larger, whatever its strides are.
 
     Raises:
         UnsoundError: a value is missing, of another type, or larger than the file.
@@ -67,12 +67,12 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
     """Check that weights have the names, shapes and kinds of a module's, and that all are finite.
 
     Args:
-        weights: of a checkpoint.
-        module: that they are for. A buffer of it that is not finite itself, such as a mask, may
-            stay so.
+        weights: the weights of a checkpoint.
+        module: the module that gets them. Where its buffer is not finite, such as a mask, the
+            weights need not be finite either.
 
     Raises:
-        UnsoundError: they do not fit, or one is nan or infinite.
+        UnsoundError: the weights do not fit, or one is nan or infinite.
     """
     expected = module.state_dict()
     missing = sorted(set(expected) - set(weights))
@@ -82,18 +82,18 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
             f"the weights lack {missing or 'nothing'} and have {unexpected or 'nothing'} besides"
         )
     for name, value in weights.items():
-        own = expected[name]
+        current = expected[name]
         place = f"state_dict[{name!r}]"
-        if value.shape != own.shape:
+        if value.shape != current.shape:
             raise UnsoundError(
-                f"{place} has the shape {list(value.shape)}, and the network {list(own.shape)}"
+                f"{place} has the shape {list(value.shape)}, and the network {list(current.shape)}"
             )
         same_kind = (
-            value.is_floating_point() == own.is_floating_point()
-            and value.is_complex() == own.is_complex()
+            value.is_floating_point() == current.is_floating_point()
+            and value.is_complex() == current.is_complex()
         )
-        _require(same_kind, place, f"be of the kind of {own.dtype}", value.dtype)
-        masked = not own.is_meta and not own.isfinite().all()
+        _require(same_kind, place, f"be of the kind of {current.dtype}", value.dtype)
+        masked = not current.is_meta and not current.isfinite().all()
         if not (masked or value.isfinite().all()):
             raise UnsoundError(f"{place} has values that are nan or infinite")
 
@@ -104,11 +104,11 @@ def require_sound_training(
     optimizer: torch.optim.Optimizer,
     loop: Mapping[str, Any],
 ) -> None:
-    """Check all that a training resumes from.
+    """Check all values from which a training resumes.
 
     Args:
-        content: what `read_checkpoint` gives.
-        module: whose weights are trained.
+        content: the result of `read_checkpoint`.
+        module: the module whose weights are trained.
         optimizer: a new one for this module.
         loop: the state of a new loop of Lightning.
 
@@ -122,8 +122,8 @@ def require_sound_training(
         content["epoch"],
     )
     version = _part(content, "pytorch-lightning_version")
-    known = isinstance(version, str) and VERSION.fullmatch(version) is not None
-    _require(known, "pytorch-lightning_version", "be a version number", version)
+    valid = isinstance(version, str) and VERSION.fullmatch(version) is not None
+    _require(valid, "pytorch-lightning_version", "be a version number", version)
     require_sound_weights(content["state_dict"], module)
     _require_sound_optimizer(_part(content, "optimizer_states"), optimizer)
     schedulers = _part(content, "lr_schedulers")
@@ -135,7 +135,8 @@ def require_sound_training(
 def _require_sound_optimizer(states: Any, optimizer: torch.optim.Optimizer) -> None:
     one = isinstance(states, list) and len(states) == 1 and isinstance(states[0], dict)
     _require(one, "optimizer_states", "be a list of one state", states)
-    groups, moments = states[0].get("param_groups"), states[0].get("state")
+    groups = states[0].get("param_groups")
+    moments = states[0].get("state")
     one = isinstance(groups, list) and len(groups) == 1 and isinstance(groups[0], dict)
     _require(one, "optimizer_states[0]['param_groups']", "be a list of one group", groups)
     _require_sound_group(groups[0], optimizer.state_dict()["param_groups"][0])
@@ -143,17 +144,17 @@ def _require_sound_optimizer(states: Any, optimizer: torch.optim.Optimizer) -> N
     _require(isinstance(moments, dict), place, "be a dictionary", moments)
     parameters = optimizer.param_groups[0]["params"]
     for number, state in moments.items():
-        known = type(number) is int and 0 <= number < len(parameters)
-        _require(known, place, f"have numbers from 0 to {len(parameters) - 1} as keys", number)
+        valid = type(number) is int and 0 <= number < len(parameters)
+        _require(valid, place, f"have numbers from 0 to {len(parameters) - 1} as keys", number)
         _require_sound_moments(state, parameters[number], f"{place}[{number}]")
 
 
-def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def _require_sound_group(group: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     place = "optimizer_states[0]['param_groups'][0]"
     numbers = _part(group, "params")
     counts = isinstance(numbers, list) and all(type(number) is int for number in numbers)
     _require(
-        counts and numbers == own["params"],
+        counts and numbers == current["params"],
         f"{place}['params']",
         "number the weights in order",
         numbers,
@@ -171,8 +172,8 @@ def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> No
             value,
         )
     for name in SAME:
-        value = _part(group, name, own.get(name))
-        _require(value is own.get(name), f"{place}[{name!r}]", f"be {own.get(name)}", value)
+        value = _part(group, name, current.get(name))
+        _require(value is current.get(name), f"{place}[{name!r}]", f"be {current.get(name)}", value)
     for name in ("foreach", "fused"):
         value = _part(group, name)
         _require(
@@ -192,7 +193,8 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
         scalar and 0 <= step.item() <= LARGEST, f"{place}['step']", "be a number of steps", step
     )
     for name in ("exp_avg", "exp_avg_sq"):
-        value, where = state[name], f"{place}[{name!r}]"
+        value = state[name]
+        where = f"{place}[{name!r}]"
         _require(_is_plain_tensor(value), where, "be a dense tensor", value)
         same = value.shape == parameter.shape and value.dtype == parameter.dtype
         wanted = f"be {parameter.dtype} {list(parameter.shape)}"
@@ -207,25 +209,25 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
     )
 
 
-def _require_sound_loops(content: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def _require_sound_loops(content: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     steps = _part(content, "global_step")
     loops = _part(content, "loops")
     _require(_is_count(steps), "global_step", "be a count of steps", steps)
     whole = isinstance(loops, dict) and isinstance(_part(loops, "fit_loop"), dict)
     _require(whole, "loops", "have the key fit_loop", loops)
     loop = loops["fit_loop"]
-    _require_alike(loop, own, "loops['fit_loop']")
+    _require_alike(loop, new, "loops['fit_loop']")
     _require_sound_progress(loop, content["epoch"], steps)
 
 
-def _require_alike(value: Any, own: Any, place: str) -> None:
-    """Check that a part of the loops has the keys of a new one, and counts where that has counts."""
-    if isinstance(own, dict):
+def _require_alike(value: Any, new: Any, place: str) -> None:
+    """Check that the state of a loop has the keys of a new one, and counts in the same places."""
+    if isinstance(new, dict):
         _require(isinstance(value, dict), place, "be a dictionary", value)
-        for name, part in own.items():
+        for name, inner in new.items():
             _require(name in value, place, f"have the key {name}", sorted(map(str, value)))
-            _require_alike(value[name], part, f"{place}[{name!r}]")
-    elif isinstance(own, bool):
+            _require_alike(value[name], inner, f"{place}[{name!r}]")
+    elif isinstance(new, bool):
         _require(type(value) is bool, place, "be a truth value", value)
     else:
         _require(_is_count(value), place, "be a count", value)
@@ -233,11 +235,12 @@ def _require_alike(value: Any, own: Any, place: str) -> None:
 
 def _require_sound_progress(loop: Mapping[str, Any], epoch: int, steps: int) -> None:
     """Check that the loop stands at the end of its last epoch."""
-    epochs, batches = loop["epoch_progress"], loop["epoch_loop.batch_progress"]
+    epochs = loop["epoch_progress"]
+    batches = loop["epoch_loop.batch_progress"]
     done = {"ready": epoch + 1, "started": epoch + 1, "processed": epoch + 1, "completed": epoch}
-    for part in ("current", "total"):
-        place = f"loops['fit_loop']['epoch_progress'][{part!r}]"
-        _require(epochs[part] == done, place, f"be at the end of epoch {epoch + 1}", epochs[part])
+    for name in ("current", "total"):
+        place = f"loops['fit_loop']['epoch_progress'][{name!r}]"
+        _require(epochs[name] == done, place, f"be at the end of epoch {epoch + 1}", epochs[name])
     place = "loops['fit_loop']['epoch_loop.batch_progress']"
     ended = batches["is_last_batch"] and len(set(batches["current"].values())) == 1
     _require(ended, place, "be at the end of an epoch", batches)
@@ -269,12 +272,12 @@ def _require_sound_record(record: Mapping[str, Any]) -> None:
     seconds = _part(record, "seconds", 0.0)
     _require(isinstance(rows, list), f"{place}['rows']", "be a list of rows", rows)
     for row in rows:
-        known = isinstance(row, dict) and _is_count(row.get("epoch"))
-        _require(known, f"{place}['rows']", "have rows with an epoch", row)
+        valid = isinstance(row, dict) and _is_count(row.get("epoch"))
+        _require(valid, f"{place}['rows']", "have rows with an epoch", row)
         for name, value in row.items():
             number = isinstance(name, str) and type(value) in (int, float)
             _require(number, f"{place}['rows']", "hold numbers by name", {name: value})
-    texts = isinstance(commits, list) and all(isinstance(each, str | None) for each in commits)
+    texts = isinstance(commits, list) and all(isinstance(name, str | None) for name in commits)
     _require(texts, f"{place}['commits']", "be a list of texts", commits)
     _require(
         _is_number(seconds) and seconds >= 0,
@@ -301,7 +304,8 @@ def _require_sound_stopping(state: Any, place: str) -> None:
 
 def _require_no_larger(content: Any, file_size: int) -> None:
     """Check every tensor, at any depth: one with strides of 0 may claim any number of values."""
-    waiting, seen = [content], set()
+    waiting = [content]
+    seen = set()
     while waiting:
         value = waiting.pop()
         if id(value) in seen:
@@ -322,7 +326,7 @@ def _require_no_larger(content: Any, file_size: int) -> None:
 
 
 def _part(values: Mapping[str, Any], name: str, default: Any = None) -> Any:
-    """A value that nothing is known of yet, or the default if there is none."""
+    """Return an unchecked value, or the default if there is none."""
     return values.get(name, default)
 
 
