@@ -377,7 +377,7 @@ def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
     assert [control.key for control in visits[0].button_group] == ["bit 0", "bit 1", "bit 2"]
     for name, value in trained.state_dict().items():
         assert torch.equal(model.state_dict()[name], value)
-    with pytest.raises(PretrainedError, match="give a DiscreteVAE"):
+    with pytest.raises(PretrainedError, match="pass a DiscreteVAE"):
         explore(tmp_path)
 
 

@@ -19,10 +19,10 @@ from torch import nn
 
 from models import DiscreteVAE, Potentials
 from structured_vae import DataConfig, TrainConfig, resume, train
-from structured_vae.errors import SkippedWarning
+from structured_vae.errors import RunError, SkippedWarning
 from structured_vae.image_grids import save_grid
-from structured_vae.runs import train as training
 from structured_vae.runs.folder import Run
+from structured_vae.training.checkpoints import WholeCheckpoints
 from structured_vae.training.forgiving import forgiving_loggers
 
 TINY = TrainConfig(
@@ -214,6 +214,6 @@ def test_a_checkpoint_that_cannot_be_written_ends_the_training_and_names_the_cau
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(training.WholeCheckpoints, "save_checkpoint", full)
-    with pytest.raises(training.RunError, match=r"cannot be written to .*No space left on device"):
+    monkeypatch.setattr(WholeCheckpoints, "save_checkpoint", full)
+    with pytest.raises(RunError, match=r"cannot be written to .*No space left on device"):
         train(TINY, tmp_path / "run", progress=False)

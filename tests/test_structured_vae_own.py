@@ -251,7 +251,7 @@ def test_a_dataset_of_images_alone_is_one_of_tuples(arrays):
         dataset_of_images({**arrays, "train": each}) for each in (TensorDataset(images), images)
     )
     assert first.name == second.name
-    with pytest.raises(DataError, match="alone or with a label; got 3 parts"):
+    with pytest.raises(DataError, match="a pair of image and label; got a tuple of 3"):
         dataset_of_images(TensorDataset(images, images, images))
 
 
@@ -601,7 +601,7 @@ def test_splits_that_overlap_are_refused(tmp_path, arrays):
     shared = {**arrays, "test": np.concatenate([arrays["test"], arrays["train"][7:9]])}
     with pytest.raises(
         DataError,
-        match=r"the splits overlap: 2 of the 52 images of test are in train too \(numbers 50, 51",
+        match=r"the splits overlap: 2 of the 52 images of test are also in train \(numbers 50, 51",
     ):
         train(folder=tmp_path / "run", data=shared)
     assert not (tmp_path / "run").exists()
@@ -613,5 +613,5 @@ def test_potentials_of_another_n_later_are_named():
             return Potentials(x[:, : 2 + (len(x) > 1)])
 
     vae = DiscreteVAE(Fickle(), nn.Linear(2, 9), pixels=9)
-    with pytest.raises(TypeError, match="gave unary scores"):
+    with pytest.raises(TypeError, match="returned unary scores"):
         vae.encoder(torch.zeros(3, 9))
