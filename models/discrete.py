@@ -322,23 +322,17 @@ class DiscreteVAE(Pretrained):
         return space
 
     def _check_agreement(self) -> None:
+        """Raise unless encoder, prior and decoder have the same latent variables.
+
+        A custom decoder is told how many variables have categories.
+
+        Raises:
+            SettingError: they differ.
+        """
+        if self.prior is not None:
+            self._check_prior(self.prior)
         encoder = self.encoder
         decoder = self.decoder
-        prior = self.prior
-        if prior and self.categorical and self.variables > 1:
-            raise SettingError(
-                f"a prior of {self.variables} variables of several values is uniform; pass None"
-            )
-        if prior and (
-            len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)
-        ):
-            values = "bits"
-            if self.categorical:
-                values = "categories"
-            raise SettingError(
-                f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder "
-                f"has {self.n} {values}; they must agree"
-            )
         if isinstance(decoder, NetworkDecoder):
             decoder.categories_of = 0
             if self.categorical:
@@ -358,6 +352,22 @@ class DiscreteVAE(Pretrained):
                 f"the encoder has {self.variables} variables and the decoder {decoder.variables}; "
                 "they must agree"
             )
+
+    def _check_prior(self, prior: Prior) -> None:
+        if self.categorical and self.variables > 1:
+            raise SettingError(
+                f"a prior of {self.variables} variables of several values is uniform; pass None"
+            )
+        same_kind = self.categorical == isinstance(prior, CategoriesPrior)
+        if same_kind and len(prior.unary) == self.n:
+            return
+        values = "bits"
+        if self.categorical:
+            values = "categories"
+        raise SettingError(
+            f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder "
+            f"has {self.n} {values}; they must agree"
+        )
 
     def _described(self) -> dict[str, int | str]:
         description: dict[str, int | str] = {
@@ -461,9 +471,6 @@ def paper_vae(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
     categorical = encoder == "categorical"
-    band = {}
-    if bandwidth:
-        band["bandwidth"] = bandwidth
     if not categorical and (variables, couplings) != (1, "none"):
         raise SettingError(
             "variables and couplings are options of the encoder 'categorical'; "
@@ -471,6 +478,9 @@ def paper_vae(
         )
     learnt = named_prior(prior, n, categorical)
     if not categorical:
+        band = {}  # only encoders with pairs take a bandwidth
+        if bandwidth:
+            band["bandwidth"] = bandwidth
         return DiscreteVAE(
             ENCODERS[encoder](pixels, n, hidden, **band),
             BinaryDecoder(pixels, n, hidden),

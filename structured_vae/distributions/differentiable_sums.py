@@ -201,7 +201,7 @@ def _again(
 
 
 def _values(sums: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return copies of log Z and marginals: autograd makes its outputs nodes of its graph."""
+    """Return copies of log Z and marginals, since autograd puts its outputs into its graph."""
     log_z = sums.log_partition.to(dtype, copy=True)
     ones = sums.unary_marginals.to(dtype, copy=True)
     pairs = sums.pairwise_marginals.to(dtype, copy=True)

@@ -1,4 +1,4 @@
-"""Images, bars, graphs and heat maps as HTML that fetches nothing, for a light page and a dark one."""
+"""Draw images, bars, graphs and heat maps as HTML that fetches nothing, light or dark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 ENLARGED: Final = 8
-"""Pixels of a downloaded picture to a pixel of the image, each way."""
+"""The pixels of a downloaded picture per pixel of the image, in each direction."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Palette:
     negative: tuple[int, int, int]
 
     def shade(self, value: float) -> str:
-        """The colour of a coupling in [-1, 1]; 0 is that of the paper."""
+        """Return the colour of a coupling in [-1, 1]; 0 has the colour of the page."""
         paper = (23, 22, 20) if self.dark else (255, 255, 255)  # Streamlit's
         end = self.positive if value >= 0 else self.negative
         mixed = [round(p + (e - p) * min(abs(value), 1.0)) for p, e in zip(paper, end, strict=True)]
@@ -57,7 +57,10 @@ DARK: Final = Palette(
 
 
 def png_of(intensities: NDArray[np.float32], palette: Palette = LIGHT, enlarged: int = 1) -> bytes:
-    """A PNG of `[height, width]` intensities of ink, or of colours `[height, width, 3]`, in [0, 1]."""
+    """Return a PNG of intensities of ink `[height, width]`, or colours `[height, width, 3]`.
+
+    All values are in [0, 1].
+    """
     clipped = np.clip(intensities, 0, 1)
     if clipped.ndim == 2 and not palette.dark:
         clipped = 1 - clipped
@@ -70,14 +73,16 @@ def png_of(intensities: NDArray[np.float32], palette: Palette = LIGHT, enlarged:
 
 
 def data_url(intensities: NDArray[np.float32], palette: Palette) -> str:
-    """The same as an address that needs no server."""
+    """Return the same PNG as an address that needs no server."""
     return "data:image/png;base64," + b64encode(png_of(intensities, palette)).decode()
 
 
 def image_html(
     intensities: NDArray[np.float32], description: str, width: int, palette: Palette = LIGHT
 ) -> str:
-    """An `<img>` of intensities, every pixel a sharp square; ink is dark on a light page and bright on a dark one.
+    """Return an `<img>` of intensities in which every pixel is a sharp square.
+
+    Ink is dark on a light page and bright on a dark one.
 
     Args:
         intensities: `[height, width]` of ink, or colours `[height, width, 3]`.
@@ -96,7 +101,7 @@ def strip_html(
     width: int = 84,
     palette: Palette = LIGHT,
 ) -> str:
-    """Images side by side, each with a caption of lines below; they wrap where the page is narrow."""
+    """Return images side by side with captions below, which wrap on a narrow page."""
     figures = []
     for number, (image, caption) in enumerate(zip(images, captions, strict=True)):
         lines = "<br>".join(escape(line) for line in caption.split("\n"))
@@ -109,9 +114,10 @@ def strip_html(
 
 
 def table_html(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and what they are, a row each."""
+    """Return names and their meanings as a table, one row each."""
     cells = "".join(
-        f'<tr><th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">{escape(name)}</th>'
+        '<tr><th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">'
+        f"{escape(name)}</th>"
         f"<td>{escape(value)}</td></tr>"
         for name, value in rows
     )
@@ -127,7 +133,10 @@ def bars_html(
     fixed: Iterable[int] = (),
     palette: Palette = LIGHT,
 ) -> str:
-    """An `<img>` of probabilities `[n]` as bars, each with its name below; those of fixed bits in another colour."""
+    """Return an `<img>` of probabilities `[n]` as bars with names below.
+
+    Fixed bits have another colour.
+    """
     wide, high, left = 36, 110, 34
     kept, parts = set(fixed), []
     for value in (0.0, 0.5, 1.0):
@@ -141,7 +150,8 @@ def bars_html(
         x, tall = left + wide * i, high * min(max(float(value), 0.0), 1.0)
         colour = palette.fixed if i in kept else palette.bar
         parts.append(
-            f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" height="{tall:.2f}" fill="{colour}"/>'
+            f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" '
+            f'height="{tall:.2f}" fill="{colour}"/>'
         )
         below = 10 + high + 16
         turn = f' transform="rotate(-50 {x + wide / 2} {below})"' if slanted else ""
@@ -157,7 +167,7 @@ def bars_html(
 def heat_map_html(
     values: NDArray[np.float64], names: list[str], description: str, palette: Palette = LIGHT
 ) -> str:
-    """An `<img>` of a symmetric matrix `[n, n]`, the colour of the paper at 0, red above and blue below."""
+    """Return an `<img>` of a symmetric matrix `[n, n]`, red above 0 and blue below."""
     n, side, slanted = len(values), 24, are_words(names)
     left, top = (16 + _width(names), 14 + _width(names)) if slanted else (30, 30)
     right, below = left + side * n, top + side * n
@@ -173,7 +183,8 @@ def heat_map_html(
         for j in range(n):
             fill = palette.faint + "44" if i == j else palette.shade(values[i, j] / largest)
             parts.append(
-                f'<rect x="{left + side * j}" y="{top + side * i}" width="{side - 1}" height="{side - 1}" '
+                f'<rect x="{left + side * j}" y="{top + side * i}" '
+                f'width="{side - 1}" height="{side - 1}" '
                 f'fill="{fill}"/>'
             )
     for step in range(21):
@@ -196,7 +207,7 @@ def graph_html(
     fixed: Iterable[int] = (),
     palette: Palette = LIGHT,
 ) -> str:
-    """An `<img>` of bits in a ring, joined by their couplings, the stronger the thicker.
+    """Return an `<img>` of bits in a ring, joined by couplings; stronger ones are thicker.
 
     Args:
         values: `[n, n]`, symmetric.
@@ -219,17 +230,21 @@ def graph_html(
         if abs(strength) > 0.05:
             (a, b), (c, d) = place[i], place[j]
             parts.append(
-                f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="{palette.shade(math.copysign(0.9, strength))}" '
-                f'stroke-opacity="{min(abs(strength) + 0.05, 1):.2f}" stroke-width="{0.5 + 6 * abs(strength):.2f}"/>'
+                f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" '
+                f'stroke="{palette.shade(math.copysign(0.9, strength))}" '
+                f'stroke-opacity="{min(abs(strength) + 0.05, 1):.2f}" '
+                f'stroke-width="{0.5 + 6 * abs(strength):.2f}"/>'
             )
     for i, (x, y) in enumerate(place):
         ring = palette.fixed if i in kept else palette.ink
         paper = palette.shade(0.0)
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="14" fill="{paper}" stroke="{ring}" stroke-width="2"/>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="14" fill="{paper}" stroke="{ring}" '
+            'stroke-width="2"/>'
         )
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{13 * math.sqrt(min(max(float(marginals[i]), 0), 1)):.2f}" '
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" '
+            f'r="{13 * math.sqrt(min(max(float(marginals[i]), 0), 1)):.2f}" '
             f'fill="{palette.fixed if i in kept else palette.bar}"/>'
         )
         sideways = math.cos(angle[i]) if words else 0.0
@@ -241,12 +256,12 @@ def graph_html(
 
 
 def are_words(names: Sequence[str]) -> bool:
-    """Whether names are longer than places in z, and so need room."""
+    """Return whether names are words rather than places in z, and so need more room."""
     return max(map(len, names)) > 4
 
 
 def _width(names: Sequence[str]) -> int:
-    """Of the longest name in the drawings' letters, about."""
+    """Return the approximate width of the longest name."""
     return 7 * max(map(len, names))
 
 
@@ -255,14 +270,18 @@ def _largest(values: NDArray[np.float64]) -> float:
 
 
 def _text(x: float, y: float, words: str, colour: str, anchor: str, extra: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{extra}>'
+        f"{escape(words)}</text>"
+    )
 
 
 def _svg_html(parts: list[str], size: tuple[float, float], description: str) -> str:
-    """As SVG in the letters of the machine: no font is fetched."""
+    """Return an SVG in a font of the machine, so that no font is fetched."""
     wide, high = size
     content = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" '
+        f'width="{wide}" height="{high}" '
         f'font-family="sans-serif" font-size="12">{"".join(parts)}</svg>'
     )
     return _img("image/svg+xml", content.encode(), description, f"width:{wide}px")

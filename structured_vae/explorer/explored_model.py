@@ -1,4 +1,4 @@
-"""What the page shows of a trained model: images of states, posteriors of images, samples."""
+"""The content of the page for a trained model: images of states, posteriors of images, samples."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
 from .state_paths import best_path
 
 DRAWS: Final = 2000
-"""Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""
+"""Samples of a perturb-and-MAP posterior, for marginals with an error of about 0.01."""
 
 COLUMNS: Final = 10
-"""Of samples side by side."""
+"""The number of samples side by side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """What the encoder says of an image; without one, what the prior says of any.
+    """The scores of an image by the encoder; without an image, those of the prior.
 
     Attributes:
         pixels: `[pixels]`; None for the prior.
@@ -82,7 +82,7 @@ class Encoded:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """`[n]`: the most probable state with the fixed bits."""
+        """The most probable state `[n]` with the fixed bits."""
         return tuple(map(int, self.best.states[0]))
 
 
@@ -102,7 +102,7 @@ class Explored:
 
     @cached_property
     def parts(self) -> Shown:
-        """What the kind of the model shows: states, scores, styles and images.
+        """The states, scores, styles and images that the kind of the model shows.
 
         Raises:
             RunError: the explorer cannot show it.
@@ -121,12 +121,12 @@ class Explored:
 
     @property
     def colours(self) -> int:
-        """3 where images are red, green and blue, else 1."""
+        """The number of colours: 3 where images are red, green and blue, else 1."""
         return self.parts.colours
 
     @property
     def names(self) -> list[str]:
-        """Of the bits or categories: their places in z, or the attributes of the images that they were learnt from."""
+        """The names of bits or categories: their places in z, or the attributes of the data."""
         return self.parts.names
 
     @property
@@ -135,14 +135,14 @@ class Explored:
         return self.training is None or self.training.data.name != "celeba"
 
     def state(self, category: int) -> tuple[int, ...]:
-        """`[n]`: the one-hot vector of a category."""
+        """Return the one-hot vector `[n]` of a category."""
         return tuple(int(place == category) for place in range(self.vae.n))
 
     @torch.no_grad()
     def decode(
         self, state: tuple[int, ...], style: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """`[height, width]`, in colour `[height, width, 3]`: the mean image of a state.
+        """Return the mean image of a state, `[height, width]`, in colour `[height, width, 3]`.
 
         Args:
             state: `[n]`, bits or a one-hot vector.
@@ -154,12 +154,12 @@ class Explored:
     def decode_all(
         self, states: NDArray[np.int8], style: NDArray[np.float32] | None = None
     ) -> list[NDArray[np.float32]]:
-        """The mean images of `states [m, n]`."""
+        """Return the mean images of `states [m, n]`."""
         return self._decoded(self._rows(states), style)
 
     @torch.no_grad()
     def score(self, pixels: NDArray[np.float32] | None) -> Scored:
-        """What the encoder says of an image `[pixels]`, or the prior of none."""
+        """Return the scores of an image `[pixels]`; without an image, those of the prior."""
         if pixels is None:
             return Scored(None, self.parts.prior_scores())
         x = torch.from_numpy(pixels)[None].to(self._weight.dtype)
@@ -170,7 +170,10 @@ class Explored:
     def encode(
         self, scored: Scored, fixed: Fixed | None = None, count: int = 1, seed: int = 0
     ) -> Encoded:
-        """The posterior given fixed bits, with the `count` best states; the same for the same seed."""
+        """Return the posterior given fixed bits, with its `count` best states.
+
+        It depends only on the scores and the seed.
+        """
         fixed, h = fixed or {}, scored.potentials
         best = ranked(h, fixed, count)
         posterior = Gibbs if scored.pixels is None else self._posterior
@@ -181,7 +184,9 @@ class Explored:
     def samples(
         self, count: int, seed: int, fixed: Fixed | None = None, scored: Scored | None = None
     ) -> NDArray[np.float32]:
-        """`[rows * height, columns * width]`, or with colours: mean images of states with the fixed bits, side by side.
+        """Return mean images of states with the fixed bits side by side.
+
+        The picture is `[rows * height, columns * width]`, with a last dimension for colours.
 
         A row of a mixture from the prior is one style under every class.
 
@@ -208,7 +213,7 @@ class Explored:
         return tiles if self.colours > 1 else tiles[..., 0]
 
     def drawn_style(self, number: int) -> NDArray[np.float32]:
-        """`[c]`: a style of the prior, the same for the same number."""
+        """Return a style `[c]` of the prior, the same for the same number."""
         generator = torch.Generator().manual_seed(number)
         style: NDArray[np.float32] = torch.randn(self.parts.style_size, generator=generator).numpy()
         return style
@@ -217,7 +222,7 @@ class Explored:
     def path(
         self, scored: Scored, other: Scored, end: tuple[int, ...], start: tuple[int, ...]
     ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-        """The flips from `start` to `end` through states whose mean score of both images adds up to the most.
+        """Return the flips from `start` to `end` through states of high mean score of both images.
 
         `[flips + 1, n]`, and the mean score of each.
         """
@@ -234,10 +239,10 @@ class Explored:
 
     @cached_property
     def test_images(self) -> NDArray[np.float32 | np.uint8]:
-        """`[count, pixels]`: the test split of what the model was trained on, in [0, 1], or bytes that are mapped.
+        """The test images `[count, pixels]` of the data set, in [0, 1], or as mapped bytes.
 
         Raises:
-            RunError: it is not known what that was.
+            RunError: the folder does not say which images the model was trained on.
             DataError: the images are missing or damaged.
         """
         if self.training is None:
@@ -245,19 +250,19 @@ class Explored:
         return dataset_of(self.training).test.images
 
     def test_image(self, number: int) -> NDArray[np.float32]:
-        """`[pixels]`, in [0, 1]."""
+        """Return a test image `[pixels]`, in [0, 1]."""
         stored = np.array(self.test_images[number])
         pixels = stored.astype(np.float32)
         return pixels / np.float32(255) if stored.dtype == np.uint8 else pixels
 
     def shown(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-        """`[height, width]`, or with colours: an image as it is looked at."""
+        """Return an image as `[height, width]`, with a last dimension for colours."""
         planes = pixels.reshape(self.colours, *self.size)
         return planes.transpose(1, 2, 0) if self.colours > 1 else planes[0]
 
     @cached_property
     def _posterior(self) -> Callable[[AnyPotentials], Distribution]:
-        """That of the training, by whichever solver is fast here; Gibbs where it is not known."""
+        """Return the posterior of the training with a fast solver; Gibbs where it is unknown."""
         if self.training is None:
             return Gibbs
         solver = fitting_solver("auto", self.vae)
@@ -265,7 +270,10 @@ class Explored:
         return fitting_estimator(config, self.vae, solver).posterior
 
     def _cost(self, scored: Scored, best: Ranked) -> float | None:
-        """-log p(x, z) of the best state; of grey images, whose cost is no likelihood, and of styles it is not said."""
+        """Return -log p(x, z) of the best state; None for grey images and for styles.
+
+        The cost of grey images is not a likelihood.
+        """
         binarised = self.training is None or self.training.data.binarisation != "none"
         if scored.pixels is None or not binarised:
             return None
@@ -275,7 +283,7 @@ class Explored:
     def _styles(
         self, count: int, generator: torch.Generator, scored: Scored | None
     ) -> torch.Tensor:
-        """`[count, c]`: that of the image, or draws of the prior."""
+        """Return styles `[count, c]`: that of the image, or samples of the prior."""
         if scored is not None and scored.style is not None:
             return torch.from_numpy(scored.style).expand(count, -1).to(self._weight.dtype)
         return torch.randn((count, self.parts.style_size), generator=generator).to(
@@ -298,7 +306,7 @@ class Explored:
 
 
 def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored:
-    """The model of a run, or of a folder that `save_pretrained` wrote.
+    """Return the model of a run, or of a folder that `save_pretrained` wrote.
 
     Args:
         folder: of either.
@@ -317,7 +325,8 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         training, vae = exported_training(folder), load_pretrained(folder, model)
     else:
         raise RunError(
-            f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
+            f"{folder} is neither a run folder (it has no config.yaml) "
+            "nor an exported one (no config.json)"
         )
     if reason := not_shown(vae):
         raise RunError(f"the model of {folder} {reason}")
@@ -330,7 +339,7 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
 
 
 def not_shown(vae: AnyVAE) -> str:
-    """Why the page cannot show a model; nothing where it can."""
+    """Return why the page cannot show a model; empty where it can."""
     try:
         kind_of_networks(vae).shown(vae)
     except RunError as error:
@@ -339,7 +348,7 @@ def not_shown(vae: AnyVAE) -> str:
 
 
 def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tuple[int, int]:
-    """Height and width; the images are asked only where they cannot be square."""
+    """Return height and width; the data are loaded only if images cannot be square."""
     side = math.isqrt(pixels)
     if side * side == pixels:
         return side, side
@@ -356,7 +365,7 @@ def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tupl
 
 
 def _couplings(h: AnyPotentials) -> NDArray[np.float64] | None:
-    """`[n, n]`: the pairwise scores of one image."""
+    """Return the pairwise scores of one image as a matrix `[n, n]`."""
     if not isinstance(h, Potentials) or h.pairwise is None or h.edges is None:
         return None
     n = h.unary.shape[-1]

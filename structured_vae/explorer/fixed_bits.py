@@ -1,4 +1,4 @@
-"""Scores of bits of which some are fixed: what is best, how probable it is, and the posterior of the others."""
+"""Solve scores with some fixed bits: best states, their probabilities, and marginals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..distributions import Distribution, Gibbs
 from .listed_states import ListedStates
 
 Fixed: TypeAlias = Mapping[int, int]
-"""Bits that keep a value; of categories at most one, with the value 1."""
+"""The bits that keep a value; for categories at most one, with the value 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Ranked:
 
 
 def ranked(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
-    """The `count` best states of one row of potentials with the fixed bits; fewer where there are no more."""
+    """Return the `count` best states of one row of potentials with the fixed bits, or all."""
     if h.space is not None:
         return _ranked_listed(h, fixed, count)
     log_z = float(Gibbs(h).log_partition[0])
@@ -100,7 +100,7 @@ def _ranked_categories(h: CategoricalPotentials, fixed: Fixed, count: int, log_z
 
 
 def reduced(h: Potentials, fixed: Fixed) -> tuple[Potentials | None, float]:
-    """The scores of the free bits, and what the fixed ones score among themselves; None where no bit is free.
+    """Return the scores of the free bits, or None, and the score of the fixed bits.
 
     h(z) = constant + h_free(z_free): a fixed bit's pairwise scores are unary ones of its
     neighbours.
@@ -130,7 +130,7 @@ def marginals(
     generator: torch.Generator,
     draws: int,
 ) -> tuple[NDArray[np.float64], str]:
-    """`[n]`: P(z_i = 1) given the fixed bits, and where it comes from."""
+    """Return P(z_i = 1) `[n]` given the fixed bits, and how it was computed."""
     if h.space is not None:
         return ListedStates.of(h, fixed).marginals.numpy(), "the Gibbs distribution, exact"
     n = h.unary.shape[-1]
@@ -155,7 +155,7 @@ def marginals(
 def draws_given(
     h: AnyPotentials, fixed: Fixed, count: int, generator: torch.Generator, like: torch.Tensor
 ) -> torch.Tensor:
-    """`[count, n]`: exact draws of exp(score) / Z over the states with the fixed bits."""
+    """Return exact samples `[count, n]` of the Gibbs distribution with the fixed bits."""
     if h.space is not None:
         return ListedStates.of(h, fixed).draw(count, generator).to(like.dtype)
     n = h.unary.shape[-1]

@@ -1,4 +1,4 @@
-"""What the page shows, as the query of its address, so that a link shows it again."""
+"""Keep what the page shows in the query of its address, so that a link shows it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .fixed_bits import Fixed
 
 
 def query_of(image: int | None, fixed: Fixed, other: int | None) -> dict[str, str]:
-    """The query of an image of the test split, of the fixed bits and of the image that the path ends at.
+    """Return the query of a test image, the fixed bits and the image at the end of the path.
 
     Example:
         >>> query_of(3, {0: 1, 7: 0}, None)
@@ -26,7 +26,9 @@ def query_of(image: int | None, fixed: Fixed, other: int | None) -> dict[str, st
 
 
 def read_query(query: Mapping[str, str], n: int) -> tuple[int | None, dict[int, int], int | None]:
-    """The inverse; what makes no sense is as if it were not there, since anybody can have written the link.
+    """Return what a query means; values that make no sense are ignored.
+
+    Anybody can have written the link.
 
     Example:
         >>> read_query({"image": "3", "fix": "0:1,7:0,99:1,x"}, n=8)

@@ -1,4 +1,4 @@
-"""States of a space, all of them listed, of which some bits are fixed: what is best, and how probable."""
+"""Rank all states of a space with some fixed bits, from a list of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ListedStates:
 
     @property
     def marginals(self) -> torch.Tensor:
-        """`[n]`: P(z_i = 1) given the fixed bits."""
+        """Return P(z_i = 1) `[n]` given the fixed bits."""
         return self.scores.softmax(dim=0) @ self.states
 
     def draw(self, count: int, generator: torch.Generator) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Networks of one's own, from the caller of `explore` to the page, which Streamlit runs in the same process."""
+"""Pass custom networks from the caller of `explore` to the page in the same process."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Final
 from models import DiscreteVAE
 
 NETWORKS: Final[dict[str, DiscreteVAE]] = {}
-"""By the folder, whose path is absolute."""
+"""The custom networks by the absolute path of the folder."""

@@ -55,7 +55,7 @@ h3 {font-size: 1.1rem !important}
 
 @dataclass(frozen=True)
 class View:
-    """What all parts of the page know.
+    """The state of the page that all its sections read.
 
     Attributes:
         model: the networks.
@@ -83,13 +83,13 @@ class View:
 
 @st.cache_resource(max_entries=1)
 def opened(folder: str) -> Explored:
-    """The model, loaded once for all visits."""
+    """Return the model, loaded once for all visits."""
     return open_model(folder, NETWORKS.get(folder))
 
 
 @st.cache_resource(max_entries=64)
 def scored_image(folder: str, pixels: NDArray[np.float32] | None) -> Scored:
-    """What the encoder says of an image."""
+    """Return the scores of an image by the encoder."""
     return opened(folder).score(pixels)
 
 
@@ -97,12 +97,12 @@ def scored_image(folder: str, pixels: NDArray[np.float32] | None) -> Scored:
 def encoded(
     folder: str, pixels: NDArray[np.float32] | None, fixed: tuple[tuple[int, int], ...]
 ) -> Encoded:
-    """The posterior of an image with fixed bits."""
+    """Return the posterior of an image with fixed bits."""
     return opened(folder).encode(scored_image(folder, pixels), dict(fixed), BEST)
 
 
 def main(folder: str) -> None:
-    """The whole page."""
+    """Show the whole page."""
     st.set_page_config(page_title="structured-vae explorer", layout="wide")
     model = opened(folder)
     palette = DARK if st.context.theme.type == "dark" else LIGHT
@@ -142,7 +142,7 @@ def main(folder: str) -> None:
 
 
 def read_link(model: Explored) -> None:
-    """Puts what a link says into the controls, on the first run of a visit."""
+    """Set the controls to what a link says, on the first run of a visit."""
     if "visited" in st.session_state:
         return
     st.session_state["visited"] = True
@@ -158,7 +158,7 @@ def read_link(model: Explored) -> None:
 def chosen_image(
     model: Explored, palette: Palette
 ) -> tuple[int | None, NDArray[np.float32] | None]:
-    """The number in the test split and `[pixels]`: None for a file, and for no image at all."""
+    """Return the number of the test image, or None, and its `[pixels]`, or None."""
     source = st.radio("What is encoded", [SPLIT, FILE, PRIOR], horizontal=True, key="source")
     if source == PRIOR:
         return None, None
@@ -173,7 +173,7 @@ def chosen_image(
 
 
 def test_image(model: Explored, palette: Palette, key: str) -> int:
-    """The number of a test image, from thumbnails or typed."""
+    """Return the number of a test image, chosen by a thumbnail or typed."""
     count = len(model.test_images)
     chosen = st.session_state[key] = min(st.session_state.get(key) or 0, count - 1)
     first = chosen // THUMBNAILS * THUMBNAILS
@@ -196,12 +196,12 @@ def test_image(model: Explored, palette: Palette, key: str) -> int:
 
 
 def choose(key: str, number: int) -> None:
-    """Takes a test image."""
+    """Choose a test image."""
     st.session_state[key] = number
 
 
 def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
-    """`[pixels]`: of a file of the visitor's."""
+    """Return the image `[pixels]` of a file of the visitor."""
     file = st.file_uploader("Image file", type=["png", "jpg", "jpeg", "webp", "gif", "bmp"])
     if file is None:
         return None
@@ -216,7 +216,7 @@ def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
 
 
 def controls(model: Explored) -> dict[int, int]:
-    """What is fixed: bits, or a category."""
+    """Return the bits or the category that the visitor fixes."""
     if not model.bits:
         free = "most probable"
         chosen = st.radio("Category", [free, *model.names], horizontal=True, key="category")
@@ -235,20 +235,20 @@ def controls(model: Explored) -> dict[int, int]:
 
 
 def set_bits(n: int, state: tuple[int, ...] | None) -> None:
-    """Fixes all bits, or frees them."""
+    """Fix all bits, or free them."""
     for i in range(n):
         st.session_state[f"bit {i}"] = None if state is None else str(state[i])
 
 
 def fix_as_found(n: int) -> None:
-    """Fixes all bits at the best state that the page shows."""
+    """Fix all bits at the best state that the page shows."""
     set_bits(n, st.session_state["state"])
 
 
 def chosen_style(
     model: Explored, folder: str, pixels: NDArray[np.float32] | None
 ) -> NDArray[np.float32] | None:
-    """`[c]`: that of the image, the prior's mean, or a draw."""
+    """Return the style `[c]`: that of the image, the mean of the prior, or a sample."""
     if not model.has_style:
         return None
     choices = [OF_PRIOR, *(f"draw {number}" for number in range(1, STYLES + 1))]
@@ -261,7 +261,7 @@ def chosen_style(
 
 
 def bars(view: View) -> None:
-    """The probabilities given what is fixed."""
+    """Show the probabilities given what is fixed."""
     found, model = view.ranking, view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
     st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
@@ -271,7 +271,7 @@ def bars(view: View) -> None:
 
 
 def decoded(view: View) -> None:
-    """The image, the best state with the fixed bits, and what is known of it."""
+    """Show the image, the best state with the fixed bits, and its facts."""
     model, found = view.model, view.found
     st.header("Image and best state" if model.bits else "Image and category")
     st.session_state["state"] = found.state
@@ -294,7 +294,7 @@ def decoded(view: View) -> None:
 
 
 def facts(view: View) -> list[tuple[str, str]]:
-    """Score, probability and bound of the best state, by name."""
+    """Return score, probability and bound of the best state by name."""
     best, ranking, model = view.found.best, view.ranking.best, view.model
     state = (
         "".join(map(str, view.found.state))
@@ -323,7 +323,7 @@ def facts(view: View) -> list[tuple[str, str]]:
 
 
 def couplings(view: View, values: NDArray[np.float64]) -> None:
-    """The pairwise scores, as a graph and as a heat map."""
+    """Show the pairwise scores as a graph and as a heat map."""
     st.header("Couplings between bits")
     st.text(
         "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
@@ -338,7 +338,7 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
 
 
 def best_states(view: View) -> None:
-    """The best states, in order."""
+    """Show the best states in order."""
     best, model = view.ranking.best, view.model
     what = "The best states" if model.bits else "The best categories"
     st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
@@ -353,7 +353,7 @@ def best_states(view: View) -> None:
 
 
 def path(view: View) -> None:
-    """From the image's state to that of another, flip by flip."""
+    """Show the path from the state of the image to that of another one, flip by flip."""
     model = view.model
     st.header("A path to another image")
     st.text(
@@ -376,7 +376,7 @@ def path(view: View) -> None:
 
 
 def samples(view: View) -> None:
-    """Images from the prior or the posterior, with what is fixed."""
+    """Show images from the prior or the posterior, with what is fixed."""
     st.header("Samples" + (", with what is fixed" if view.fixed else ""))
     left, right = st.columns([1, 2])
     seed = left.number_input("Seed", 0, 10**6, 0)
@@ -392,7 +392,7 @@ def samples(view: View) -> None:
 
 
 def share(view: View) -> None:
-    """The address of what is shown."""
+    """Show a link to what the page shows, and make it the address of the page."""
     st.header("Share")
     other = st.session_state.get("other") if view.image is not None else None
     query = query_of(view.image, view.fixed, other)
@@ -405,18 +405,18 @@ def share(view: View) -> None:
 
 
 def refuse(error: Exception) -> None:
-    """Why there is nothing to see, as plain text: Markdown in a name could fetch a picture."""
+    """Show why the page is empty, as plain text: Markdown in a name could fetch a picture."""
     with st.container(border=True):
         st.text(str(error))
 
 
 def spoken(names: list[str], marginals: NDArray[np.float64]) -> str:
-    """Probabilities for those who do not see them."""
+    """Return the probabilities as text for screen readers."""
     return ", ".join(f"{name}: {value:.2f}" for name, value in zip(names, marginals, strict=True))
 
 
 def title(model: Explored) -> str:
-    """What is explored, in a line."""
+    """Return a line that describes the model."""
     kind = "bits" if model.bits else "categories"
     return f"{type(model.vae).__name__}, {model.vae.n} {kind}" + (
         "" if model.training is None else f", {model.training.title}"

@@ -1,4 +1,4 @@
-"""Serving the page to the browsers of this machine."""
+"""Serve the page to the browsers of this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explore(
     *,
     model: DiscreteVAE | None = None,
 ) -> None:
-    """Serves a page on which the model of a run, or of an exported folder, can be played with, until Ctrl-C.
+    """Serve a page that explores the model of a run or of an exported folder, until Ctrl-C.
 
     Args:
         folder: of the run, or one that `export_run` wrote.
@@ -40,7 +40,8 @@ def explore(
     """
     if find_spec("streamlit") is None:
         raise MissingPackageError(
-            "the explorer needs Streamlit, which is not installed: pip install 'structured-vae[explorer]'"
+            "the explorer needs Streamlit, which is not installed: "
+            "pip install 'structured-vae[explorer]'"
         )
     open_model(folder, model)  # whose errors belong here rather than on the page
     _check_free(address, port)
@@ -62,7 +63,7 @@ def explore(
 
 
 def _check_free(address: str, port: int) -> None:
-    """Raises unless the port can be listened at."""
+    """Raise unless the port is free to listen at."""
     try:
         family = socket.AF_INET6 if ip_address(address).version == 6 else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -75,7 +76,7 @@ def _check_free(address: str, port: int) -> None:
 
 
 def _ask_nobody() -> None:
-    """Keeps Streamlit from asking a public site for the address of this machine.
+    """Keep Streamlit from asking a public site for the address of this machine.
 
     It would ask, and no setting keeps it from that, to let in the pages of other servers at this
     address. They are as strange as all others: what is not known lets nobody in.
@@ -87,7 +88,7 @@ def _ask_nobody() -> None:
 
 
 def _options(address: str, port: int) -> list[str]:
-    """Nothing is sent anywhere or watched; on this machine alone, no other site's page gets in by its name."""
+    """Return options with which Streamlit sends nothing, watches no files, and serves only here."""
     settings = {
         "server.address": address,
         "server.port": str(port),

@@ -1,4 +1,4 @@
-"""From one state to another, a flip at a time, through states of high score."""
+"""Find a path of single flips from one state to another, through states of high score."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from models import Potentials
 from .fixed_bits import reduced
 
 SCORED_TOGETHER: Final = 1 << 14
-"""States, of each of which all pairs of differing bits are looked at."""
+"""Most states for which all pairs of differing bits are considered."""
 
 
 def best_path(
     h: Potentials, start: NDArray[np.int8], end: NDArray[np.int8]
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """The order of flips whose states have the highest sum of scores: `[flips + 1, n]`, and the score of each.
+    """Return the path `[flips + 1, n]` of the highest sum of scores, and its scores.
 
     Every differing bit flips once. With d of them the best sum to each of the 2^d sets of flips
     follows from those of one flip less (dynamic programming over sets), so that no other order is
@@ -57,7 +57,7 @@ def best_path(
 def _scores(
     h: Potentials, start: NDArray[np.int8], differing: NDArray[np.int64], flipped: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """`[2^d]`: of start with each set of flips."""
+    """Return the scores `[2^d]` of `start` with each set of flips."""
     kept = {i: int(start[i]) for i in range(len(start)) if i not in differing}
     double = Potentials(
         h.unary.double(), None if h.pairwise is None else h.pairwise.double(), h.edges

@@ -15,20 +15,25 @@ from ..errors import DataError
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MOST_PIXELS: Final = 25_000_000
-"""Of an upload; a small file can promise more than memory holds."""
+"""Most pixels of an upload; a small file can promise more than memory holds."""
 
 FINER: Final = 32
-"""Pixels of a reduced upload to one of the model, each way, at least: the last averages are then as good as exact."""
+"""Least pixels of a reduced upload per pixel of the model, in each direction.
+
+The last averages are then nearly exact.
+"""
 
 STRIP: Final = 1 << 20
-"""Pixels of an upload that are converted at once."""
+"""The number of pixels of an upload that are converted at once."""
 
 LONGEST_SIDE: Final = 20_000
-"""Of an upload; rows cost memory too."""
+"""Most rows of an upload, which cost memory too."""
 
 
 def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
-    """`[3 * height * width]`: the central square of an image file at the model's size, in [0, 1], plane by plane.
+    """Return the central square of an image file in colour, at the size of the model.
+
+    The values `[3 * height * width]` are in [0, 1], plane by plane.
 
     Args:
         content: of the file.
@@ -47,7 +52,7 @@ def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
 
 
 def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
-    """`[pixels]`: an image file in grey, at the model's size, ink as 1, binarised as in training.
+    """Return an image file as binarised grey `[pixels]`, with ink as 1, at the model's size.
 
     Ink is what differs from the border: dark on white paper, or bright on black as in MNIST's own
     files.
@@ -76,7 +81,7 @@ def _opened(content: bytes) -> Image.Image:
 
 
 def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
-    """The image in colour, no smaller than `size` needs; what is transparent becomes white.
+    """Return the image in colour, no smaller than `size` needs, on a white background.
 
     A large one is reduced before its colours are converted, and a JPEG while it is decoded, so that
     an upload takes little more memory than its own pixels.
@@ -85,7 +90,8 @@ def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
         with _opened(content) as image:
             if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
                 raise DataError(
-                    f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read, and "
+                    f"the image has {image.width} x {image.height} pixels; "
+                    f"at most {MOST_PIXELS:,} are read, and "
                     f"{LONGEST_SIDE:,} on a side: make it smaller first"
                 )
             wanted = FINER * max(size)
@@ -108,7 +114,7 @@ def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
 
 
 def _reduced(image: Image.Image, factor: int) -> Image.Image:
-    """The image on white paper with 1/factor of the pixels each way, made strip by strip."""
+    """Return the image on white, reduced by a factor in each direction, strip by strip."""
     reduced = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
     rows = factor * max(1, STRIP // (factor * image.width))
     for top in range(0, image.height, rows):

@@ -1,4 +1,4 @@
-"""Experiments with attributes: the accuracy of each over that of the majority."""
+"""Report experiments with attributes: the accuracy of each beside that of the majority."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ APPEARS = "appears_"
 
 
 def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
-    """A row for each cell and one for the majority, a column for each attribute, in percent."""
+    """Return a table of accuracies in percent by cell and attribute, with the majority."""
     names = attributes_of(records)
     rows = [[cell, *_row(runs, "accuracy", names)] for cell, runs in records.items()]
     majority = _row(next(iter(records.values())), "majority", names)
     return [
-        "Accuracy of the most probable attributes in percent. `majority` is that of always saying the value which is "
-        "more frequent among the same images.",
+        "Accuracy of the most probable attributes in percent. `majority` is that of always saying "
+        "the value which is more frequent among the same images.",
         "",
         *markdown_table(["cell", "all", *names], [*rows, ["majority", *majority]]),
         "",
@@ -32,7 +32,7 @@ def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
 
 
 def _appearances(records: Records) -> list[str]:
-    """A row for each cell that was asked what its decoded faces show, a column for each switched attribute."""
+    """Return a table of what decoded faces show, by cell and switched attribute."""
     asked = {cell: runs for cell, runs in records.items() if names_of(runs, APPEARS)}
     names = list(dict.fromkeys(name for runs in asked.values() for name in names_of(runs, APPEARS)))
     if not names:
@@ -51,9 +51,10 @@ def _appearances(records: Records) -> list[str]:
     known = [_shown(first, "recognised_", name, 1) for name in names]
     persons = shown(values_of(first, "change_person"), 3)
     return [
-        "Share in percent of decoded faces in which another network finds the attribute that was decoded, 50 being "
-        "chance, and the mean change of an intensity by its switch; from one person to the next it is "
-        f"{persons} (of the first cell). `real faces` is how often that network is right about test images.",
+        "Share in percent of decoded faces in which another network finds the attribute that was "
+        "decoded, 50 being chance, and the mean change of an intensity by its switch; from one "
+        f"person to the next it is {persons} (of the first cell). `real faces` is how often that "
+        "network is right about test images.",
         "",
         *markdown_table(["cell", *names], [*rows, ["real faces", *known]]),
         "",
@@ -61,7 +62,7 @@ def _appearances(records: Records) -> list[str]:
 
 
 def names_of(records: Sequence[Record], prefix: str) -> list[str]:
-    """What the quantities of that prefix are of, as `Eyeglasses` of `appears_Eyeglasses`."""
+    """Return the names after a prefix of quantities, as `Eyeglasses` in `appears_Eyeglasses`."""
     known = [record.evaluation["quantities"] for record in records if record.evaluation]
     return [
         name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)
@@ -73,7 +74,7 @@ def _shown(records: Sequence[Record], prefix: str, name: str, digits: int) -> st
 
 
 def attribute_figure(experiment: Experiment, records: Records) -> Figure:
-    """Accuracy by attribute: a bar for the majority, a point for each cell."""
+    """Plot accuracy by attribute: a bar for the majority, a point for each cell."""
     figure = Figure(figsize=(PAGE_WIDTH, 4.5), layout="constrained")
     axes = figure.subplots()
     names = attributes_of(records)
@@ -96,12 +97,12 @@ def attribute_figure(experiment: Experiment, records: Records) -> Figure:
 
 
 def attributes_of(records: Records) -> list[str]:
-    """The attributes that were evaluated, in their order."""
+    """Return the attributes that were evaluated, in their order."""
     return next(filter(None, (names_of(runs, PREFIX) for runs in records.values())), [])
 
 
 def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:
-    """Of all attributes, then of each."""
+    """Return the values of a kind for all attributes together, then for each."""
     return [
         shown(values_of(records, name), 1) for name in (kind, *(f"{kind}_{each}" for each in names))
     ]

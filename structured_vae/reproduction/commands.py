@@ -1,4 +1,4 @@
-"""What `structured-vae reproduce` and `report` do, given what was chosen."""
+"""Run `structured-vae reproduce` and `report` with the chosen options."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ IN_TERMINAL = {
     "accuracy, %": "accuracy, %",
     "code": "code",
 }
-"""Columns of a report that are printed too, and how they are called there; its page has all."""
+"""The columns of a report that are also printed, with their printed names."""
 
 
 def reproduce(options: Namespace, console: Console) -> None:
-    """Runs what is missing.
+    """Run the cells that are missing.
 
     Raises:
         ConfigError: no such experiment or cell, or no jobs.
@@ -64,7 +64,7 @@ def reproduce(options: Namespace, console: Console) -> None:
 
 
 def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> list[str]:
-    """The messages of the cells that failed."""
+    """Return the messages of the cells that failed."""
     failures = []
     columns = (
         TextColumn("{task.description}"),
@@ -85,7 +85,7 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
 
 
 def _number(path: Path) -> str:
-    """The one number of a cell to look at, and where the others are."""
+    """Return the main number of a cell, and the path of its record."""
     record = read_record(path)
     numbers = [
         f"{name} {shown(values_of([record], name))} {unit(name)}"
@@ -97,7 +97,7 @@ def _number(path: Path) -> str:
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Ends worker processes with this one: joblib ends them for a KeyboardInterrupt.
+    """End worker processes with this one: joblib ends them for a KeyboardInterrupt.
 
     Raises:
         TerminatedError: this process was asked to end.
@@ -121,7 +121,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def report(options: Namespace, console: Console) -> None:
-    """Writes the reports of one experiment, or of all that have records.
+    """Write the reports of one experiment, or of all that have records.
 
     Raises:
         ConfigError: no such experiment.
@@ -150,7 +150,7 @@ def _print_whole(console: Console, tables: Sequence[Table]) -> None:
 
 
 def _of_verdict(table: VerdictTable) -> Table:
-    """A table of the verdict for the terminal."""
+    """Return a table of the verdict for the terminal."""
     header, rows = table.used()
     printed = Table(*header, title=table.title)
     for row in rows:
@@ -159,7 +159,7 @@ def _of_verdict(table: VerdictTable) -> Table:
 
 
 def _cells(title: str, rows: list[list[str]]) -> Table:
-    """The numbers of all cells that have some, with the names of cells whole."""
+    """Return a table of the numbers of all cells that have some, with whole names."""
     table = Table(title=title)
     header, *body = rows
     used = [

@@ -1,4 +1,4 @@
-"""Cells beside the paper's numbers: a row for each pair, how many are as good, and the setting."""
+"""Compare cells with the paper's numbers: each pair, how many are as good, and the setting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .records import Record
 from .verdict_table import VerdictTable
 
 NAMES: Final = {"accuracy_sampled": "accuracy of a drawn class"}
-"""What a table calls a quantity, where its own name does not say it."""
+"""The names of quantities in tables, where they differ from those in records."""
 
 UNBOUNDED: Final = "number (not a bound where bits are coupled)"
-"""What a table calls the paper's bound where the KL of some cells leaves couplings out."""
+"""The name of the paper's bound in tables where the KL of some cells ignores couplings."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """`better`, `level` or `worse`."""
+        """The outcome of the comparison: `better`, `level` or `worse`."""
         if self.is_level:
             return "level"
         return "better" if self.is_as_good else "worse"
 
     def row(self, quantity: str) -> list[str]:
-        """The row of a table that calls the quantity so."""
+        """Return the row of a table with this name of the quantity."""
         after = "" if self.read_after is None else f" after {self.read_after}"
         return [
             self.cell,
@@ -142,7 +142,7 @@ def tables_beside_the_paper(experiment: Experiment, records: Records) -> list[Ve
 
 
 def _name(experiment: Experiment, records: Records, quantity: str) -> str:
-    """What tables call a quantity of these records."""
+    """Return the name of a quantity in tables of these records."""
     if quantity == "bound" and _leaves_couplings_out(_counted(experiment, records)):
         return UNBOUNDED
     return NAMES.get(quantity, quantity)
@@ -157,13 +157,13 @@ def _leaves_couplings_out(runs: Sequence[Record]) -> bool:
 
 
 def _counted(experiment: Experiment, records: Records) -> list[Record]:
-    """The records of all cells that are compared with the paper's."""
+    """Return the records of all cells that are compared with the paper's."""
     cells = (cell for cells in _lines(experiment).values() for cell in cells)
     return [record for cell in cells for record in records.get(cell, ())]
 
 
 def _lines(experiment: Experiment) -> dict[str, list[str]]:
-    """The counted cells by the lines of a grid; without a grid, the paper's cells in one line."""
+    """Return the counted cells by lines of a grid; without one, the paper's cells in one line."""
     if not experiment.has_grid:
         return {"": list(experiment.paper)}
     panels, rows, lines = experiment.grid
@@ -198,7 +198,7 @@ def _share(answers: Sequence[bool]) -> str:
 
 
 def _setting(experiment: Experiment, records: Records) -> VerdictTable:
-    """In what the compared cells differ from the paper's: images, epochs and recipe."""
+    """Return how the compared cells differ from the paper's: images, epochs and recipe."""
     counted = _counted(experiment, records)
     binarisation = {record.config["data"]["binarisation"] for record in counted}
     epochs = {record.trained for record in counted}
@@ -215,7 +215,7 @@ def _setting(experiment: Experiment, records: Records) -> VerdictTable:
 
 
 def _recipe(counted: Sequence[Record]) -> str:
-    """Whether objective, learning rate or dropout differ from the paper's."""
+    """Return whether objective, learning rate or dropout differ from the paper's."""
     differ = [_has_another_recipe(record) for record in counted]
     if all(differ):
         return "another"

@@ -1,4 +1,4 @@
-"""Test loss by epoch and by hours of training, a line a cell."""
+"""Plot the test loss by epoch and by hours of training, one line per cell."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ BOUND: Final = "test/bound"
 SURROGATE: Final = "test/bound_surrogate"
 COLORS: Final = colormaps["tab10"]
 MOST_LINES: Final = 10
-"""Of a plot and its legend that can be told apart."""
+"""Most lines of a plot that can be distinguished in its legend."""
 
 LEGEND_COLUMNS: Final = 3
 
 CHARACTER: Final = 0.065
-"""Most inches that one takes in a legend, in the mean."""
+"""The average width in inches of a character in a legend, at most."""
 
 EARLY: Final = 0.1
-"""Share of the epochs whose losses may be off the scale."""
+"""The largest share of epochs whose losses may be off the scale."""
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The mean over the seeds of each cell, and all of them as a band; dashed where the number is no bound.
+    """Plot the mean over the seeds of each cell, with their range as a band.
+
+    Lines are dashed where the number is not a bound.
 
     Hours are the median over the seeds: those of one that shared its machine say nothing of the
     cell. There is a row for each order of cells that the experiment asks for, and one for the
@@ -65,7 +67,7 @@ def curves(experiment: Experiment, records: Records) -> Figure:
 
 
 def _panels(experiment: Experiment, records: Records) -> dict[str, Records]:
-    """The cells of each row, by its title."""
+    """Return the cells of each row by its title."""
     by_encoder = len(records) > MOST_LINES
     rows: dict[str, Records] = {}
     ordered: set[str] = set()
@@ -83,7 +85,7 @@ def _panels(experiment: Experiment, records: Records) -> dict[str, Records]:
 
 
 def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
-    """What the cells of a row share: dataset, k or n, its value, and the encoder where that counts."""
+    """Return what the cells of a row share: dataset, k or n, its value, and perhaps encoder."""
     named = config.get("encoder", config["model"])
     axis = "k" if named == "categorical" else "n"
     if (variables := config.get("variables", 1)) > 1:
@@ -114,13 +116,13 @@ def _draw(
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """Of a legend that is no wider than the page."""
+    """Return the number of columns of a legend that is no wider than the page."""
     longest = max(map(len, labels))
     return max(1, min(LEGEND_COLUMNS, int(PAGE_WIDTH / (0.5 + CHARACTER * longest))))
 
 
 def _limits(losses: Sequence[float]) -> tuple[float, float] | None:
-    """Of an axis that shows all finite ones."""
+    """Return the limits of an axis that shows all finite losses, or None."""
     finite = list(filter(isfinite, losses))
     if not finite:
         return None
@@ -129,13 +131,13 @@ def _limits(losses: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _late(record: Record) -> list[float]:
-    """The losses that have to be on the scale."""
+    """Return the losses that have to be on the scale."""
     losses, _ = _losses(record)
     return losses[int(EARLY * len(losses)) :]
 
 
 def _losses(record: Record) -> tuple[list[float], bool]:
-    """The number of each epoch that its training is watched by, and whether it is a bound."""
+    """Return the monitored number of each epoch, and whether it is a bound."""
     settings = record.config
     perturbed = settings.get("estimator") in PERTURB_AND_MAP
     coupled = settings.get("encoder") in ("supermodular", "general")

@@ -20,12 +20,12 @@ CELLS = files(__package__) / "cells"
 AFTERWARDS = ("refine", "draws", "picture", "appearance")
 """Settings of a cell that do not concern its training."""
 WITHOUT_EFFECT = ("device", "picture_every", "evaluate_every")
-"""Settings that leave what a training ends in as it is."""
+"""Settings that do not change the result of a training."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training run of an experiment.
+    """A training run of an experiment.
 
     Attributes:
         experiment: whose folder the record lies in.
@@ -50,12 +50,12 @@ class Cell:
 
     @property
     def falls(self) -> bool:
-        """Whether the course of a setting is over all epochs, so that with more of them it is another training."""
+        """Whether a setting follows the number of epochs, which then changes the training."""
         return "cosine" in (self.config.rate_decay, self.config.dropout_decay)
 
     @property
     def title(self) -> str:
-        """Name and seed, as files are called."""
+        """The name and seed, as in the names of files."""
         return f"{self.name}-seed{self.config.seed}"
 
 
@@ -85,7 +85,7 @@ class Experiment:
 
     @classmethod
     def named(cls, name: str) -> Experiment:
-        """The experiment of that name.
+        """Return the experiment of that name.
 
         Raises:
             ConfigError: there is none.
@@ -98,12 +98,12 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """The subject of the experiment."""
         return str(self.content["title"])
 
     @property
     def view(self) -> str:
-        """How a report shows it: curves, grid, attributes, gradients or pictures."""
+        """The kind of report: curves, grid, attributes, gradients or pictures."""
         return str(self.content["view"])
 
     @cached_property
@@ -134,15 +134,15 @@ class Experiment:
         }
 
     def paper_of(self, name: str, epochs: int) -> dict[str, float]:
-        """The paper's numbers of a cell after so many epochs, where they could be read; else those at its end."""
+        """Return the paper's numbers of a cell after so many epochs, or those at its end."""
         return {**self.paper.get(name, {}), **self._read_after(epochs).get(name, {})}
 
     def read_early(self, name: str, epochs: int) -> bool:
-        """Whether `paper_of` has what the paper's figure shows after so many epochs."""
+        """Return whether `paper_of` has numbers of the paper's figure after so many epochs."""
         return name in self._read_after(epochs)
 
     def _read_after(self, epochs: int) -> dict[str, dict[str, float]]:
-        """The paper's numbers after so many epochs, of the cells of which they could be read."""
+        """Return the paper's numbers after so many epochs, for cells where they could be read."""
         read: dict[str, dict[str, float]] = self._source.content.get("paper_after", {}).get(
             epochs, {}
         )
@@ -150,17 +150,17 @@ class Experiment:
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        """Other models that the cells are held against: experiment and name of the cell of each."""
+        """The models that the cells are compared with, as experiment and name of the cell."""
         return [tuple(path.split("/")) for path in self._source.content.get("references", ())]
 
     @property
     def source(self) -> str:
-        """Where the paper's numbers come from, in a sentence."""
+        """The source of the paper's numbers, in a sentence."""
         return str(self._source.content.get("source", ""))
 
     @property
     def grid(self) -> list[Axis]:
-        """What the cells are a grid of: panels, rows and columns of its tables."""
+        """The grid of the cells: panels, rows and columns of its tables."""
         return [
             Axis(name.rpartition(".")[2], values)
             for name, values in self._source.content["grid"].items()
@@ -173,31 +173,31 @@ class Experiment:
 
     @property
     def apart(self) -> list[str]:
-        """Panels of the grid that are shown and not counted: their images are not the paper's."""
+        """The panels of the grid that are not counted, since their images are not the paper's."""
         return list(self._source.content.get("apart", ()))
 
     @property
     def orders(self) -> dict[str, list[str]]:
-        """Cells that the paper finds in this order, the best first, by how they are trained."""
+        """The orders of cells that the paper reports, the best first, by the kind of training."""
         return dict(self._source.content.get("orders", {}))
 
     @property
     def paper_epochs(self) -> int | None:
-        """How long the paper trains, where it says so."""
+        """The number of epochs in the paper, where it states one."""
         return self._source.content.get("paper_epochs")
 
     @property
     def quantities(self) -> dict[str, str]:
-        """What a table shows, and which values are good: lower or higher ones."""
+        """The quantities of tables, and whether lower or higher values are better."""
         return dict(self._source.content.get("quantities", {"bound": "lower"}))
 
     @property
     def beside(self) -> str | None:
-        """The line of a grid whose numbers in the paper all lines are held against, if there is one."""
+        """The line of a grid whose paper numbers all lines are compared with, or None."""
         return self._source.content.get("beside")
 
     def name_of(self, *values: Any) -> str:
-        """The name of the cell of a grid that has these values."""
+        """Return the name of the cell of a grid with these values."""
         named = {"k": "k{}", "labels": "{}labels"}
         parts = [
             named.get(axis.name, "{}").format(value)
@@ -212,7 +212,7 @@ class Experiment:
         only: str = "",
         root: str | None = None,
     ) -> list[Cell]:
-        """The cells, each with each seed.
+        """Return every cell with every seed.
 
         Args:
             seeds: of the runs.
@@ -245,7 +245,7 @@ class Experiment:
         ]
 
     def _settings(self) -> list[tuple[str, list[tuple[str, Any]]]]:
-        """Name and settings of every cell; a key such as "data.name" is a path."""
+        """Return name and settings of every cell; a key such as "data.name" is a path."""
         content = self._source.content
         base = list(content["base"].items())
         named = [(name, list(values.items())) for name, values in content.get("cells", {}).items()]
@@ -257,7 +257,7 @@ class Experiment:
         return [(name, [*base, *self._of_names_like(name), *values]) for name, values in named]
 
     def _of_names_like(self, name: str) -> list[tuple[str, Any]]:
-        """The settings of a cell that go with a part of its name, such as an estimator."""
+        """Return the settings of a cell that belong to a word of its name, such as an estimator."""
         return [
             setting
             for pattern, settings in self._source.content.get("named", {}).items()
@@ -267,20 +267,20 @@ class Experiment:
 
 
 def experiment_names() -> list[str]:
-    """The names of all experiments."""
+    """Return the names of all experiments."""
     return sorted(
         path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml")
     )
 
 
 def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
-    """What a cell trains, and what it does with the result."""
+    """The settings of a cell: those of its training, and those of its evaluation."""
     training = [(name, value) for name, value in settings if name not in AFTERWARDS]
     return training, {name: value for name, value in settings if name in AFTERWARDS}
 
 
 def _nested(settings: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Settings by paths, as a configuration has them; a later one takes the place of an earlier one."""
+    """Return settings by paths as nested values; later ones replace earlier ones."""
     values: dict[str, Any] = {}
     for path, value in settings:
         place = values
@@ -292,7 +292,7 @@ def _nested(settings: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Of every single setting."""
+    """Yield the path of every single setting."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from ((key, *inner) for inner in _paths(value))
@@ -301,12 +301,12 @@ def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _own(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """The paths of those that make a cell what it is."""
+    """Return the paths of the settings that define a cell."""
     return tuple(
         path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT)
     )
 
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
-    """The default configuration with these settings, each checked."""
+    """Return the default configuration with these settings, after a check of each."""
     return TrainConfig.from_dict(_nested(settings))

@@ -14,7 +14,7 @@ from .quantities import Records, markdown_table, shown, unit
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
-    """A table for each panel and quantity; cells that are as good as the paper's are bold where they are counted."""
+    """Return a table for each panel and quantity; counted cells as good as the paper's are bold."""
     panels, rows, lines = experiment.grid
     tables = []
     for quantity in experiment.quantities:
@@ -60,7 +60,7 @@ def _row(
 
 
 def grid_figure(experiment: Experiment, records: Records) -> Figure:
-    """Every quantity along the rows of the tables; the paper's numbers are dashed."""
+    """Plot every quantity along the rows of the tables, with the paper's numbers dashed."""
     panels, rows, lines = experiment.grid
     count = len(experiment.quantities), len(panels.values)
     figure = Figure(figsize=(PAGE_WIDTH, 3.0 * count[0]), layout="constrained")

@@ -14,7 +14,7 @@ from .records import Record
 from .verdict_table import VerdictTable
 
 NUMBERS: Final = {"": "paper's number", "bound": "valid bound", "minus_log_p": "-log p(x)"}
-"""By what encoders are put in order: quantities of records, the paper's kind first."""
+"""The quantities by which encoders are ordered, the paper's kind first."""
 
 HEADER: Final = (
     "training",
@@ -29,7 +29,7 @@ HEADER: Final = (
 
 
 def order_table(experiment: Experiment, records: Records) -> VerdictTable | None:
-    """Return a row for each pair of neighbours and number; None where no order has all its cells."""
+    """Return a row for each pair of neighbours and number; None if every order lacks a cell."""
     rows = []
     for training, cells in experiment.orders.items():
         for quantity, number in NUMBERS.items():
@@ -74,7 +74,7 @@ def standing(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def _since(cells: Sequence[Sequence[Record]]) -> str:
-    """The epoch from which on the means over seeds keep this order on test images, if they do."""
+    """Return the epoch from which the means over seeds keep this order; empty if none."""
     curves = [_curve(records) for records in cells]
     if len({len(curve) for curve in curves}) != 1:
         return ""
@@ -89,7 +89,7 @@ def _since(cells: Sequence[Sequence[Record]]) -> str:
 
 
 def _curve(records: Sequence[Record]) -> list[float]:
-    """The paper's kind of number in each epoch, the mean over seeds as far as all have it."""
+    """Return the mean over seeds of the paper's kind of number in each epoch that all have."""
     rows = zip(*(record.epochs for record in records), strict=False)
     return [mean(_papers_kind(row) for row in of_seeds) for of_seeds in rows]
 

@@ -1,4 +1,4 @@
-"""What of an experiment is there and what is to be run; without torch, so that the answer comes at once."""
+"""Plan an experiment: which cells exist and which have to run; it loads no torch."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TIMED: Final = (
     "samples",
     "sides",
 )
-"""Options that the time of an epoch depends on, where the kind of model has them."""
+"""The options on which the time of an epoch depends, where the kind of model has them."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far a cell is.
+    """The progress of a cell.
 
     Attributes:
         cell: which.
@@ -51,12 +51,12 @@ class Status:
 
     @property
     def left(self) -> int:
-        """Epochs to train."""
+        """The number of epochs that remain."""
         return max(0, self.cell.config.epochs - self.done)
 
 
 def chosen(options: Namespace) -> tuple[Experiment, list[Cell], Places]:
-    """The experiment, its cells and the places of their files that options of `reproduce` name.
+    """Return the experiment, its cells and the places of their files for some options.
 
     Raises:
         ConfigError: no such experiment or cell.
@@ -67,7 +67,7 @@ def chosen(options: Namespace) -> tuple[Experiment, list[Cell], Places]:
 
 
 def plan(options: Namespace, console: Console) -> None:
-    """Prints what would be run, and how long it would take by what cells of the same kind took before.
+    """Print what would run, and for how long, by the times of earlier cells of the same kind.
 
     Raises:
         ConfigError: no such experiment or cell.
@@ -96,7 +96,7 @@ def plan(options: Namespace, console: Console) -> None:
 
 
 def status(cell: Cell, places: Places) -> Status:
-    """How far a cell is, by its record and its run folder.
+    """Return the progress of a cell, by its record and its run folder.
 
     Raises:
         RunError: its record, or what its run has written, is damaged.
@@ -112,7 +112,7 @@ def status(cell: Cell, places: Places) -> Status:
 
 
 def finished(cell: Cell, places: Places) -> bool:
-    """Whether a cell has its record.
+    """Return whether a cell has its record.
 
     Raises:
         RunError: it is damaged, or of other settings.
@@ -122,14 +122,14 @@ def finished(cell: Cell, places: Places) -> bool:
         return False
     if other := record.differing(cell):
         raise RunError(
-            f"{places.record(cell)} is of other settings ({', '.join(other)}): choose its own, delete it, or name "
-            "another folder for records: --results FOLDER"
+            f"{places.record(cell)} is of other settings ({', '.join(other)}): "
+            "choose its own, delete it, or name another folder for records: --results FOLDER"
         )
     return record.finished(cell.config.epochs)
 
 
 def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object, ...], float]:
-    """The median epoch of each kind of cell that has begun to run, with any seed."""
+    """Return the median seconds of an epoch of each kind of cell that has run with any seed."""
     seconds: dict[tuple[object, ...], list[float]] = {}
     for cell in cells:
         seconds.setdefault(kind_of(cell.config), []).extend(_epoch_seconds(cell, places))
@@ -137,7 +137,7 @@ def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object
 
 
 def kind_of(config: TrainConfig) -> tuple[object, ...]:
-    """What the time of an epoch depends on."""
+    """Return the values on which the time of an epoch depends."""
     settings = config.to_dict()
     labelled = bool(settings.get("labels"))
     options = (settings.get(name) for name in TIMED)
@@ -145,7 +145,7 @@ def kind_of(config: TrainConfig) -> tuple[object, ...]:
 
 
 def _epoch_seconds(cell: Cell, places: Places) -> list[float]:
-    """Of each epoch of a cell that is known, by its record or what its run has written so far."""
+    """Return the seconds of each finished epoch of a cell, from its record or its run."""
     record = read_record(places.record(cell))
     if record is not None:
         return seconds_an_epoch(record.epochs)

@@ -1,4 +1,4 @@
-"""What records say of a cell, over its seeds, and how pages show it."""
+"""Read quantities of cells from records, over their seeds, and format them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final, TypeAlias
 from .records import Record
 
 Records: TypeAlias = Mapping[str, Sequence[Record]]
-"""By the name of the cell, one a seed."""
+"""The records of cells by name, one for each seed."""
 
 PERCENT: Final = ("accuracy", "majority", "appears", "recognised")
-"""What shares begin with, that are shown, and quoted from the paper, in percent."""
+"""The prefixes of shares, which are shown in percent, as in the paper."""
 
 
 def values_of(records: Sequence[Record], name: str) -> list[float]:
-    """A quantity of the evaluation, of each seed that has it."""
+    """Return a quantity of the evaluation, for each seed that has it."""
     scale = 100 if name.startswith(PERCENT) else 1
     return [
         scale * record.evaluation["quantities"][name]["value"]
@@ -27,12 +27,12 @@ def values_of(records: Sequence[Record], name: str) -> list[float]:
 
 
 def unit(name: str) -> str:
-    """What `values_of` gives a quantity of a grid in."""
+    """Return the unit in which `values_of` gives a quantity."""
     return "%" if name.startswith(PERCENT) else "nats"
 
 
 def shown(values: Sequence[float], digits: int = 2) -> str:
-    """The mean with its standard error over seeds; nothing for no values."""
+    """Return the mean with its standard error over seeds; empty for no values."""
     if not values:
         return ""
     error = f" ± {standard_error(values):.{digits}f}" if len(values) > 1 else ""
@@ -40,7 +40,7 @@ def shown(values: Sequence[float], digits: int = 2) -> str:
 
 
 def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
-    """The mean with the standard deviation over seeds, where there are several."""
+    """Return the mean with the standard deviation over seeds, where there are several."""
     deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{deviation}"
 
@@ -63,12 +63,12 @@ def differ(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean of values, at least two."""
+    """Return the standard error of the mean of at least two values."""
     return stdev(values) / math.sqrt(len(values))
 
 
 def deviation_of_seeds(cells: Iterable[Sequence[float]]) -> float | None:
-    """The standard deviation of a value within its cell, over all cells with several seeds; None without any."""
+    """Return the standard deviation within cells, over all with several seeds; None if none."""
     several = [values for values in cells if len(values) > 1]
     if not several:
         return None
@@ -77,7 +77,7 @@ def deviation_of_seeds(cells: Iterable[Sequence[float]]) -> float | None:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table, without the columns that are empty in every row."""
+    """Return the lines of a table, without columns that are empty in every row."""
     used = [place for place in range(len(header)) if any(row[place] for row in rows)]
     lines = [header, ["---"] * len(header), *rows]
     return [f"| {' | '.join(line[place] for place in used)} |" for line in lines]

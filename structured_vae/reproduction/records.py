@@ -17,15 +17,18 @@ from ..vaes.config.older import renamed
 from .experiments import Cell
 
 DIRTY: Final = "-dirty"
-"""What `git describe` ends in where the tree had changes that were in no commit."""
+"""The end of `git describe` where the tree had uncommitted changes."""
 
 PAUSE: Final = 10.0
-"""An epoch of so many times the median is one in which the training stood still; other work makes it a few times."""
+"""The least ratio of an epoch to the median that means that the training was paused.
+
+Other work on the machine makes epochs only a few times longer.
+"""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where cells leave their files.
+    """The folders of the files of cells.
 
     Attributes:
         results: folder of the records.
@@ -36,21 +39,21 @@ class Places:
     runs: Path
 
     def record(self, cell: Cell) -> Path:
-        """The JSON file of a cell."""
+        """Return the JSON file of a cell."""
         return self.results / cell.experiment / f"{cell.title}.json"
 
     def picture(self, cell: Cell) -> Path:
-        """The PNG of a cell, beside its record."""
+        """Return the PNG of a cell, beside its record."""
         return self.record(cell).with_suffix(".png")
 
     def run(self, cell: Cell) -> Run:
-        """The run folder of a cell."""
+        """Return the run folder of a cell."""
         return Run(self.runs / cell.experiment / cell.title)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a cell.
+    """The record of a cell.
 
     Attributes:
         cell: its name, without the seed.
@@ -81,12 +84,12 @@ class Record:
 
     @property
     def trained(self) -> int:
-        """Epochs at the last row."""
+        """The number of epochs at the last row."""
         return trained_epochs(self.epochs)
 
     @property
     def hours(self) -> list[float]:
-        """Of training, from its start to each row; without pauses.
+        """The hours of training from its start to each row, without pauses.
 
         A process that is stopped, or a machine that sleeps, leaves epochs that take far longer than
         most: each counts as one of median length.
@@ -105,11 +108,11 @@ class Record:
         )
 
     def finished(self, epochs: int) -> bool:
-        """Whether it was trained that long, and evaluated."""
+        """Return whether the cell was trained for that many epochs, and evaluated."""
         return self.evaluation is not None and self.trained >= epochs
 
     def differing(self, cell: Cell) -> list[str]:
-        """Those of the settings that make the cell what it is of which the record has others.
+        """Return the paths of the settings that define the cell and differ in the record.
 
         Defaults are left out: a record names some that had no effect then, and lacks those that
         came later.
@@ -120,13 +123,13 @@ class Record:
         return [".".join(path) for path in paths if _at(here, path) != _at(there, path)]
 
     def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
+        """Write the file, whole or not at all."""
         with whole_file(path) as part:
             part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
-    """What lies at a path of nested settings; None where nothing does."""
+    """Return the value at a path of nested settings; None where there is none."""
     value: Any = values
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -134,23 +137,23 @@ def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def spans_of(epochs: Iterable[float]) -> list[float]:
-    """How many epochs there are from each row to the next, the first from the start."""
+    """Return the number of epochs from each row to the next, the first from the start."""
     return [epoch - before for before, epoch in pairwise([0.0, *epochs])]
 
 
 def seconds_an_epoch(rows: Sequence[Mapping[str, float]]) -> list[float]:
-    """Of the epochs that end at each row, which has the seconds of all since the one before."""
+    """Return the seconds of an epoch before each row, which has those since the row before."""
     spans = spans_of(row["epoch"] for row in rows)
     return [row["seconds"] / span for row, span in zip(rows, spans, strict=True)]
 
 
 def trained_epochs(rows: list[dict[str, float]]) -> int:
-    """The epoch of the last row of a run; 0 before the first."""
+    """Return the epoch of the last row of a run; 0 before the first."""
     return int(rows[-1]["epoch"]) if rows else 0
 
 
 def read_record(path: Path) -> Record | None:
-    """The record in a file; None if there is no file.
+    """Return the record in a file; None if there is no file.
 
     Raises:
         RunError: the file is damaged.
@@ -168,7 +171,7 @@ def read_record(path: Path) -> Record | None:
 def record_of_run(
     cell: Cell, run: Run, argmaxes_an_image: int, images: int, evaluation: dict[str, Any] | None
 ) -> Record:
-    """What a run's own record says, for the cell."""
+    """Return the record of a cell, from the record of its run and an evaluation."""
     known = json.loads((run.folder / "record.json").read_text(encoding="utf-8"))
     rows = known["epochs"]
     return Record(

@@ -1,4 +1,4 @@
-"""Tables and plots of records, with the paper's numbers beside ours."""
+"""Write tables and plots of records, with the paper's numbers beside ours."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ HEADER: Final = (
 )
 
 NO_COMMIT: Final = "in no commit"
-"""Of code that nobody else can check out."""
+"""The note on records of code that nobody else can check out."""
 
 
 @dataclass(frozen=True)
 class View:
-    """How an experiment is shown, beside a row for each cell.
+    """The view of an experiment, beside a row for each cell.
 
     Attributes:
         tables: lines of Markdown.
@@ -69,7 +69,7 @@ def _no_tables(experiment: Experiment, records: Records) -> list[str]:
 
 
 def _reports(folder: Path) -> dict[str, GradientReport]:
-    """Of the estimators' gradients, beside the records."""
+    """Return the reports on the estimators' gradients beside the records."""
     return read_reports(folder / "gradients.json")
 
 
@@ -92,7 +92,7 @@ VIEWS: Final = {
 
 @dataclass(frozen=True)
 class Report:
-    """What a report wrote.
+    """The files and tables that a report wrote.
 
     Attributes:
         page: Markdown.
@@ -108,7 +108,7 @@ class Report:
 
 
 def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
-    """Writes `NAME.md`, `NAME.png` and `NAME.svg` of an experiment into a folder.
+    """Write `NAME.md`, `NAME.png` and `NAME.svg` of an experiment into a folder.
 
     Args:
         experiment: which.
@@ -116,12 +116,13 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         folder: for the report.
 
     Raises:
-        RunError: there is no record of it, or one is damaged.
+        RunError: the experiment has no record, or one is damaged.
     """
     records = records_of(experiment, results)
     if not records:
         raise RunError(
-            f"{results} has no record of {experiment.name}; make some: structured-vae reproduce {experiment.name}"
+            f"{results} has no record of {experiment.name}; "
+            f"make some: structured-vae reproduce {experiment.name}"
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
@@ -139,7 +140,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
 
 
 def records_of(experiment: Experiment, results: Path) -> Records:
-    """The records of each cell, one a seed, in the order of the cells.
+    """Return the records of each cell, one per seed, in the order of the cells.
 
     Raises:
         RunError: a record is damaged.
@@ -151,7 +152,7 @@ def records_of(experiment: Experiment, results: Path) -> Records:
 
 
 def references_of(experiment: Experiment, results: Path) -> Records:
-    """The records of the models that the cells are held against, as far as they have run.
+    """Return the records of the models that the cells are compared with, if they have run.
 
     Raises:
         RunError: a record is damaged.
@@ -161,7 +162,7 @@ def references_of(experiment: Experiment, results: Path) -> Records:
 
 
 def _of_cell(folder: Path, name: str) -> list[Record]:
-    """One a seed."""
+    """Return the records of a cell, one per seed."""
     paths = sorted(folder.glob(f"{name}-seed*.json"))
     return [record for path in paths if (record := read_record(path)) is not None]
 
@@ -172,20 +173,23 @@ def markdown(
     rows: list[list[str]],
     verdict_tables: list[VerdictTable],
 ) -> str:
-    """The page: the verdict, what the numbers are, the tables, the row of each cell, the plot."""
+    """Return the page: verdict, meaning of the numbers, tables, a row per cell, and plot."""
     hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
     lines = [
         f"# {experiment.title}",
         "",
         *(line for table in verdict_tables for line in table.markdown()),
-        f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
-        "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
-        "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
-        "for bits and categories, by all states, and a bound by importance weighting for others. `refined bound` is "
-        "valid too: by the states that a search for each image meets, which decodes as many as stand beside it. "
-        "`holds at most` is the logarithm of the number of states, which no KL exceeds. `paper's number` is "
-        "what the paper's code reports: the KL of the unary scores alone, which is no bound for structured encoders. "
-        f"± is the standard error over seeds, and without it there is one seed. {experiment.source}".strip(),
+        f"Test images of {_named(records, 'name')}, "
+        f"binarisation {_named(records, 'binarisation')}, in nats; the "
+        "best epoch on the validation images, one evaluation. `bound` is valid for every row: "
+        "reconstruction and exact KL, or the KL of a histogram of samples where the posterior is "
+        "perturb-and-MAP; `-log p(x)` is exact for bits and categories, by all states, and a bound "
+        "by importance weighting for others. `refined bound` is valid too: by the states that a "
+        "search for each image meets, which decodes as many as stand beside it. `holds at most` is "
+        "the logarithm of the number of states, which no KL exceeds. `paper's number` is what the "
+        "paper's code reports: the KL of the unary scores alone, which is no bound for structured "
+        "encoders. ± is the standard error over seeds, and without it there is one seed. "
+        f"{experiment.source}".strip(),
         "",
         f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
         "",
@@ -206,7 +210,7 @@ def _rows(experiment: Experiment, records: Records) -> list[list[str]]:
 
 
 def _paper(experiment: Experiment, name: str, epochs: int) -> str:
-    """The paper's number of a cell, and after how many epochs where that is not at its end."""
+    """Return the paper's number of a cell, with its epochs where that is not at the end."""
     number = experiment.paper_of(name, epochs).get("bound")
     if number is None:
         return ""
@@ -250,7 +254,7 @@ def _capacity(config: dict[str, Any]) -> str:
 
 
 def _named(records: Records, key: str) -> str:
-    """The values of a key of the data's configuration."""
+    """Return the values of a key of the data configuration."""
     return ", ".join(
         sorted({record.config["data"][key] for cells in records.values() for record in cells})
     )

@@ -1,4 +1,4 @@
-"""Runs the cells that are missing, and goes on with those that were stopped."""
+"""Run the cells that are missing, and resume those that were stopped."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .experiments import WITHOUT_EFFECT, Cell
 from .records import Places, record_of_run
 
 FAILURES: Final = (StructuredVAEError, SolverError, OSError, RuntimeError)
-"""What ends one cell and not the others: a missing solver, a full disk, a device without memory."""
+"""The errors that end one cell but not the others, such as a full disk."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a cell.
+    """The outcome of a cell.
 
     Attributes:
         cell: which.
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def _epochs_of(cell: Cell, places: Places) -> int:
-    """Epochs that are safe: the last checkpoint is written after all else of its epoch."""
+    """Return the epochs of the last checkpoint, which is the last file that an epoch writes."""
     last = places.run(cell).checkpoint("last")
     return int(read_checkpoint(last)["epoch"]) + 1 if last.exists() else 0
 
@@ -58,7 +58,7 @@ def run_cells(
     jobs: int = 1,
     each: Callable[[Cell], Outcome] | None = None,
 ) -> Iterator[Outcome]:
-    """Trains and evaluates cells, several side by side, and yields each as it ends.
+    """Train and evaluate cells, several side by side, and yield each as it ends.
 
     Processes by joblib: `joblib.parallel_config` sends them to a Dask or Ray cluster instead.
 
@@ -76,7 +76,7 @@ def run_cells(
 
 
 def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
-    """Trains a cell to its last epoch, evaluates it and writes its record.
+    """Train a cell to its last epoch, evaluate it and write its record.
 
     Args:
         cell: which.
@@ -108,22 +108,22 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
 
 
 def _trained(cell: Cell, places: Places, progress: bool) -> None:
-    """Trains what is missing."""
+    """Train the epochs that are missing."""
     run = places.run(cell)
     if not run.config_file.exists():
         train(cell.config, run.folder, progress)
         return
     if other := _differing(run.config(), cell):
         raise RunError(
-            f"{run.folder} was trained with other settings ({', '.join(other)}): delete it, or name another folder for "
-            "runs: --runs FOLDER"
+            f"{run.folder} was trained with other settings ({', '.join(other)}): "
+            "delete it, or name another folder for runs: --runs FOLDER"
         )
     if _epochs_of(cell, places) < cell.config.epochs:
         resume(run.folder, cell.config.epochs, progress)
 
 
 def _differing(run: TrainConfig, cell: Cell) -> list[str]:
-    """The settings on which a run cannot go on as a cell."""
+    """Return the settings that keep a run from being resumed as this cell."""
     free = {*WITHOUT_EFFECT} | (set() if cell.falls else {"epochs"})
     here, there = run.to_dict(), cell.config.to_dict()
     here["data"]["root"] = there["data"]["root"]
@@ -131,7 +131,7 @@ def _differing(run: TrainConfig, cell: Cell) -> list[str]:
 
 
 def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | None) -> None:
-    """Writes the record of a cell from its run folder, evaluated or not yet."""
+    """Write the record of a cell from its run folder, evaluated or not yet."""
     run = places.run(cell)
     if cell.picture:
         _copy_picture(
@@ -144,7 +144,7 @@ def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | Non
 
 
 def _argmaxes(config: TrainConfig, run: Run) -> int:
-    """For an image and step; a Gaussian has none."""
+    """Return the argmaxes per image and step; a Gaussian model has none."""
     return kind_of(config).argmaxes(config, load_vae(run.folder, "last"))
 
 

@@ -12,11 +12,11 @@ from .experiments import Experiment
 from .quantities import Records
 
 SIDE = 4.0
-"""Inches of a picture."""
+"""The size of a picture in inches."""
 
 
 def sample_pictures(experiment: Experiment, records: Records, folder: Path) -> Figure:
-    """A row for each dataset, a column for each of its cells.
+    """Plot pictures of samples, with a row for each dataset and a column for each cell.
 
     Args:
         experiment: whose cells.

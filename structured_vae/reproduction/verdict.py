@@ -1,4 +1,4 @@
-"""What the records of an experiment say, in tables: beside the paper, in order, or the best cell."""
+"""Summarise the records of an experiment in tables: against the paper, in order, or the best."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .records import Record
 from .verdict_table import VerdictTable
 
 BEST: Final = {"accuracy": True, "bound": False}
-"""By what cells are ranked that the paper does not have, and whether higher is better."""
+"""The quantities that rank cells without paper numbers, and whether higher is better."""
 
 HEADER: Final = ("cell", "ours, mean ± sd", "seeds", "verdict")
 
@@ -52,7 +52,7 @@ def attributes_verdict(records: Records) -> list[VerdictTable]:
 
 
 def _appearing(records: Sequence[Record]) -> list[float]:
-    """The share of each attribute that was switched, of each seed."""
+    """Return the share of each attribute that was switched, for each seed."""
     return [
         value for name in names_of(records, APPEARS) for value in values_of(records, APPEARS + name)
     ]
@@ -80,7 +80,10 @@ def gradients_verdict(reports: Mapping[str, GradientReport]) -> list[VerdictTabl
 def _best(
     records: Records, references: Records, more: Sequence[list[str]] = ()
 ) -> list[VerdictTable]:
-    """The best cell and the second, by the first quantity that cells have, references and `more`."""
+    """Return a table of the best cell and the second, by the first quantity that cells have.
+
+    References and the rows of `more` follow.
+    """
     for quantity, is_higher_better in BEST.items():
         values = _of_cells(records, quantity)
         if not values:
@@ -104,6 +107,6 @@ def _row(cell: str, values: Sequence[float], verdict: str) -> list[str]:
 
 
 def _of_cells(records: Records, quantity: str) -> dict[str, list[float]]:
-    """The values by seed of the cells that have the quantity."""
+    """Return the values by seed of the cells that have the quantity."""
     values = {cell: values_of(runs, quantity) for cell, runs in records.items()}
     return {cell: numbers for cell, numbers in values.items() if numbers}

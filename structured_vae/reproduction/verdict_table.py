@@ -10,7 +10,7 @@ from .quantities import markdown_table
 
 @dataclass(frozen=True)
 class VerdictTable:
-    """One question about an experiment, with a row for each answer.
+    """A table that answers one question about an experiment, with a row for each answer.
 
     Attributes:
         title: the question.
@@ -23,7 +23,7 @@ class VerdictTable:
     rows: Sequence[Sequence[str]]
 
     def used(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows without the columns that are empty in every row."""
+        """Return header and rows without the columns that are empty in every row."""
         places = [
             place for place in range(len(self.header)) if any(row[place] for row in self.rows)
         ]
@@ -31,5 +31,5 @@ class VerdictTable:
         return [self.header[place] for place in places], rows
 
     def markdown(self) -> list[str]:
-        """Lines of Markdown, with the title in bold above the table."""
+        """Return lines of Markdown, with the title in bold above the table."""
         return [f"**{self.title}**", "", *markdown_table(*self.used()), ""]
