@@ -145,7 +145,7 @@ def whole_bound(
             return kl_weight * (to_uniform + prior.expected(posterior))
 
         return Objective(cost, kl)
-    potentials = getattr(q, "potentials", q)
+    potentials = q if isinstance(q, AnyPotentials) else q.potentials
     inner = cost
     if prior is not None:
         inner = WithPrior(cost, prior, kl_weight)

@@ -284,10 +284,9 @@ class StateSpace(ABC):
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():
-            z = self.argmax(scores.detach().clone())
-        if isinstance(z, torch.Tensor):
-            return z.detach()
-        return z  # not a state: `maximise` says so
+            z: torch.Tensor | Any = self.argmax(scores.detach().clone())
+        detached: torch.Tensor = z.detach() if isinstance(z, torch.Tensor) else z
+        return detached  # `maximise` checks whether these are states
 
     def sums(self, potentials: AnyPotentials) -> Any:
         """Return the sums over the states of potentials with pairwise scores, by `solvers`.
