@@ -177,8 +177,10 @@ class Explored:
         fixed, h = fixed or {}, scored.potentials
         best = ranked(h, fixed, count)
         posterior = Gibbs if scored.pixels is None else self._posterior
-        found, how = marginals(h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS)
-        return Encoded(best, found, how, _couplings(h), self._cost(scored, best))
+        probabilities, how = marginals(
+            h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS
+        )
+        return Encoded(best, probabilities, how, _couplings(h), self._cost(scored, best))
 
     @torch.no_grad()
     def samples(
@@ -293,9 +295,9 @@ class Explored:
     def _decoded(
         self, z: torch.Tensor, style: NDArray[np.float32] | None
     ) -> list[NDArray[np.float32]]:
-        given = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
-        means = self.parts.means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
-        return [self.shown(each) for each in means]
+        styles = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
+        means = self.parts.means(z, styles.expand(len(z), -1).to(z.dtype)).float().numpy()
+        return [self.shown(image) for image in means]
 
     @property
     def _weight(self) -> torch.Tensor:

@@ -120,20 +120,28 @@ def main(folder: str) -> None:
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
     try:
-        found = encoded(folder, pixels, tuple(sorted(fixed.items())))
+        posterior = encoded(folder, pixels, tuple(sorted(fixed.items())))
     except StructuredVAEError as error:  # no state has all the fixed bits
         refuse(error)
         st.stop()
-    ranking = found if model.bits else encoded(folder, pixels, ())
+    ranking = posterior if model.bits else encoded(folder, pixels, ())
     view = View(
-        model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style
+        model,
+        folder,
+        palette,
+        scored_image(folder, pixels),
+        image,
+        fixed,
+        posterior,
+        ranking,
+        style,
     )
     with left:
         bars(view)
     with right:
         decoded(view)
-    if found.couplings is not None:
-        couplings(view, found.couplings)
+    if posterior.couplings is not None:
+        couplings(view, posterior.couplings)
     best_states(view)
     if model.parts.has_paths and image is not None:
         path(view)
@@ -301,8 +309,8 @@ def facts(view: View) -> list[tuple[str, str]]:
         if model.bits
         else model.names[view.found.state.index(1)]
     )
-    given = " with the fixed bits" if view.fixed and model.bits else ""
-    proof = f" (no {'state' if model.bits else 'category'}{given} scores more: proved)"
+    condition = " with the fixed bits" if view.fixed and model.bits else ""
+    proof = f" (no {'state' if model.bits else 'category'}{condition} scores more: proved)"
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
     rows = [("state", state)]
     if model.bits and are_words(model.names):
@@ -313,7 +321,7 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")),
         ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
     ]
-    if given:
+    if condition:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
     if view.found.cost is not None:
         rows.append(

@@ -67,8 +67,8 @@ def _scores(
         return np.array([constant])
     states = torch.from_numpy(flipped ^ start[differing].astype(bool))
     starts = range(0, len(states), SCORED_TOGETHER)
-    found = torch.cat(
+    totals = torch.cat(
         [free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts]
     )
-    scores: NDArray[np.float64] = constant + found.numpy()
+    scores: NDArray[np.float64] = constant + totals.numpy()
     return scores
