@@ -174,7 +174,8 @@ class Explored:
 
         It depends only on the scores and the seed.
         """
-        fixed, h = fixed or {}, scored.potentials
+        fixed = fixed or {}
+        h = scored.potentials
         best = ranked(h, fixed, count)
         posterior = Gibbs if scored.pixels is None else self._posterior
         probabilities, how = marginals(
@@ -199,7 +200,8 @@ class Explored:
             scored: an image, whose Gibbs distribution the states are drawn from; None for the
                 prior.
         """
-        generator, columns = torch.Generator().manual_seed(seed), COLUMNS
+        generator = torch.Generator().manual_seed(seed)
+        columns = COLUMNS
         fixed = fixed or {}
         rows = self.parts.grid(count, generator) if scored is None else None
         if rows is None:
@@ -228,7 +230,8 @@ class Explored:
 
         `[flips + 1, n]`, and the mean score of each.
         """
-        a, b = scored.potentials, other.potentials
+        a = scored.potentials
+        b = other.potentials
         if isinstance(a, CategoricalPotentials) or isinstance(b, CategoricalPotentials):
             raise TypeError("categories have no flips")
         pairwise = (
@@ -324,7 +327,8 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         training: TrainConfig | None = run.config()
         vae: AnyVAE = load_vae(folder, model=model)
     elif (run.folder / "config.json").exists():
-        training, vae = exported_training(folder), load_pretrained(folder, model)
+        training = exported_training(folder)
+        vae = load_pretrained(folder, model)
     else:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) "

@@ -35,8 +35,11 @@ THUMBNAILS = 12
 BEST = 8
 STYLES = 20
 ROWS = 3
-SPLIT, FILE, PRIOR = "Test images", "A file", "No image: the prior"
-OF_IMAGE, OF_PRIOR = "of the image", "mean of the prior"
+SPLIT = "Test images"
+FILE = "A file"
+PRIOR = "No image: the prior"
+OF_IMAGE = "of the image"
+OF_PRIOR = "mean of the prior"
 STYLE = """
 h1 {font-size: 1.7rem !important}
 h2 {font-size: 1.35rem !important; padding-top: 1rem !important}
@@ -155,7 +158,8 @@ def read_link(model: Explored) -> None:
         return
     st.session_state["visited"] = True
     image, fixed, other = read_query(st.query_params.to_dict(), model.vae.n)
-    st.session_state["image"], st.session_state["other"] = image or 0, other
+    st.session_state["image"] = image or 0
+    st.session_state["other"] = other
     if model.bits:
         for i, value in fixed.items():
             st.session_state[f"bit {i}"] = str(value)
@@ -270,7 +274,8 @@ def chosen_style(
 
 def bars(view: View) -> None:
     """Show the probabilities given what is fixed."""
-    found, model = view.ranking, view.model
+    found = view.ranking
+    model = view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
     st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
     described = "bars: " + spoken(model.names, found.marginals)
@@ -280,17 +285,17 @@ def bars(view: View) -> None:
 
 def decoded(view: View) -> None:
     """Show the image, the best state with the fixed bits, and its facts."""
-    model, found = view.model, view.found
+    model = view.model
+    found = view.found
     st.header("Image and best state" if model.bits else "Image and category")
     st.session_state["state"] = found.state
     picture = model.decode(found.state, view.style)
-    images, captions = [picture], ["decoded"]
+    images = [picture]
+    captions = ["decoded"]
     if view.scored.pixels is not None:
         what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
-        images, captions = (
-            [model.shown(view.scored.pixels), picture],
-            ["the image", f"{what}, decoded"],
-        )
+        images = [model.shown(view.scored.pixels), picture]
+        captions = ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
     name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
@@ -303,7 +308,9 @@ def decoded(view: View) -> None:
 
 def facts(view: View) -> list[tuple[str, str]]:
     """Return score, probability and bound of the best state by name."""
-    best, ranking, model = view.found.best, view.ranking.best, view.model
+    best = view.found.best
+    ranking = view.ranking.best
+    model = view.model
     state = (
         "".join(map(str, view.found.state))
         if model.bits
@@ -337,7 +344,8 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
         "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
     )
     left, right = st.columns(2, gap="large")
-    names, palette = view.model.names, view.palette
+    names = view.model.names
+    palette = view.palette
     with left:
         described = "graph of the couplings between bits"
         st.html(graph_html(values, view.found.marginals, names, described, view.fixed, palette))
@@ -347,7 +355,8 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
 
 def best_states(view: View) -> None:
     """Show the best states in order."""
-    best, model = view.ranking.best, view.model
+    best = view.ranking.best
+    model = view.model
     what = "The best states" if model.bits else "The best categories"
     st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
     captions = []

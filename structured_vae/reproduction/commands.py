@@ -131,7 +131,8 @@ def report(options: Namespace, console: Console) -> None:
     """
     names = experiment_names() if options.experiment is None else [options.experiment]
     for name in names:
-        experiment, results = Experiment.named(name), Path(options.results)
+        experiment = Experiment.named(name)
+        results = Path(options.results)
         if options.experiment is None and not records_of(experiment, results):
             console.print(f"{name}: no records yet")
             continue

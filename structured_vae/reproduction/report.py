@@ -126,7 +126,8 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
-    view, beside = VIEWS[experiment.view], results / experiment.folder
+    view = VIEWS[experiment.view]
+    beside = results / experiment.folder
     figure = view.figure(experiment, records, beside)
     for path in pictures:
         with whole_file(path) as temporary:

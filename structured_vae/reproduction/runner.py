@@ -125,7 +125,8 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
 def _differing(run: TrainConfig, cell: Cell) -> list[str]:
     """Return the settings that keep a run from being resumed as this cell."""
     free = {*WITHOUT_EFFECT} | (set() if cell.falls else {"epochs"})
-    here, there = run.to_dict(), cell.config.to_dict()
+    here = run.to_dict()
+    there = cell.config.to_dict()
     here["data"]["root"] = there["data"]["root"]
     return [key for key in there if key not in free and here[key] != there[key]]
 
