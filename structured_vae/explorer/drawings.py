@@ -137,8 +137,11 @@ def bars_html(
 
     Fixed bits have another colour.
     """
-    wide, high, left = 36, 110, 34
-    kept, parts = set(fixed), []
+    wide = 36
+    high = 110
+    left = 34
+    kept = set(fixed)
+    parts = []
     for value in (0.0, 0.5, 1.0):
         y = 10 + high * (1 - value)
         parts.append(
@@ -147,7 +150,8 @@ def bars_html(
         parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
     slanted = are_words(names)
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
-        x, tall = left + wide * i, high * min(max(float(value), 0.0), 1.0)
+        x = left + wide * i
+        tall = high * min(max(float(value), 0.0), 1.0)
         colour = palette.fixed if i in kept else palette.bar
         parts.append(
             f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" '
@@ -168,13 +172,17 @@ def heat_map_html(
     values: NDArray[np.float64], names: list[str], description: str, palette: Palette = LIGHT
 ) -> str:
     """Return an `<img>` of a symmetric matrix `[n, n]`, red above 0 and blue below."""
-    n, side, slanted = len(values), 24, are_words(names)
+    n = len(values)
+    side = 24
+    slanted = are_words(names)
     left, top = (16 + _width(names), 14 + _width(names)) if slanted else (30, 30)
-    right, below = left + side * n, top + side * n
+    right = left + side * n
+    below = top + side * n
     largest = _largest(values)
     parts = []
     for i in range(n):
-        x, y = left + side * (i + 0.5), top + side * (i + 0.5)
+        x = left + side * (i + 0.5)
+        y = top + side * (i + 0.5)
         turn = f' transform="rotate(-50 {x} {top - 8})"' if slanted else ""
         parts.append(
             _text(x, top - 8, names[i], palette.ink, "start" if slanted else "middle", extra=turn)
@@ -217,13 +225,17 @@ def graph_html(
         fixed: bits with a ring of another colour.
         palette: of the page.
     """
-    n, words = len(values), are_words(names)
+    n = len(values)
+    words = are_words(names)
     # words stand outside the ring
     radius, beside = (130, 26 + _width(names)) if words else (160, 40)
-    middle, centre = radius + beside, radius + 40
+    middle = radius + beside
+    centre = radius + 40
     angle = [2 * math.pi * i / n - math.pi / 2 for i in range(n)]
     place = [(middle + radius * math.cos(a), centre + radius * math.sin(a)) for a in angle]
-    largest, kept, parts = _largest(values), set(fixed), []
+    largest = _largest(values)
+    kept = set(fixed)
+    parts = []
     pairs = sorted(((i, j) for i in range(n) for j in range(i)), key=lambda pair: abs(values[pair]))
     for i, j in pairs:
         strength = values[i, j] / largest
@@ -250,7 +262,8 @@ def graph_html(
         sideways = math.cos(angle[i]) if words else 0.0
         anchor = "middle" if abs(sideways) < 0.1 else "start" if sideways > 0 else "end"
         out = radius + (20 if anchor != "middle" else 28)
-        name_x, name_y = middle + out * math.cos(angle[i]), centre + out * math.sin(angle[i]) + 4
+        name_x = middle + out * math.cos(angle[i])
+        name_y = centre + out * math.sin(angle[i]) + 4
         parts.append(_text(name_x, name_y, names[i], palette.ink, anchor))
     return _svg_html(parts, (2 * middle, 2 * centre), description)
 

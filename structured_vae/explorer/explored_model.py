@@ -174,11 +174,14 @@ class Explored:
 
         It depends only on the scores and the seed.
         """
-        fixed, h = fixed or {}, scored.potentials
+        fixed = fixed or {}
+        h = scored.potentials
         best = ranked(h, fixed, count)
         posterior = Gibbs if scored.pixels is None else self._posterior
-        found, how = marginals(h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS)
-        return Encoded(best, found, how, _couplings(h), self._cost(scored, best))
+        probabilities, how = marginals(
+            h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS
+        )
+        return Encoded(best, probabilities, how, _couplings(h), self._cost(scored, best))
 
     @torch.no_grad()
     def samples(
@@ -197,7 +200,8 @@ class Explored:
             scored: an image, whose Gibbs distribution the states are drawn from; None for the
                 prior.
         """
-        generator, columns = torch.Generator().manual_seed(seed), COLUMNS
+        generator = torch.Generator().manual_seed(seed)
+        columns = COLUMNS
         fixed = fixed or {}
         rows = self.parts.grid(count, generator) if scored is None else None
         if rows is None:
@@ -226,7 +230,8 @@ class Explored:
 
         `[flips + 1, n]`, and the mean score of each.
         """
-        a, b = scored.potentials, other.potentials
+        a = scored.potentials
+        b = other.potentials
         if isinstance(a, CategoricalPotentials) or isinstance(b, CategoricalPotentials):
             raise TypeError("categories have no flips")
         pairwise = (
@@ -293,9 +298,9 @@ class Explored:
     def _decoded(
         self, z: torch.Tensor, style: NDArray[np.float32] | None
     ) -> list[NDArray[np.float32]]:
-        given = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
-        means = self.parts.means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
-        return [self.shown(each) for each in means]
+        styles = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
+        means = self.parts.means(z, styles.expand(len(z), -1).to(z.dtype)).float().numpy()
+        return [self.shown(image) for image in means]
 
     @property
     def _weight(self) -> torch.Tensor:
@@ -322,7 +327,8 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         training: TrainConfig | None = run.config()
         vae: AnyVAE = load_vae(folder, model=model)
     elif (run.folder / "config.json").exists():
-        training, vae = exported_training(folder), load_pretrained(folder, model)
+        training = exported_training(folder)
+        vae = load_pretrained(folder, model)
     else:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) "

@@ -61,14 +61,14 @@ def ranked(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
     )
     scores = np.asarray(best.score, dtype=np.float64)
     free, constant = reduced(h, fixed)
-    given = constant if free is None else constant + float(Gibbs(free).log_partition[0])
+    log_total = constant if free is None else constant + float(Gibbs(free).log_partition[0])
     return Ranked(
         np.asarray(best.z, dtype=np.int8),
         scores,
         np.asarray(best.optimal, dtype=bool),
         max(float(np.max(best.bound)), float(scores[0])),
         scores - log_z,
-        scores - given,
+        scores - log_total,
     )
 
 
@@ -134,22 +134,22 @@ def marginals(
     if h.space is not None:
         return ListedStates.of(h, fixed).marginals.numpy(), "the Gibbs distribution, exact"
     n = h.unary.shape[-1]
-    found = np.zeros(n)
+    probabilities = np.zeros(n)
     for i, value in fixed.items():
-        found[i] = value
+        probabilities[i] = value
     if isinstance(h, CategoricalPotentials):
-        return (found if fixed else h.unary[0].softmax(dim=-1).double().numpy()), "exact"
+        return (probabilities if fixed else h.unary[0].softmax(dim=-1).double().numpy()), "exact"
     free, _ = reduced(h, fixed)
     if free is None:
-        return found, "every bit is fixed"
+        return probabilities, "every bit is fixed"
     places = [i for i in range(n) if i not in fixed]
     q = posterior(free)
     if not q.tractable:
         drawn = q.sample(generator, draws)[:, 0]
-        found[places] = drawn.double().mean(dim=0).numpy()
-        return found, f"perturb-and-MAP, {draws} draws"
-    found[places] = q.marginals[0][0].double().numpy()
-    return found, "exact"
+        probabilities[places] = drawn.double().mean(dim=0).numpy()
+        return probabilities, f"perturb-and-MAP, {draws} draws"
+    probabilities[places] = q.marginals[0][0].double().numpy()
+    return probabilities, "exact"
 
 
 def draws_given(

@@ -15,14 +15,14 @@ def query_of(image: int | None, fixed: Fixed, other: int | None) -> dict[str, st
         >>> query_of(3, {0: 1, 7: 0}, None)
         {'image': '3', 'fix': '0:1,7:0'}
     """
-    found = {}
+    query = {}
     if image is not None:
-        found["image"] = str(image)
+        query["image"] = str(image)
     if fixed:
-        found["fix"] = ",".join(f"{i}:{value}" for i, value in sorted(fixed.items()))
+        query["fix"] = ",".join(f"{i}:{value}" for i, value in sorted(fixed.items()))
     if other is not None:
-        found["to"] = str(other)
-    return found
+        query["to"] = str(other)
+    return query
 
 
 def read_query(query: Mapping[str, str], n: int) -> tuple[int | None, dict[int, int], int | None]:

@@ -35,8 +35,11 @@ THUMBNAILS = 12
 BEST = 8
 STYLES = 20
 ROWS = 3
-SPLIT, FILE, PRIOR = "Test images", "A file", "No image: the prior"
-OF_IMAGE, OF_PRIOR = "of the image", "mean of the prior"
+SPLIT = "Test images"
+FILE = "A file"
+PRIOR = "No image: the prior"
+OF_IMAGE = "of the image"
+OF_PRIOR = "mean of the prior"
 STYLE = """
 h1 {font-size: 1.7rem !important}
 h2 {font-size: 1.35rem !important; padding-top: 1rem !important}
@@ -120,20 +123,28 @@ def main(folder: str) -> None:
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
     try:
-        found = encoded(folder, pixels, tuple(sorted(fixed.items())))
+        posterior = encoded(folder, pixels, tuple(sorted(fixed.items())))
     except StructuredVAEError as error:  # no state has all the fixed bits
         refuse(error)
         st.stop()
-    ranking = found if model.bits else encoded(folder, pixels, ())
+    ranking = posterior if model.bits else encoded(folder, pixels, ())
     view = View(
-        model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style
+        model,
+        folder,
+        palette,
+        scored_image(folder, pixels),
+        image,
+        fixed,
+        posterior,
+        ranking,
+        style,
     )
     with left:
         bars(view)
     with right:
         decoded(view)
-    if found.couplings is not None:
-        couplings(view, found.couplings)
+    if posterior.couplings is not None:
+        couplings(view, posterior.couplings)
     best_states(view)
     if model.parts.has_paths and image is not None:
         path(view)
@@ -147,7 +158,8 @@ def read_link(model: Explored) -> None:
         return
     st.session_state["visited"] = True
     image, fixed, other = read_query(st.query_params.to_dict(), model.vae.n)
-    st.session_state["image"], st.session_state["other"] = image or 0, other
+    st.session_state["image"] = image or 0
+    st.session_state["other"] = other
     if model.bits:
         for i, value in fixed.items():
             st.session_state[f"bit {i}"] = str(value)
@@ -262,7 +274,8 @@ def chosen_style(
 
 def bars(view: View) -> None:
     """Show the probabilities given what is fixed."""
-    found, model = view.ranking, view.model
+    found = view.ranking
+    model = view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
     st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
     described = "bars: " + spoken(model.names, found.marginals)
@@ -272,17 +285,17 @@ def bars(view: View) -> None:
 
 def decoded(view: View) -> None:
     """Show the image, the best state with the fixed bits, and its facts."""
-    model, found = view.model, view.found
+    model = view.model
+    found = view.found
     st.header("Image and best state" if model.bits else "Image and category")
     st.session_state["state"] = found.state
     picture = model.decode(found.state, view.style)
-    images, captions = [picture], ["decoded"]
+    images = [picture]
+    captions = ["decoded"]
     if view.scored.pixels is not None:
         what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
-        images, captions = (
-            [model.shown(view.scored.pixels), picture],
-            ["the image", f"{what}, decoded"],
-        )
+        images = [model.shown(view.scored.pixels), picture]
+        captions = ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
     name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
@@ -295,14 +308,16 @@ def decoded(view: View) -> None:
 
 def facts(view: View) -> list[tuple[str, str]]:
     """Return score, probability and bound of the best state by name."""
-    best, ranking, model = view.found.best, view.ranking.best, view.model
+    best = view.found.best
+    ranking = view.ranking.best
+    model = view.model
     state = (
         "".join(map(str, view.found.state))
         if model.bits
         else model.names[view.found.state.index(1)]
     )
-    given = " with the fixed bits" if view.fixed and model.bits else ""
-    proof = f" (no {'state' if model.bits else 'category'}{given} scores more: proved)"
+    condition = " with the fixed bits" if view.fixed and model.bits else ""
+    proof = f" (no {'state' if model.bits else 'category'}{condition} scores more: proved)"
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
     rows = [("state", state)]
     if model.bits and are_words(model.names):
@@ -313,7 +328,7 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")),
         ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
     ]
-    if given:
+    if condition:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
     if view.found.cost is not None:
         rows.append(
@@ -329,7 +344,8 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
         "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
     )
     left, right = st.columns(2, gap="large")
-    names, palette = view.model.names, view.palette
+    names = view.model.names
+    palette = view.palette
     with left:
         described = "graph of the couplings between bits"
         st.html(graph_html(values, view.found.marginals, names, described, view.fixed, palette))
@@ -339,7 +355,8 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
 
 def best_states(view: View) -> None:
     """Show the best states in order."""
-    best, model = view.ranking.best, view.model
+    best = view.ranking.best
+    model = view.model
     what = "The best states" if model.bits else "The best categories"
     st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
     captions = []

@@ -36,7 +36,8 @@ def best_path(
     flipped = (sets[:, None] >> np.arange(d) & 1).astype(bool)
     scores = _scores(h, start, differing, flipped)
     size = flipped.sum(axis=1)
-    best, last = scores.copy(), np.zeros(2**d, dtype=np.int64)
+    best = scores.copy()
+    last = np.zeros(2**d, dtype=np.int64)
     for count in range(1, d + 1):
         now = sets[size == count]
         before = np.full((len(now), d), -np.inf)
@@ -67,8 +68,8 @@ def _scores(
         return np.array([constant])
     states = torch.from_numpy(flipped ^ start[differing].astype(bool))
     starts = range(0, len(states), SCORED_TOGETHER)
-    found = torch.cat(
+    totals = torch.cat(
         [free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts]
     )
-    scores: NDArray[np.float64] = constant + found.numpy()
+    scores: NDArray[np.float64] = constant + totals.numpy()
     return scores

@@ -44,7 +44,8 @@ def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
     """
     image = _on_paper(content, size)
     side = min(image.size)
-    left, top = (image.width - side) // 2, (image.height - side) // 2
+    left = (image.width - side) // 2
+    top = (image.height - side) // 2
     square = image.crop((left, top, left + side, top + side))
     values = np.asarray(square.resize((size[1], size[0]), Image.Resampling.BOX), dtype=np.float32)
     pixels: NDArray[np.float32] = values.transpose(2, 0, 1).reshape(-1) / np.float32(255)

@@ -48,7 +48,7 @@ def _appearances(records: Records) -> list[str]:
         for cell, runs in asked.items()
     ]
     first = next(iter(asked.values()))
-    known = [_shown(first, "recognised_", name, 1) for name in names]
+    recognised = [_shown(first, "recognised_", name, 1) for name in names]
     persons = shown(values_of(first, "change_person"), 3)
     return [
         "Share in percent of decoded faces in which another network finds the attribute that was "
@@ -56,16 +56,19 @@ def _appearances(records: Records) -> list[str]:
         f"person to the next it is {persons} (of the first cell). `real faces` is how often that "
         "network is right about test images.",
         "",
-        *markdown_table(["cell", *names], [*rows, ["real faces", *known]]),
+        *markdown_table(["cell", *names], [*rows, ["real faces", *recognised]]),
         "",
     ]
 
 
 def names_of(records: Sequence[Record], prefix: str) -> list[str]:
     """Return the names after a prefix of quantities, as `Eyeglasses` in `appears_Eyeglasses`."""
-    known = [record.evaluation["quantities"] for record in records if record.evaluation]
+    evaluations = [record.evaluation["quantities"] for record in records if record.evaluation]
     return [
-        name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)
+        name.removeprefix(prefix)
+        for quantities in evaluations[:1]
+        for name in quantities
+        if name.startswith(prefix)
     ]
 
 
@@ -104,10 +107,11 @@ def attributes_of(records: Records) -> list[str]:
 def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:
     """Return the values of a kind for all attributes together, then for each."""
     return [
-        shown(values_of(records, name), 1) for name in (kind, *(f"{kind}_{each}" for each in names))
+        shown(values_of(records, name), 1)
+        for name in (kind, *(f"{kind}_{attribute}" for attribute in names))
     ]
 
 
 def _means(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[float]:
-    found = [values_of(records, f"{kind}_{name}") for name in names]
-    return [mean(values) if values else float("nan") for values in found]
+    by_attribute = [values_of(records, f"{kind}_{name}") for name in names]
+    return [mean(values) if values else float("nan") for values in by_attribute]

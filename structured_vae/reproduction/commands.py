@@ -58,8 +58,8 @@ def reproduce(options: Namespace, console: Console) -> None:
     if experiment.view == "gradients" and (
         cells[0] in missing or not (folder / "gradients.json").exists()
     ):
-        found = gradient_figure(places.run(cells[0]).folder, output=folder)
-        console.print(f"written: {found.picture}, {found.record}")
+        figure = gradient_figure(places.run(cells[0]).folder, output=folder)
+        console.print(f"written: {figure.picture}, {figure.record}")
     console.print(f"tables and plots: structured-vae report {experiment.name}")
 
 
@@ -79,8 +79,10 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
             progress.advance(bar)
             if outcome.failure is not None:
                 failures.append(f"{outcome.cell.title}: {outcome.failure}")
-            found = outcome.failure or _number(places.record(outcome.cell))
-            console.print(f"{count} of {len(cells)}: {outcome.cell.title}: {found}", soft_wrap=True)
+            result = outcome.failure or _number(places.record(outcome.cell))
+            console.print(
+                f"{count} of {len(cells)}: {outcome.cell.title}: {result}", soft_wrap=True
+            )
     return failures
 
 
@@ -129,15 +131,16 @@ def report(options: Namespace, console: Console) -> None:
     """
     names = experiment_names() if options.experiment is None else [options.experiment]
     for name in names:
-        experiment, results = Experiment.named(name), Path(options.results)
+        experiment = Experiment.named(name)
+        results = Path(options.results)
         if options.experiment is None and not records_of(experiment, results):
             console.print(f"{name}: no records yet")
             continue
-        found = write_report(experiment, results, Path(options.output))
+        written = write_report(experiment, results, Path(options.output))
         _print_whole(
-            console, [_cells(experiment.title, found.rows), *map(_of_verdict, found.verdict)]
+            console, [_cells(experiment.title, written.rows), *map(_of_verdict, written.verdict)]
         )
-        console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")
+        console.print(f"written: {', '.join(map(str, (written.page, *written.pictures)))}")
 
 
 def _print_whole(console: Console, tables: Sequence[Table]) -> None:

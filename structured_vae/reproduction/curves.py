@@ -45,8 +45,8 @@ def curves(experiment: Experiment, records: Records) -> Figure:
     rows = _panels(experiment, records)
     figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")
     parts = figure.subfigures(len(rows), squeeze=False)[:, 0]
-    for part, (title, cells) in zip(parts, rows.items(), strict=True):
-        left, right = part.subplots(1, 2, sharey=True)
+    for panel, (title, cells) in zip(parts, rows.items(), strict=True):
+        left, right = panel.subplots(1, 2, sharey=True)
         paper = {
             name: number["bound"]
             for name, runs in cells.items()
@@ -61,7 +61,7 @@ def curves(experiment: Experiment, records: Records) -> Figure:
         left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
         handles, labels = left.get_legend_handles_labels()
-        part.legend(handles, labels, loc="outside lower left", ncols=_columns(labels), fontsize=8)
+        panel.legend(handles, labels, loc="outside lower left", ncols=_columns(labels), fontsize=8)
     figure.suptitle(experiment.title)
     return figure
 

@@ -128,7 +128,7 @@ class Experiment:
         return {
             name: {
                 **numbers,
-                **{other: numbers[own] for other, own in may_be.items() if own in numbers},
+                **{other: numbers[stated] for other, stated in may_be.items() if stated in numbers},
             }
             for name, numbers in content.get("paper", {}).items()
         }
@@ -227,13 +227,13 @@ class Experiment:
             fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
         except re.error as error:
             raise ConfigError(f"only is not a regular expression: {error}") from error
-        own = {name: _split(values) for name, values in self._settings() if fits[0](name)}
-        settings = {name: values for name, values in own.items() if fits[1](name)}
+        named = {name: _split(values) for name, values in self._settings() if fits[0](name)}
+        settings = {name: values for name, values in named.items() if fits[1](name)}
         if not (seeds := tuple(seeds)):
             raise ConfigError("seeds is empty; give some, such as [0]")
         if not settings:
-            known = ", ".join(own)
-            raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {known}")
+            names = ", ".join(named)
+            raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {names}")
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [

@@ -70,13 +70,13 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
         for axes, panel in zip(across, panels.values, strict=True):
             for number, line in enumerate(lines.values):
                 names = [experiment.name_of(panel, row, line) for row in rows.values]
-                found = [of_the_papers_kind(records, name, quantity) for name in names]
-                ours = [mean(values) if values else float("nan") for values in found]
+                by_cell = [of_the_papers_kind(records, name, quantity) for name in names]
+                ours = [mean(values) if values else float("nan") for values in by_cell]
                 paper = [
                     experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names
                 ]
                 color = f"C{number}"
-                if not any(found) and all(map(isnan, paper)):
+                if not any(by_cell) and all(map(isnan, paper)):
                     continue
                 axes.plot(
                     places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line)

@@ -86,8 +86,8 @@ def plan(options: Namespace, console: Console) -> None:
     seconds = seconds_of_kinds(cells, places)
     for state in (status(cell, places) for cell in cells):
         config = state.cell.config
-        known = seconds.get(kind_of(config)) if state.left else 0.0
-        hours = "?" if known is None else f"{known * state.left / 3600:.2f}"
+        an_epoch = seconds.get(kind_of(config)) if state.left else 0.0
+        hours = "?" if an_epoch is None else f"{an_epoch * state.left / 3600:.2f}"
         evaluated = "yes" if state.evaluated else "no"
         if state.other:
             evaluated = f"with other {', '.join(state.other)}"
@@ -133,7 +133,7 @@ def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object
     seconds: dict[tuple[object, ...], list[float]] = {}
     for cell in cells:
         seconds.setdefault(kind_of(cell.config), []).extend(_epoch_seconds(cell, places))
-    return {kind: median(known) for kind, known in seconds.items() if known}
+    return {kind: median(epochs) for kind, epochs in seconds.items() if epochs}
 
 
 def kind_of(config: TrainConfig) -> tuple[object, ...]:

@@ -97,8 +97,8 @@ class Record:
         spans = spans_of(row["epoch"] for row in self.epochs)
         an_epoch = seconds_an_epoch(self.epochs)
         usual = median(an_epoch) if an_epoch else 0.0
-        awake = (usual if each > PAUSE * usual else each for each in an_epoch)
-        return list(accumulate(span * each / 3600 for span, each in zip(spans, awake, strict=True)))
+        awake = (usual if took > PAUSE * usual else took for took in an_epoch)
+        return list(accumulate(span * took / 3600 for span, took in zip(spans, awake, strict=True)))
 
     @property
     def dirty(self) -> bool:
@@ -124,8 +124,8 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        with whole_file(path) as part:
-            part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        with whole_file(path) as temporary:
+            temporary.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
@@ -172,17 +172,17 @@ def record_of_run(
     cell: Cell, run: Run, argmaxes_an_image: int, images: int, evaluation: dict[str, Any] | None
 ) -> Record:
     """Return the record of a cell, from the record of its run and an evaluation."""
-    known = json.loads((run.folder / "record.json").read_text(encoding="utf-8"))
-    rows = known["epochs"]
+    stored = json.loads((run.folder / "record.json").read_text(encoding="utf-8"))
+    rows = stored["epochs"]
     return Record(
         cell=cell.name,
-        config=known["config"],
-        commit=known["commit"],
-        versions=known["versions"],
-        hardware=known["hardware"],
+        config=stored["config"],
+        commit=stored["commit"],
+        versions=stored["versions"],
+        hardware=stored["hardware"],
         seconds=sum(row["seconds"] for row in rows),
         argmaxes=argmaxes_an_image * images * trained_epochs(rows),
         epochs=rows,
         evaluation=evaluation,
-        commits=known.get("commits", []),
+        commits=stored.get("commits", []),
     )

@@ -126,16 +126,17 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
-    view, beside = VIEWS[experiment.view], results / experiment.folder
+    view = VIEWS[experiment.view]
+    beside = results / experiment.folder
     figure = view.figure(experiment, records, beside)
     for path in pictures:
-        with whole_file(path) as part:
-            figure.savefig(part, format=path.suffix[1:], dpi=150)
+        with whole_file(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:], dpi=150)
     references = references_of(experiment, results)
     rows = _rows(experiment, records) + _reference_rows(references)
     tables = view.verdict(experiment, records, references, beside)
-    with whole_file(page) as part:
-        part.write_text(markdown(experiment, records, rows, tables), encoding="utf-8")
+    with whole_file(page) as temporary:
+        temporary.write_text(markdown(experiment, records, rows, tables), encoding="utf-8")
     return Report(page, pictures, tables, [list(HEADER), *rows])
 
 
@@ -145,10 +146,10 @@ def records_of(experiment: Experiment, results: Path) -> Records:
     Raises:
         RunError: a record is damaged.
     """
-    found = {
+    by_cell = {
         cell.name: _of_cell(results / experiment.folder, cell.name) for cell in experiment.cells()
     }
-    return {name: records for name, records in found.items() if records}
+    return {name: records for name, records in by_cell.items() if records}
 
 
 def references_of(experiment: Experiment, results: Path) -> Records:
@@ -157,8 +158,8 @@ def references_of(experiment: Experiment, results: Path) -> Records:
     Raises:
         RunError: a record is damaged.
     """
-    found = {name: _of_cell(results / folder, name) for folder, name in experiment.references}
-    return {name: records for name, records in found.items() if records}
+    by_model = {name: _of_cell(results / folder, name) for folder, name in experiment.references}
+    return {name: records for name, records in by_model.items() if records}
 
 
 def _of_cell(folder: Path, name: str) -> list[Record]:

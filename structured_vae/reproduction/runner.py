@@ -94,10 +94,10 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock", blocking=False):
             _trained(cell, places, progress=threads is None)
-            found = evaluate_run(
+            evaluation = evaluate_run(
                 folder, samples=cell.draws, refine=cell.refine, appearance=cell.appearance
             )
-            write_record(cell, places, found.to_dict())
+            write_record(cell, places, evaluation.to_dict())
     except Timeout:
         return Outcome(cell, f"another process is at work in {folder}")
     except TerminatedError:  # ends all cells
@@ -125,7 +125,8 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
 def _differing(run: TrainConfig, cell: Cell) -> list[str]:
     """Return the settings that keep a run from being resumed as this cell."""
     free = {*WITHOUT_EFFECT} | (set() if cell.falls else {"epochs"})
-    here, there = run.to_dict(), cell.config.to_dict()
+    here = run.to_dict()
+    there = cell.config.to_dict()
     here["data"]["root"] = there["data"]["root"]
     return [key for key in there if key not in free and here[key] != there[key]]
 
@@ -153,5 +154,5 @@ def _copy_picture(drawn: Path, picture: Path) -> None:
         raise RunError(
             f"{drawn} is missing: put it back, or delete the folder of the run to train it again"
         )
-    with whole_file(picture) as part:
-        shutil.copyfile(drawn, part)
+    with whole_file(picture) as temporary:
+        shutil.copyfile(drawn, temporary)

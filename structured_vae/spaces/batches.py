@@ -151,11 +151,11 @@ def integers(values: object, what: str) -> np.ndarray:
     """
     if isinstance(values, torch.Tensor) and not is_dense(values):
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
-    on_host = values
-    if isinstance(values, torch.Tensor):
-        on_host = values.detach().cpu()
     try:
-        array = np.asarray(on_host)
+        if isinstance(values, torch.Tensor):
+            array = np.asarray(values.detach().cpu())
+        else:
+            array = np.asarray(values)
     # Arrays of other packages on a device raise a RuntimeError.
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise StructureError(f"{what}; got {shortened(values)}") from error
