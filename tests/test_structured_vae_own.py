@@ -270,7 +270,7 @@ def test_a_file_of_other_images_is_refused_when_a_run_goes_on(tmp_path, arrays, 
     monkeypatch.chdir("/")
     assert resume(run, epochs=3, logger="csv", progress=False).recorded_epochs() == 3
     np.savez(tmp_path / "own.npz", **{name: 255 - images for name, images in grey.items()})
-    with pytest.raises(DataError, match="others than those that the run was trained on"):
+    with pytest.raises(DataError, match="are not those that the run was trained on"):
         resume(run, epochs=4, progress=False)
 
 

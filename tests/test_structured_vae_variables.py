@@ -472,7 +472,7 @@ def test_networks_of_ones_own_may_have_variables():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"encoder": "general", "variables": 2}, "are of the encoder 'categorical'"),
+        ({"encoder": "general", "variables": 2}, "are options of the encoder 'categorical'"),
         (
             {"encoder": "categorical", "couplings": "none", "bandwidth": 1, "variables": 2},
             "no pairs",

@@ -45,6 +45,7 @@ class Gibbs:
             have some.
 
     Example:
+        >>> from models import Potentials
         >>> q = Gibbs(Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]])))
         >>> q.log_partition
         tensor([1.7437])
