@@ -16,7 +16,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .errors import InfeasibleError, SolveFailedError, UnsupportedProblemError
+from .errors import (
+    InfeasibleError,
+    OptionError,
+    SolveFailedError,
+    UnsupportedProblemError,
+    shortened,
+)
 from .instances import Instances
 from .limits.deadline import Deadline
 from .problem import EPSILON, Problem
@@ -167,7 +173,12 @@ def check_conformance(
 
     Raises:
         AssertionError: the solver breaks a promise; the message names the solver and the instance.
+        OptionError: `solver` is not a solver, but for example its name.
     """
+    if not isinstance(solver, CertifiedSolver):
+        raise OptionError(
+            f"solver must be an object, such as solver_class(name)(); got {shortened(solver)}"
+        )
     module, _, attribute = KITS[solver.kind].partition(":")
     kit: Kit = getattr(importlib.import_module(module), attribute)(max_size, max_states)
     generator = np.random.default_rng(seed)

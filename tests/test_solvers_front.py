@@ -26,6 +26,7 @@ from solvers.constraints import at_least, at_most, cardinality, implies, linear,
 from solvers.conversions import from_qubo
 from solvers.labels import from_factors, prepare
 from solvers.limits import deadline as deadlines
+from solvers.testing import check_conformance
 
 SIZES = np.array([3, 2, 3, 1, 2])
 EDGES = [[0, 1], [2, 1], [0, 2], [3, 4], [1, 4]]
@@ -321,3 +322,8 @@ def test_prepared_pairs_of_labels_answer_as_solve_does():
     with pytest.raises(ValueError, match="go together"):
         chain(unary)
     assert prepare(np.empty((0, 2), np.int64), 2)([[0.0, 1.0], [2.0, 0.0]]).score == 3.0
+
+
+def test_the_kit_takes_a_solver_and_not_its_name():
+    with pytest.raises(OptionError, match="solver must be an object"):
+        check_conformance("exhaustive")

@@ -21,6 +21,7 @@ from structured_vae import (
     resume,
     train,
 )
+from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import Explored, open_model
 from structured_vae.spaces import Assignments
@@ -142,3 +143,13 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
 def test_impossible_spaces_are_refused_before_any_work(options, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**options)
+
+
+@tiny
+def test_an_export_of_a_space_that_is_not_installed_says_so(tmp_path, monkeypatch, capsys):
+    run = train(SUBSET, tmp_path / "run", progress=False)
+    monkeypatch.setattr("models.spaces.entry_points", lambda **_: ())
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", str(run.folder), str(tmp_path / "exported")])
+    assert stopped.value.code == 2
+    assert "no space is called 'subset'" in capsys.readouterr().err

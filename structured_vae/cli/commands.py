@@ -98,6 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"error: this command needs {error.name}: pip install structured-vae", style="red"
         )
         sys.exit(2)
+    except ValueError as error:
+        if not _is_of_models(error):
+            raise
+        errors.print("error:", str(error), style="red")
+        sys.exit(2)
     except KeyboardInterrupt as interrupt:
         errors.print(COMMANDS[parsed.subcommand].stopped or str(interrupt) or "stopped")
         sys.exit(128 + signal.SIGINT)
@@ -113,3 +118,9 @@ def _parser() -> ArgumentParser:
     for name, command in COMMANDS.items():
         commands.add_subcommand(name, command.options(), help=command.help)
     return parser
+
+
+def _is_of_models(error: Exception) -> bool:
+    """Return whether `models` raised the error on purpose; it loads torch, and may not be loaded."""
+    errors = sys.modules.get("models.errors")
+    return errors is not None and isinstance(error, errors.ModelsError)
