@@ -87,7 +87,8 @@ class Registry(Generic[SolverT]):
                 f"got {shortened(name)}"
             )
         if name in self.built_in:
-            return _imported(self.built_in[name])  # type: ignore[no-any-return]  # a name in a table of ours
+            # The table of built-in names holds solver classes only.
+            return _imported(self.built_in[name])  # type: ignore[no-any-return]
         plugged_in = self._plug_ins()
         if name not in plugged_in:
             known = [*self.built_in, *plugged_in]
@@ -96,10 +97,12 @@ class Registry(Generic[SolverT]):
             unknown = f"no solver is called {shortened(name)}"
             raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(known)}")
         try:
-            return plugged_in[name].load()  # type: ignore[no-any-return]  # the entry point's promise
+            # The entry point promises a solver class.
+            return plugged_in[name].load()  # type: ignore[no-any-return]
         except ImportError as error:
             raise SolverUnavailableError(
-                f"the plug-in solver '{name}' ({plugged_in[name].value}) cannot be imported: {error}"
+                f"the plug-in solver '{name}' ({plugged_in[name].value}) "
+                f"cannot be imported: {error}"
             ) from error
 
     def available(self) -> tuple[SolverInfo, ...]:

@@ -181,7 +181,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         for name in set(options) - set(self.options()):
             have = f"it has {', '.join(self.options())}" if self.options() else "it has none"
             raise OptionError(f"solver '{self.name}' has no option '{name}'; {have}")
-        return replace(self, **options) if options else self  # type: ignore[type-var]  # it has fields
+        # Every solver class is a dataclass with fields.
+        return replace(self, **options) if options else self  # type: ignore[type-var]
 
     @final
     def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
@@ -197,7 +198,10 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             seconds_of(time_limit)
 
     def solve(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> Solution:
-        """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
+        """Return the maximiser of every instance, re-scored and certified.
+
+        The method of each kind of solver lists what it raises.
+        """
         deadline = deadline_of(time_limit).about(problem)
         self.check(problem)
         if not self._takes_long(problem):
@@ -223,14 +227,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @final
     def solve_until(self, problem: ProblemT, deadline: Deadline) -> Solution:
-        """`solve` for a problem that is checked already, which does not raise after an interrupt."""
+        """Solve a problem that has been checked, without raising after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
             found = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
-                f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
-                f"and {problem.e} pairs ({error}); take another one, fewer threads or a smaller batch"
+                f"solver '{self.name}' needs more memory than is free for {problem.batch} problems "
+                f"of n = {problem.n} and {problem.e} pairs ({error}); "
+                "take another one, fewer threads or a smaller batch"
             ) from error
         return self._certified(work, found)
 
@@ -260,7 +265,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return Solution(restore(z), given_score, restore(optimal), given_bound, solver, found.stats)
 
     def _proof(self, problem: ProblemT, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
-        """`[batch, n]`, `[batch]` thrice: states, their scores, bounds on all, and whether these prove the states.
+        """Check and re-score the states of a backend, and compare its bounds with their scores.
+
+        Returns:
+            The states `[batch, n]`, their scores `[batch]`, the bounds `[batch]` on the scores of
+            all states, and whether each bound certifies its state as optimal, `[batch]`.
 
         Raises:
             SolveFailedError: a state is none, or a bound is below the score of one.
@@ -303,9 +312,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
-            f"solver '{self.name}' returned the bound {float(bound[instance])} for instance {instance}, where it "
-            f"found a state that scores {float(score[instance])}: a fault of the solver, whose answers prove nothing. "
-            "Take another one"
+            f"solver '{self.name}' returned the bound {float(bound[instance])} for instance "
+            f"{instance}, where it found a state that scores {float(score[instance])}: "
+            "a fault of the solver, whose answers prove nothing. Take another one"
         )
 
     @property
@@ -386,11 +395,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return solution
 
     def _check_within(self, problem: ProblemT, z: States, constraints: Rows) -> None:
-        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
+        """Raise a `SolveFailedError` if a state `[batch, n]` is missing or breaks a constraint."""
         if (z < 0).any():
             raise SolveFailedError(
-                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
-                "a start that satisfies them"
+                f"solver '{self.name}' found no state that satisfies the constraints in its time; "
+                "give it longer, or a start that satisfies them"
             )
         if not constraints.satisfied(problem.columns(z)).all():
             raise SolveFailedError(
@@ -399,23 +408,28 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @final
     def check_within(self, problem: ProblemT, constraints: Rows) -> None:
-        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
+        """Raise an `UnsupportedProblemError` if this solver cannot take a problem's constraints."""
         if reason := self.why_not_within(problem, constraints):
             raise UnsupportedProblemError(self.name, (reason,))
 
     def why_not_within(self, problem: ProblemT, constraints: Rows) -> str | None:
-        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
+        """Return the reason why this solver cannot take the constraints of a problem.
+
+        None if it can. The solver takes the problem without the constraints.
+        """
         if self.capabilities.constraints is None:
             return "it takes no constraints"
         if constraints.magnitude > self.capabilities.constraints:
             return (
-                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
-                f"{self.capabilities.constraints} at most"
+                f"the coefficients of a constraint add up to {constraints.magnitude} units, "
+                f"and it takes {self.capabilities.constraints} at most"
             )
         return None
 
     def _argmax_within(self, problem: ProblemT, constraints: Rows, deadline: Deadline) -> Maximiser:
-        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
+        """Maximise among the states that satisfy the constraints, as `_argmax` does among all.
+
+        A state that was not found is -1.
 
         Args:
             problem: on the host.
@@ -518,8 +532,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             return z
         if tuple(z.shape) != expected or not xp.isdtype(z.dtype, ("bool", "integral")):
             raise SolveFailedError(
-                f"solver '{self.name}' returned z of type {z.dtype} and shape {tuple(z.shape)}; it has to be integers "
-                f"{expected}: a fault of the solver"
+                f"solver '{self.name}' returned z of type {z.dtype} and shape {tuple(z.shape)}; "
+                f"it has to be integers {expected}: a fault of the solver"
             )
         if not bool(xp.all((z == 0) | (z == 1))):
             raise SolveFailedError(
@@ -549,7 +563,10 @@ def score_states(problem: Problem, z: States) -> Scores:
 
 
 def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
-    """Return a bound `[batch]` with the rounding of sums added where that hides units of the scores."""
+    """Return the bound `[batch]`, plus the rounding of sums where it hides units of the scores.
+
+    The tolerance of a problem is minus infinity there.
+    """
     tolerance, rounding = problem.tolerance, problem.rounding
     if tolerance is rounding:  # most problems
         return bound

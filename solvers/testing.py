@@ -353,7 +353,9 @@ def check_stopped(
     state_numbers: Callable[[Solution], np.ndarray],
     slack: np.ndarray,
 ) -> None:
-    """Holds what a time limit leaves of a search against the scores of all states, as `check_answers` does.
+    """Check the answer of a search that a time limit stopped against the scores of all states.
+
+    The checks are those of `check_answers`.
 
     Raises:
         AssertionError: the solver claims more than is true.
@@ -368,8 +370,8 @@ def check_stopped(
         return
     own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
     assert (solution.bound >= best - slack).all(), (
-        f"after a time limit the bound {solution.bound} is below the maximum {best}; a solver that stops early "
-        "returns a bound in its Maximiser"
+        f"after a time limit the bound {solution.bound} is below the maximum {best}; "
+        "a solver that stops early returns a bound in its Maximiser"
     )
     assert ((own >= best - slack) | ~solution.optimal).all(), (
         f"says optimal at {own} after a time limit, and the maximum is {best}"
@@ -389,7 +391,8 @@ def _check_several(
         for instance, places in enumerate(numbers):
             others = np.delete(scores[instance], places).max(initial=-np.inf)
             assert found.others[instance] >= others - slack[instance], (
-                f"best_states({count}) has the bound {found.others[instance]} on other states, and one scores {others}"
+                f"best_states({count}) has the bound {found.others[instance]} on other states, "
+                f"and one scores {others}"
             )
 
 
@@ -424,8 +427,9 @@ def check_batch(
         alone = make(wide[0][place], wide[1][place], edges=edges)
         score = solver.solve(alone).score
         assert loose or abs(score - batch.score[place]) <= 2 * alone.rounding, (
-            f"a batch is not its instances: that at {place} scores {score} alone and {batch.score[place]} among "
-            "others; one that draws random numbers draws them anew from its seed for every instance, or is checked "
+            f"a batch is not its instances: that at {place} scores {score} alone and "
+            f"{batch.score[place]} among others; one that draws random numbers draws them anew "
+            "from its seed for every instance, or is checked "
             "with check_conformance(..., randomised=True)"
         )
     single = make(*(a.astype(np.float32) for a in wide), edges=edges)

@@ -50,11 +50,12 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
     def derivative(
         self, changes: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
     ) -> tuple[ArrayT, ArrayT]:
-        """The gradient in the scores of the sum of changes * P(z_v = 1 | drawn before), what was drawn held fixed.
+        """Return the gradient of the weighted sum of conditionals with respect to the scores.
 
-        The sum is over the samples and their variables. With the change of a cost from z_v = 0 to
-        z_v = 1, between a sample and its completion, over all variables, its expectation is the
-        gradient of the expected cost.
+        The sum is that of changes * P(z_v = 1 | drawn before) over the samples and their variables.
+        The values that were drawn before stay fixed. Let the change be that of a cost from z_v = 0
+        to z_v = 1, between a sample and its completion. Then the expectation of the result, over
+        all variables, is the gradient of the expected cost.
 
         By enumeration a sample counts for nothing where what it had drawn before has a probability
         below 1e-200.

@@ -1,8 +1,9 @@
-"""Bits whose values are known: the problem of the others, and what its sums say of all.
+"""Clamp bits to values, and turn sums over the free bits into sums over all bits.
 
-The features of all variables, z_i and z_i z_j, are linear in those of the free ones: phi = A phi_free
-+ constant. A feature z_i z_j with z_j known is z_j z_i, so A has at most one entry a row. Marginals
-are lifted by A, and directions and gradients go to and from the free ones by its transpose.
+The features are z_i and z_i z_j. Those of all variables are linear in those of the free
+variables: phi = A phi_free + constant. A feature z_i z_j with a clamped z_j equals z_j z_i, so A
+has at most one entry per row. A lifts the marginals. A and its transpose carry directions and
+gradients between all variables and the free ones.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ from ..topology import Topology
 from .evidence import Evidence
 
 NEVER = -1000.0
-"""Score of the one variable that stands in where all values are known: its weight exp(-1000) is zero."""
+"""Score of the single placeholder variable that remains where all variables are clamped.
+
+Its weight exp(-1000) is zero.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class BitEvidence(Evidence[Problem]):
-    """A host problem of bits, some of which keep a value; the same ones are free in every instance."""
+    """Problem on the host some of whose bits are clamped by evidence.
+
+    The same variables are free in every instance.
+    """
 
     @classmethod
     def none(cls, problem: Problem) -> BitEvidence:
@@ -34,7 +41,10 @@ class BitEvidence(Evidence[Problem]):
     def of(
         cls, problem: Problem, values: States, constant: Scores, rest: Problem | None
     ) -> BitEvidence:
-        """Some variables of a host problem are known; see the attributes. `rest` is None where all are."""
+        """Clamp some variables of a problem on the host, as the attributes describe.
+
+        `rest` is None where all variables are clamped.
+        """
         if rest is None:
             never = np.full((problem.batch, 1), NEVER)
             alone = Topology(1, np.empty((0, 2), np.int64))
@@ -43,7 +53,7 @@ class BitEvidence(Evidence[Problem]):
 
     @kept
     def _sources(self) -> np.ndarray:
-        """`[n + e]`: the feature of `rest` that each feature is made of, -1 where it is a constant."""
+        """`[n + e]`: number of the feature of `rest` that makes each feature; -1 for a constant."""
         fixed = self.fixed
         number = np.where(fixed, -1, np.cumsum(~fixed) - 1)
         first, second = self.problem.topology.pairs.T
@@ -62,7 +72,7 @@ class BitEvidence(Evidence[Problem]):
         return np.concatenate([ones, ones[:, first] * ones[:, second]], axis=1)
 
     def lifted(self, marginals: np.ndarray) -> np.ndarray:
-        """Return the means of all features, `[batch, n + e]`, by those of the free ones' features."""
+        """Return the means `[batch, n + e]` of all features, from those of the free features."""
         if self.values is None:
             return marginals
         means = np.where(self._sources < 0, 1.0, marginals[:, self._sources])

@@ -1,4 +1,7 @@
-"""The Gibbs distribution p(z) = exp(score(z)) / Z of pairwise binary problems: exact sums and exact samples."""
+"""Exact sums and exact samples of the Gibbs distribution of pairwise binary problems.
+
+The distribution is p(z) = exp(score(z)) / Z.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,11 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
     ) -> Completions[ArrayT]:
-        """Samples, drawn variable by variable, and each of them completed with other values of single variables.
+        """Draw samples variable by variable, and complete each with the other value of variables.
 
-        By elimination the samples are those that `sample` gives for the same uniforms. Enumeration
-        draws from the last variable to the first here, one uniform a variable, from running sums of
-        its own.
+        By elimination, the samples are those that `sample` returns for the same uniforms.
+        Enumeration draws here from the last variable to the first, from running sums made for this
+        purpose. It takes one uniform per variable.
 
         Args:
             uniforms: `[samples, batch, n]`, float64, in [0, 1), one a variable by either method.

@@ -1,4 +1,7 @@
-"""The base of completions: samples drawn variable by variable, and each with other values of single variables."""
+"""Base class of samples that are completed with other values of single variables.
+
+The samples are drawn variable by variable.
+"""
 
 from __future__ import annotations
 

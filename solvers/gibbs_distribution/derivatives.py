@@ -1,4 +1,4 @@
-"""The derivative of marginals along a direction, and of conditionals of samples, by either method."""
+"""Differentiate marginals along a direction, and conditionals of samples, by either method."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def derivative(
     direction: np.ndarray | None,
     threads: int | None,
 ) -> np.ndarray:
-    """`[batch, n + e]`: that of direction . marginals and of the sum of changes * P(z_v = 1 | before).
+    """Return the gradient `[batch, n + e]` of direction . marginals plus weighted conditionals.
+
+    The second summand is that of changes * P(z_v = 1 | drawn before) over the samples.
 
     Args:
         free: sums over all states.

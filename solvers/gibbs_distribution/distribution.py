@@ -1,4 +1,7 @@
-"""The base of sums over the states of a problem, for every kind of problem, and of what only bounds them."""
+"""Base class of exact sums over the states of a problem, and of bounds and estimates of them.
+
+It serves every kind of problem.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .completions import SampleCompletions
 from .samples import Direction, ProblemT, by_sample, checked_direction, checked_uniforms
 
 Bound: TypeAlias = Literal["exact", "upper", "lower"] | None
-"""What a number is of log Z: log Z itself, a bound on one side of it, or an estimate that is neither."""
+"""Relation of a number to log Z: equal to it, a bound on one side of it, or None, an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +114,15 @@ class Distribution(Sums[ProblemT, ArrayT]):
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
     ) -> SampleCompletions[ProblemT, ArrayT]:
-        """Samples, drawn variable by variable, and each completed with other values of single variables."""
+        """Draw samples variable by variable, and complete each with other values of variables."""
 
     def covariance_product(
         self, unary: Any, pairwise: Any = None, *, threads: int | None = None
     ) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d.
 
-        phi are the features that scores weigh: of bits the z_i and the z_i z_j of `edges`, of labels
-        the indicators of the values of variables and of pairs.
+        phi are the features that scores weigh. Of bits they are the z_i and the z_i z_j of `edges`;
+        of labels they are the indicators of the values of variables and of pairs.
 
         It is the derivative of the marginals along d, and the covariance is symmetric, so it also
         takes a gradient with respect to the marginals back to the scores. With theta the scores
@@ -160,7 +163,7 @@ class Distribution(Sums[ProblemT, ArrayT]):
 
     @abstractmethod
     def _uniforms_of_a_sample(self) -> tuple[int, ...]:
-        """`(n,)` where a sample takes a uniform number for each variable, `()` where it takes one."""
+        """Return `(n,)` if a sample takes one uniform per variable, `()` if it takes one in all."""
 
     def _word(self) -> str:
         """Return what an error about uniforms says of their shape."""
@@ -172,7 +175,10 @@ class Distribution(Sums[ProblemT, ArrayT]):
 
     @abstractmethod
     def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-        """Return samples `[batch, samples, n]`, numpy, for checked uniforms `[batch, samples, ...]`."""
+        """Return numpy samples `[batch, samples, n]` for uniforms `[batch, samples, ...]`.
+
+        The uniforms have been checked.
+        """
 
     @abstractmethod
     def _covariance(self, direction: Direction, threads: int | None) -> tuple[Any, Any]:

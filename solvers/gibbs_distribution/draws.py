@@ -1,7 +1,7 @@
-"""Samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of the weights that a pass has left.
+"""Draw samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of weights.
 
-A uniform number chooses a block of states by the running sums of all blocks. That block alone is
-built again, to choose a line of it, and a state in the line.
+An earlier pass has left these sums. A uniform number chooses a block of states by the running sums
+of all blocks. That block alone is rebuilt, to choose a line of it, and then a state in the line.
 """
 
 from __future__ import annotations

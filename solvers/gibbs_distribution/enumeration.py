@@ -16,7 +16,11 @@ from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
 
 MAX_VARIABLES = 20
-"""Sums of 2^20 weights, each of exp(600) at most, do not overflow; an instance takes a fifth of a millisecond."""
+"""Maximum number of variables for enumeration.
+
+Sums of 2^20 weights do not overflow, since a weight is at most exp(600). An instance takes a fifth
+of a millisecond.
+"""
 
 NANOSECONDS = 0.2  # a state
 

@@ -1,4 +1,6 @@
-"""Samples over all 2^n states variable by variable, with one the other way and those drawn after it redrawn.
+"""Draw samples and their completions variable by variable, by enumeration of all 2^n states.
+
+A completion flips one variable of a sample and redraws those that were drawn after it.
 
 Variables are drawn from n - 1 down to 0. The states that agree with those drawn are a run in the
 order of sum_i z_i 2^i: a node of a binary tree over the blocks, or over the states of one block,
@@ -26,7 +28,10 @@ def complete(
     chosen: np.ndarray,
     threads: int | None = None,
 ) -> tuple[States, States, np.ndarray]:
-    """Samples `[batch, samples, n]`, their completions `[batch, samples, m, n]`, and P(z_v = 1 | drawn before) of each.
+    """Draw samples, their completions, and the conditional probabilities of the chosen variables.
+
+    Samples are `[batch, samples, n]`, completions are `[batch, samples, m, n]`. The probabilities
+    P(z_v = 1 | drawn before) are `[batch, samples, m]`.
 
     Args:
         sums: of the instances.

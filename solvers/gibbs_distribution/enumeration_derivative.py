@@ -1,10 +1,10 @@
-"""Derivatives over all 2^n states: of the marginals along a direction, and of conditionals of samples.
+"""Differentiate marginals along a direction, and conditionals of samples, over all 2^n states.
 
-That of the marginals is Cov(phi, phi . direction), with phi the z_i and the z_i z_j of the edges:
-the mean of phi times what phi . direction has beyond its own mean. That of P(z_v = 1 | drawn
-before) is a difference of two means of phi, over the runs of states (`enumeration_completions`)
-with z_v = 1 and with z_v = 0. All are sums of phi times the weight and a factor of the state, so
-one pass over all weights gives their sum.
+The derivative of the marginals is Cov(phi, phi . direction), with phi the z_i and the z_i z_j of
+the edges: the mean of phi times the excess of phi . direction over its mean. The derivative of
+P(z_v = 1 | drawn before) is a difference of two means of phi. They are taken over the runs of
+states (`enumeration_completions`) with z_v = 1 and with z_v = 0. All are sums of phi times the
+weight and a factor of the state, so one pass over all weights gives their sum.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def derivative(
     means: Scores,
     threads: int | None = None,
 ) -> np.ndarray:
-    """`[batch, n + e]`: that of direction . marginals and of the sum of changes * P(z_v = 1 | drawn before).
+    """Return the gradient `[batch, n + e]` of direction . marginals plus weighted conditionals.
+
+    The second summand is that of changes * P(z_v = 1 | drawn before) over the samples.
 
     Args:
         sums: of the instances.

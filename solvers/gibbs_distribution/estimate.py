@@ -17,7 +17,7 @@ ESTIMATES: Final[tuple[Estimated, ...]] = get_args(Estimated)
 
 @dataclass(frozen=True, eq=False)
 class GibbsEstimate(Sums[ProblemT, ArrayT]):
-    """What `gibbs` finds of p(z) = exp(score(z)) / Z by a method that takes no sums over all states.
+    """Bound on or estimate of the sums of p(z) = exp(score(z)) / Z, from an approximate method.
 
     `log_partition` is a bound on log Z or an estimate, as `bound` says; a bound holds up to the
     rounding of float64 sums. Marginals are near those of p, without a promise: they are no bounds.

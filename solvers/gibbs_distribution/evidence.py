@@ -58,7 +58,10 @@ class Evidence(ABC, Generic[ProblemT]):
         return whole
 
     def uniforms(self, numbers: np.ndarray) -> np.ndarray:
-        """Return `[batch, samples, n of rest]` of uniform numbers `[batch, samples, n]`, one a variable."""
+        """Keep the uniforms of the free variables, `[batch, samples, n of rest]`.
+
+        `numbers` is `[batch, samples, n]`, one uniform per variable.
+        """
         if self.values is None:
             return numbers
         if not len(self.places):

@@ -62,19 +62,28 @@ ProblemT = TypeVar("ProblemT", bound=Batched, default=Any)
 
 
 def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
-    """`[batch, samples, ...]` of `[samples, batch, ...]` with the problem's leading dimensions for the batch."""
+    """Rearrange `[samples, batch, ...]` into `[batch, samples, ...]`.
+
+    In the argument, the problem's leading dimensions stand for the batch.
+    """
     flat = array.reshape(len(array), problem.batch, *array.shape[1 + len(problem.leading) :])
     return np.ascontiguousarray(flat.swapaxes(0, 1))
 
 
 def by_sample(problem: Batched, array: np.ndarray) -> np.ndarray:
-    """`[samples, batch, ...]`, with the problem's leading dimensions for the batch, of `[batch, samples, ...]`."""
+    """Rearrange `[batch, samples, ...]` into `[samples, batch, ...]`.
+
+    In the result, the problem's leading dimensions stand for the batch.
+    """
     swapped = np.ascontiguousarray(array.swapaxes(0, 1))
     return swapped.reshape(len(swapped), *problem.leading, *array.shape[2:])
 
 
 def by_completion(problem: Batched, completed: np.ndarray) -> np.ndarray:
-    """`[samples, m, ..., batch, n]`, with the problem's leading dimensions, of `[batch, samples, m, ..., n]`."""
+    """Rearrange `[batch, samples, m, ..., n]` into `[samples, m, ..., batch, n]`.
+
+    In the result, the problem's leading dimensions stand for the batch.
+    """
     moved = np.ascontiguousarray(np.moveaxis(completed, 0, -2))
     return moved.reshape(*moved.shape[:-2], *problem.leading, moved.shape[-1])
 
@@ -98,12 +107,14 @@ def checked_uniforms(
         raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {given.dtype}")
     if given.dtype.kind == "f" and given.dtype.itemsize < 8:
         raise ProblemError(
-            f"uniforms must be drawn in float64; those of {given.dtype} are too coarse for many states"
+            f"uniforms must be drawn in float64; those of {given.dtype} are too coarse "
+            "for many states"
         )
     given = given.astype(np.float64, copy=False)
     if given.shape[1:] != expected or not given.ndim:
         raise ProblemError(
-            f"uniforms must be [samples, {', '.join(map(str, expected))}]{why}; their shape is {given.shape}"
+            f"uniforms must be [samples, {', '.join(map(str, expected))}]{why}; "
+            f"their shape is {given.shape}"
         )
     outside = np.argwhere(~((given >= 0) & (given < 1)))
     if len(outside):

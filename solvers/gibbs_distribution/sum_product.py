@@ -1,11 +1,12 @@
-"""Log-partition function, marginals and samples of p(z) ~ exp(score(z)) at small treewidth, by sum-product.
+"""Compute log Z, marginals and samples of p(z) ~ exp(score(z)) at small treewidth by sum-product.
 
-The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps
-are kept: 24 bytes an entry. Backwards, the probability of every separator state flows from a step
-to those that it read from; a sample has one state of each separator.
+The schedule is that of max-product elimination, with log-sum-exp in place of the maximum. The
+tables of all steps are kept, at 24 bytes per entry. In the backward pass, the probability of every
+separator state flows from a step to those that it read from. A sample has one state of each
+separator.
 
-Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers, so
-that what is done to find the entry is done once, and the numbers fill vectors.
+Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers. So
+the work to find the entry is done once for all of them, and the numbers fill vectors.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from ..compiled.threads import MEMORY, over_slices, threads_in_memory, workers_o
 ENTRY_NANOSECONDS, ENTRY_NANOSECONDS_IN_LANES, DRAW_NANOSECONDS = 20.0, 4.0, 5.0
 BYTES = 24  # an entry
 CACHE = 1 << 20
-"""Bytes of tables that are near a core: where those of 16 instances are more, 8 side by side are faster."""
+"""Bytes of tables that stay in a core's cache.
+
+Where the tables of 16 instances need more, 8 instances side by side are faster.
+"""
 
 
 def over_lanes(
@@ -37,7 +41,9 @@ def over_lanes(
     draws: int = 0,
     bytes_an_entry: int = BYTES,
 ) -> None:
-    """Calls a kernel for slices of the batch, in each of which instances go side by side as memory has room for.
+    """Call a kernel for slices of the batch, each with several instances side by side.
+
+    The number of instances side by side is limited by the memory.
 
     Args:
         kernel: takes the plan's schedule, how many instances go side by side, and the arrays.
@@ -62,7 +68,10 @@ def over_lanes(
 
 
 def lanes_of(share: int, instance_bytes: int) -> int:
-    """How many instances of a thread's share of a batch go side by side: as vectors, cache and memory have room for."""
+    """Return how many instances of a thread's share of a batch go side by side.
+
+    The number fits the vector width, the cache and the memory.
+    """
     wanted = 1 if share == 1 else 8 if share <= 8 or 16 * instance_bytes > CACHE else 16
     return next(
         (lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1
@@ -72,9 +81,10 @@ def lanes_of(share: int, instance_bytes: int) -> int:
 def infer(
     plan: Plan, unary: Unary, pairwise: Pairwise, uniforms: np.ndarray, threads: int | None = None
 ) -> tuple[Scores, np.ndarray, States]:
-    """The log-partition `[batch]`, the marginals `[batch, n + e]` and samples `[batch, samples, n]`.
+    """Compute log Z, the marginals and samples of each instance.
 
-    The marginals are P(z_i = 1) and P(z_i = z_j = 1), the gradient of the log-partition.
+    Log Z is `[batch]`, the marginals are `[batch, n + e]`, the samples `[batch, samples, n]`. The
+    marginals are P(z_i = 1) and P(z_i = z_j = 1), the gradient of log Z.
 
     Args:
         plan: of these edges.

@@ -24,7 +24,10 @@ def complete(
     chosen: np.ndarray,
     threads: int | None = None,
 ) -> tuple[States, States, np.ndarray]:
-    """Samples `[batch, samples, n]`, their completions `[batch, samples, m, n]`, and P(z_v = 1 | drawn before) of each.
+    """Draw samples, their completions, and the conditional probabilities of the chosen variables.
+
+    Samples are `[batch, samples, n]`, completions are `[batch, samples, m, n]`. The probabilities
+    P(z_v = 1 | drawn before) are `[batch, samples, m]`.
 
     Args:
         plan: of these edges.
@@ -49,7 +52,9 @@ def derivative(
     drawn: Drawn,
     threads: int | None = None,
 ) -> np.ndarray:
-    """`[batch, n + e]`: that of the sum of changes * P(z_v = 1 | drawn before) over samples and chosen v.
+    """Return the gradient `[batch, n + e]` of the weighted sum of conditionals.
+
+    The sum is that of changes * P(z_v = 1 | drawn before) over samples and chosen variables v.
 
     Args:
         plan: of these edges.

@@ -1,4 +1,4 @@
-"""From what a caller gives to the answer: the call itself, the choice of a solver, many problems, the best states.
+"""Solve problems: the call, the choice of a solver, many problems, and the best states of each.
 
 Public through the face. Stands on the registry; backends know nothing of it.
 """

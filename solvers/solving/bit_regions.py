@@ -37,7 +37,10 @@ class _Region:
 
 
 def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> _Region:
-    """A part of a region that is not searched: with the nearest state, and the bound of the whole."""
+    """Return a subregion that is not searched.
+
+    Its state is the nearest one to that of the whole region. Its bound is that of the whole.
+    """
     z = taken.z.copy()
     z[variable] = values[variable]
     return _Region(z, taken.score + gain, taken.bound, values)
@@ -56,7 +59,10 @@ class BitRegions:
         self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: Fixing, count: int, number: int) -> tuple[States, np.ndarray]:
-        """States `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
+
+        Each bound holds for all states but those before it.
+        """
         part = slice(number, number + 1)
         with heard_of(fixed.rest, lambda known: fixed.known(known)._replace(part=part)):
             first = self._searched(fixed)

@@ -199,7 +199,10 @@ def _heard(request: Request, callback: Callback) -> Solution:
 
 
 def _first(request: Request) -> States | None:
-    """`[batch, n]`: the states of which a callback hears before any is found; None where none is known."""
+    """Return the states `[batch, n]` that a callback hears of before the search.
+
+    None if there are no such states.
+    """
     problem, kind, rows = request.problem, request.kind, request.rows
     first = kind.first(problem, request.fix, kind.states(request.start, problem))
     if first is None or rows is None or rows.satisfied(problem.columns(first)).all():
@@ -256,7 +259,10 @@ def _chosen(request: Request) -> CertifiedSolver[Any]:
 
 
 def _within(request: Request, rows: Rows) -> Solution:
-    """The solution among the states that satisfy constraints; fixed variables are constraints too."""
+    """Return the solution among the states that satisfy the constraints.
+
+    Fixed variables count as constraints.
+    """
     if request.k is not None:
         _refuse_start(request)
     kind, whole = request.kind, request.problem
@@ -328,7 +334,10 @@ def _with_fixed(request: Request) -> Solution:
 
 
 def _of_start(problem: Any, states: States, solver: CertifiedSolver[Any]) -> Solution | None:
-    """Return the states to start from, where nothing else was found in time; None if one is forbidden."""
+    """Return the states to start from as the solution, for a search that ended without one.
+
+    None if one of them is forbidden.
+    """
     host = problem.to_host()
     score = to_numpy(kind_of(problem).score(host, states))
     if (score == -np.inf).any():
@@ -350,7 +359,9 @@ def _at_least(
     takes_start: bool,
     allowed: np.ndarray | None = None,
 ) -> Solution:
-    """Return a solution that is no worse than the states to start from, which says whether they were of use.
+    """Return a solution at least as good as the states to start from.
+
+    Its `stats` say whether these states were used.
 
     Args:
         problem: what was solved.

@@ -49,5 +49,8 @@ class Searches:
             return stopped.solution
 
     def excuses(self, problem: Any) -> bool:
-        """Whether a solver may have found nothing because the time was short, or because it is no exact one."""
+        """Tell whether a solver may have missed a state.
+
+        It may if the time was short, or if the solver is not exact.
+        """
         return self._deadline.limited or self.over or not self._choose(problem).capabilities.exact

@@ -88,7 +88,10 @@ class Fixing:
         return Fixing(problem, self.values[part], self.constant[part], rest)
 
     def whole(self, z: States) -> States:
-        """`[batch, count, n]`: states of the whole problem, by `[batch, count, free]` of the rest."""
+        """Return states `[batch, count, n]` of the whole problem, from those of the rest.
+
+        `z` is `[batch, count, free]`.
+        """
         states = np.repeat(self.values[:, None], z.shape[1], axis=1)
         states[:, :, self.values[0] < 0] = z
         return states
@@ -161,7 +164,8 @@ def _values_of(fix: Fix, problem: Problem) -> States:
         states = over_batch("fix", given, (*problem.leading, n)).reshape(problem.batch, n)
     except (ProblemError, OptionError) as error:
         raise OptionError(
-            f"fix must be {{variable: value}}, or [..., {n}] with -1 for a free variable; got {shortened(fix)}"
+            f"fix must be {{variable: value}}, or [..., {n}] with -1 for a free variable; "
+            f"got {shortened(fix)}"
         ) from error
     if states.dtype.kind not in "biuf" or not np.isin(states, (-1, 0, 1)).all():
         raise OptionError(f"fix must hold -1, 0 and 1 alone; got {shortened(fix)}")
@@ -175,6 +179,7 @@ def _values_of(fix: Fix, problem: Problem) -> States:
 def _bit(variable: object, value: object) -> int:
     if not isinstance(value, int | float | np.number | np.bool_) or value not in (0, 1):
         raise OptionError(
-            f"fix gives the variable {shortened(variable)} the value {shortened(value)}; it is 0 or 1"
+            f"fix gives the variable {shortened(variable)} the value {shortened(value)}; "
+            "it is 0 or 1"
         )
     return int(value)

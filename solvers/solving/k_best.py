@@ -94,7 +94,10 @@ def _ranked(
     solver: CertifiedSolver[Any],
     deadline: Deadline,
 ) -> Ranked | None:
-    """What a backend finds at once; None where it does not, or where it is asked for a single state."""
+    """Return the states that a backend ranks in one call.
+
+    None if the backend cannot rank states, or if a search is asked for a single state.
+    """
     if not solver.capabilities.time_limit:
         return kind.ranked(solver, fixed.rest, count, None)
     if count == 1 or not solver.ranks:
@@ -107,7 +110,10 @@ def _ranked(
 
 
 def _whole(fixed: Fixed, ranked: Ranked) -> tuple[States, np.ndarray]:
-    """States `[batch, count, n]` of the whole problem, and bounds `[batch, count]` on all but those before each."""
+    """Return states `[batch, count, n]` of the whole problem, with bounds `[batch, count]`.
+
+    Each bound holds for all states but those before it.
+    """
     states = fixed.whole(ranked.z)
     # Proved up to rounding: that of sums of bounds would add up.
     proved = ranked.others - ranked.last <= fixed.rest.tolerance

@@ -116,7 +116,7 @@ class _OneMoreConstraint:
         return found_states, np.array(bounds + [bound] * (count - len(bounds)))
 
     def _searched(self, single: Any, rows: Rows, before: list[np.ndarray]) -> Solution | None:
-        """The best state that satisfies `rows`; None where the time was too short for another one."""
+        """Return the best state that satisfies `rows`; None if time ran out before another one."""
         try:
             return self.solver.solve_within(single, rows, self.deadline)
         except SolveInterrupted as stopped:
@@ -131,7 +131,10 @@ class _OneMoreConstraint:
             raise
 
     def _nearby(self, single: Any, states: list[np.ndarray], count: int) -> list[np.ndarray]:
-        """Up to `count` in all: the best states that satisfy the constraints and are near those found."""
+        """Return the best states near those in `states` that satisfy the constraints.
+
+        With those in `states` they are at most `count`.
+        """
         near = [self.kind.neighbours(single, z) for z in states[:MOST_NEAR]]
         others = np.unique(np.concatenate(near), axis=0)
         taken = {z.tobytes() for z in states}

@@ -1,4 +1,7 @@
-"""What the front end asks of a kind of problem; bits and labels each answer in a file of their own."""
+"""Interface between the front end and a kind of problem.
+
+Bits and labels each implement it in their own file.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,10 @@ class Exclusion(Protocol):
     """States one after the other, each excluded from then on."""
 
     def ranked(self, fixed: Any, count: int, number: int) -> tuple[States, np.ndarray]:
-        """States `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
+
+        Each bound holds for all states but those before it.
+        """
 
 
 class Kind(ABC, Generic[ProblemT]):
@@ -142,7 +148,7 @@ class Kind(ABC, Generic[ProblemT]):
 
     @abstractmethod
     def first(self, problem: ProblemT, fix: Any, states: States | None) -> States | None:
-        """Return states `[batch, n]` that are known before any search; None where there are none."""
+        """Return states `[batch, n]` that are available before any search; None without any."""
 
     @abstractmethod
     def rows(self, constraints: Any, problem: ProblemT) -> Rows:

@@ -40,7 +40,9 @@ class Wording(Protocol):
 def heard_by(
     callback: Callback, problem: Any, state: States | None
 ) -> AbstractContextManager[None]:
-    """Inside it, searches tell a callback what they know of a problem; what that raised comes out in the end.
+    """Report the progress of searches to a callback inside a `with` block.
+
+    An exception that the callback raised is raised again at the end of the block.
 
     Args:
         callback: gets a `Progress`.

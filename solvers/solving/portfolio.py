@@ -1,4 +1,7 @@
-"""Sparse problems by several backends: presolve first, then each part of an instance by those that suit it, in turn."""
+"""Solve sparse problems with several backends.
+
+Presolve runs first. Then the backends that suit a part of an instance run on it in turn.
+"""
 
 from __future__ import annotations
 
@@ -30,50 +33,84 @@ QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
 """Tables of so few entries take about ten milliseconds, and no search is much faster."""
 
 SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
-"""Tables of so many entries take less than a tenth of a second; beyond the width their orders take as long."""
+"""Width and number of entries up to which tables take less than a tenth of a second.
+
+Beyond this width, the search for an elimination order alone takes as long.
+"""
 
 MOST_ENTRIES = 1 << 30
-"""Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field; for more,
-and without a field, others have a turn first."""
+"""Number of entries up to which tables take some seconds.
+
+In a field they prove what neither messages nor odd cycles do. Other backends run first for more
+entries, and without a field.
+"""
 
 SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
-"""Of tables, about: those that would not be full in time are not begun. Where others have a turn before, what of the
-time left is theirs."""
+"""Approximate seconds per table entry, and the share of the remaining time that tables may take.
+
+Elimination does not start if its tables would not be full in time. The share applies where other
+backends run first.
+"""
 
 EDGE_DEGREE = 8
-"""Up to this mean degree messages and odd cycles bound a search better than a convex relaxation does."""
+"""Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
 
 FEW_VISITS, SOME_VISITS, MORE_VISITS = 1 << 17, 1 << 18, 1 << 19
-"""Of `dual_ascent` before others have their turn: about 10 ms, 20 ms before a third party, which takes as long to be
-loaded with a problem, and 40 ms where fields make messages worth it."""
+"""Visits of `dual_ascent` before other backends run.
+
+| constant | time | used |
+|---|---|---|
+| `FEW_VISITS` | about 10 ms | by default |
+| `SOME_VISITS` | about 20 ms | before a third party, which takes as long to load a problem |
+| `MORE_VISITS` | about 40 ms | in a field, where messages are worth it |
+"""
 
 MOST_TURNED = 100
 """Variables of a part without a field above which its messages leave gaps that no search closes."""
 
 FIELDS = 0.5
-"""Share of variables with a field from which on a part is no rest of couplings alone, where few touch the fixed one."""
+"""Share of variables with a field from which on a part counts as in a field.
+
+A part with a smaller share may be the rest of a problem with couplings alone after one spin was
+clamped. Then only the few neighbours of this spin have a field.
+"""
 
 CUT_SECONDS, TURN_SHARE, MOST_SECONDS = 0.5, 0.1, 60.0
-"""Of a turn where another backend may prove it sooner; of a long limit it is this share, up to so many seconds."""
+"""Minimum seconds, share of a long time limit and maximum seconds of a limited run.
+
+The run is limited because another backend may prove the part sooner.
+"""
 
 CUT_SHARE = 0.3
-"""Of the time left, at most, for a turn that is not the last."""
+"""Maximum share of the remaining time for any run but the last."""
 
 MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
 
 BRANCHED, BRANCHED_DEGREE = 120, 6
-"""Variables up to which, and mean degree from which on, convex bounds soon prove what odd cycles leave open."""
+"""Maximum variables and minimum mean degree for convex bounds in a field.
+
+In this range convex bounds soon prove what odd cycles leave open.
+"""
 
 RACED_DEGREE = 5
-"""Mean degree from which on either may be far better of odd cycles, as on a cubic lattice, and convex bounds."""
+"""Mean degree from which on either odd cycles or convex bounds may be far better.
+
+On a cubic lattice, for example, odd cycles are.
+"""
 
 EXCLUDED = 0.97
-"""Share of pairs that exclude each other, as penalties make them, from which on clique cuts prove a part soon."""
+"""Share of pairs that exclude each other from which on clique cuts prove a part soon.
+
+Penalties make pairs exclude each other.
+"""
 
 RANKED_SECONDS, RANKED_SHARE = 5.0, 0.3
-"""Of each search for several states at once, and its share of the time, before they are excluded one after the other:
-that takes some tens of times what one does, mostly."""
+"""Maximum seconds and share of the remaining time of each search for several states at once.
+
+If these searches fail, states are excluded one after the other. That mostly takes some tens of
+times as long as one search.
+"""
 
 SEPARATOR = " + "
 """Between the names of several solvers that proved what is one answer."""
@@ -127,11 +164,13 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Portfolio(ArgmaxSolver):
-    """What `auto` does with sparse problems: what suits a part is seen once presolve has made it smaller.
+    """Solver that `auto` uses for sparse problems.
 
-    `Solution.solver` names the backends that proved the parts, `presolve` where none was left to
-    them. `stats` counts, by backend, the parts that it tried (`turns_`), and those of which it gave
-    the bound (`bounds_`) and the state (`states_`).
+    It chooses the backends of a part once presolve has made the part smaller.
+
+    `Solution.solver` names the backends that proved the parts, or `presolve` if presolve left no
+    part. `stats` counts, by backend, the parts that it tried (`turns_`). It also counts the parts
+    whose bound (`bounds_`) and whose state (`states_`) the backend gave.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -165,7 +204,10 @@ class Portfolio(ArgmaxSolver):
         return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
-        """Those of highest score; infinity for the bound of instances that no search proves in its turn."""
+        """Return the states of highest score of every instance, with bounds.
+
+        The bound of an instance is infinite if no search proves its states in its time.
+        """
         names: Counter[str] = Counter()
 
         def rank(part: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
@@ -178,9 +220,9 @@ class Portfolio(ArgmaxSolver):
 
 
 def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float, str]:
-    """The best states `[count, n]` that backends find at once, a bound on all others, and whose it is.
+    """Return the best states `[count, n]` of one search, a bound on all others, and its backend.
 
-    The bound is infinite where none has proved them although there was time for it.
+    The bound is infinite if no backend proved the states although there was time for it.
 
     Args:
         problem: of a single instance, on the host.
@@ -209,7 +251,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
 
 
 def ranking_turns(problem: Problem) -> Iterator[Turn]:
-    """The backends that are asked for several states of a part, one after the other until one has proved them."""
+    """Yield the backends that rank states of a part, until one has proved them."""
     dual_ascent, branch_and_bound = (
         _with_one_thread("dual_ascent"),
         _with_one_thread("branch_and_bound"),
@@ -227,7 +269,9 @@ def ranking_turns(problem: Problem) -> Iterator[Turn]:
 def in_turn(
     problem: Problem, deadline: Deadline, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, Ledger]:
-    """The best state `[n]` that the backends of `turns` find for a part, the least bound, and whose they are.
+    """Run the backends of `turns` on a part, and return its best state, least bound and ledger.
+
+    The state is `[n]`. The ledger names the backends that gave the state and the bound.
 
     Args:
         problem: of a single instance, on the host.
@@ -292,7 +336,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
-    """Odd cycles, and where they are weaker, in a field or without, what else can be expected to end."""
+    """Yield odd cycles, and backends that are likely to finish where odd cycles are weaker."""
     entries = _entries(problem, deadline=deadline)
     elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
     branch_and_bound = _with_one_thread("branch_and_bound")
@@ -320,7 +364,10 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
 
 
 def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn:
-    """Odd cycles for as long as tables take: their root alone proves some problems, such as planar ones."""
+    """Run odd cycles for as long as tables would take.
+
+    Their root alone proves some problems, such as planar ones.
+    """
     return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
 
 
@@ -363,6 +410,9 @@ def _in_a_field(problem: Problem) -> bool:
 
 
 def _excludes(problem: Problem) -> bool:
-    """Whether hardly a pair is worth more than one of its ends alone: independent sets, as penalties make them."""
+    """Tell whether hardly any pair is worth more than one of its ends alone.
+
+    Independent sets are such problems when penalties express their constraints.
+    """
     ends = problem.unary[0][problem.edges].min(axis=1)
     return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)

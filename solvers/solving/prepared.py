@@ -75,7 +75,9 @@ class Prepared:
 def prepare(
     edges: Any, n: int, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
 ) -> Prepared:
-    """A function of scores alone, for many calls over the same pairs, of which `solve` checks them in each.
+    """Check pairs once, and return a function of scores for many calls over these pairs.
+
+    `solve` checks the pairs in each call.
 
     Args:
         edges: `[e, 2]` integers, the pair of each pairwise score; a copy is taken.
@@ -91,7 +93,8 @@ def prepare(
 
     Example:
         >>> chain = prepare([[0, 1], [1, 2]], 3)
-        >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in ([2.0, 2.0], [-2.0, -2.0])]
+        >>> couplings = [[2.0, 2.0], [-2.0, -2.0]]
+        >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in couplings]
         [5.0, 2.0]
     """
     if not is_whole(n, 1, 2**31):

@@ -24,16 +24,28 @@ TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
 
 ELIMINABLE, ELIMINABLE_STATES = 18, 1 << 24
-"""Treewidth, and n times 2 to its power, up to which elimination takes some milliseconds an instance."""
+"""Limits up to which elimination takes some milliseconds per instance.
+
+They are the treewidth, and n * 2^treewidth.
+"""
 
 SPARSE_DEGREE = 20
-"""Up to this mean degree presolve makes problems smaller, and a part's backend is chosen for what is left of it."""
+"""Mean degree up to which presolve makes problems smaller.
+
+The backend of a part is then chosen for what presolve leaves of it.
+"""
 
 COUNTED_DEGREE = 8
-"""Mean degree from which on convex bounds prove the best state of a count sooner than searches over constraints do."""
+"""Mean degree from which on convex bounds are faster than searches over constraints.
+
+This holds for the best state with a fixed count of variables.
+"""
 
 QUICK_ENTRIES = 1 << 24
-"""Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
+"""Number of entries up to which tables take some hundredths of a second per instance.
+
+Most searches take longer.
+"""
 
 
 @contextmanager
@@ -138,7 +150,8 @@ def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
     if problem.n <= (most := _largest("exhaustive")):
         return _select(
             "exhaustive",
-            f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
+            f"n = {problem.n} is at most {most}, with scores of any sign: "
+            f"all 2^{problem.n} states are tried",
         )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
@@ -148,7 +161,8 @@ def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
     if problem.n <= (most := _largest("branch_and_bound")):
         return _select(
             "branch_and_bound",
-            f"n = {problem.n} is at most {most}, with scores of any sign: a search with convex bounds",
+            f"n = {problem.n} is at most {most}, with scores of any sign: "
+            "a search with convex bounds",
         )
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
@@ -223,8 +237,10 @@ def _wide_elimination(entries: int) -> Selection[ArgmaxSolver]:
 
 def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
     reason = (
-        f"mean degree {2 * problem.e / problem.n:.3g}: presolve first; what it leaves goes to elimination where tables "
-        "are small, else to dual_ascent for a moment and then to the backend that suits it, which `stats` names"
+        f"mean degree {2 * problem.e / problem.n:.3g}: presolve first; "
+        "what it leaves goes to elimination where tables are small, "
+        "else to dual_ascent for a moment and then to the backend that suits it, "
+        "which `stats` names"
     )
     return Selection(_portfolio().Portfolio(), reason)
 
@@ -236,7 +252,10 @@ def _portfolio() -> Any:
 
 
 def _search(n: int) -> Selection[ArgmaxSolver]:
-    long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
+    long = (
+        f"n = {n} with scores of any sign: "
+        "an exact search, which may take long without a time limit"
+    )
     chosen = third_party(n)
     absent = {"cplex": (), "cp_sat": (why_not_cplex(n),)}.get(
         chosen.name, (why_not_cplex(n), why_not_cp_sat())

@@ -94,7 +94,10 @@ def _solution(
 
 
 def _windows(numbered: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
-    """Numbered problems, up to `WINDOW` at a time; what the stream raises comes after those that it gave."""
+    """Yield numbered problems in windows of up to `WINDOW`.
+
+    An error of the stream is raised after the problems before it were yielded.
+    """
     window: list[tuple[int, Any]] = []
     try:
         for problem in numbered:

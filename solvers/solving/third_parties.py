@@ -10,7 +10,10 @@ CPLEX_COMMUNITY = 1000
 
 
 def third_party(n: int) -> ArgmaxSolver:
-    """CPLEX where it is installed and takes so many variables, else CP-SAT; `dual_ascent` where neither is there."""
+    """Return CPLEX if it is installed and takes `n` variables, else CP-SAT.
+
+    `dual_ascent` if neither is available.
+    """
     if not why_not_cplex(n):
         return solver_class("cplex")()
     return solver_class("dual_ascent" if why_not_cp_sat() else "cp_sat")()

@@ -26,8 +26,8 @@ AnySums: TypeAlias = Gibbs[np.ndarray] | LabelGibbs[np.ndarray] | GibbsEstimate[
 class GibbsAnswer:
     """The Gibbs distribution of the objective that a conversion came from, by its names.
 
-    p(x) = exp(objective(x)) / Z where the original is maximised, and exp(-objective(x)) / Z where it
-    is minimised, as energies are: the objective with its constant.
+    p(x) = exp(objective(x)) / Z if the original is maximised. It is exp(-objective(x)) / Z if the
+    original is minimised, as energies are. The objective includes its constant.
 
     Attributes:
         log_partition: log Z in nats, or what `bound` says; with evidence, of the sum over the
@@ -134,8 +134,8 @@ class GibbsAnswer:
         """
         if isinstance(self.sums, GibbsEstimate):
             raise OptionError(
-                f"method={self.sums.method!r} has no entropy, mean or samples; they come from exact "
-                "sums"
+                f"method={self.sums.method!r} has no entropy, mean or samples; "
+                "they come from exact sums"
             )
         return self.sums
 
@@ -186,8 +186,8 @@ def _log_partition(conversion: AnyConversion, sums: AnySums, rows: np.ndarray) -
     """Return log Z of the original objective.
 
     At any state z it is sign * objective(z) + (log Z of the scores - score(z)). The objective is
-    evaluated in the original's own terms, so that digits which its constant would cost cancel: for a
-    likely state both summands are near the result.
+    evaluated in the original's own terms, so that its constant costs no digits. For a likely state
+    both summands are near the result.
     """
     log_z = float(sums.log_partition)
     z = rows.argmax(axis=1)

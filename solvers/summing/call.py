@@ -141,7 +141,7 @@ def gibbs(
     method: Any = "auto",
     threads: int | None = None,
 ) -> Gibbs | LabelGibbs | GibbsEstimate | GibbsAnswer:
-    """Log-partition, marginals and samples of p(z) = exp(score(z)) / Z, exact; or what bounds log Z.
+    """Compute log Z, marginals and samples of p(z) = exp(score(z)) / Z, exactly or approximately.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
 
@@ -169,11 +169,12 @@ def gibbs(
             labels go to `solvers.labels.gibbs`.
         pairwise: None; `[..., n, n]`; or `[..., e]` with `edges`.
         edges: `[e, 2]`, the pairs, shared by the batch.
-        fix: evidence, variables that keep a value, as for `solve`: {i: value}, or `[n]` or `[..., n]`
-            with -1 for a free one; for a conversion {name: value}. Z is then the sum over the states
-            that agree, so that log P(evidence) is the difference to log Z without it; probabilities,
-            entropy and samples are those given the evidence. Over bits fewer variables are left to
-            sum over, which may bring exact sums into reach.
+        fix: evidence: variables that keep a value, as for `solve`. It is {i: value}, or `[n]` or
+            `[..., n]` with -1 for a free variable; for a conversion it is {name: value}. Z is then
+            the sum over the states that agree with the evidence. So log P(evidence) is this log Z
+            minus log Z without evidence. Probabilities, entropy and samples are conditional on the
+            evidence. Over bits, fewer variables remain to sum over, which may bring exact sums
+            into reach.
         uniforms: None for no samples; `[samples, batch]` for enumeration, `[samples, batch, n]` for
             elimination, float64, in [0, 1).
         method: "auto" or "exact", or how exact sums are computed: "enumeration" (bits alone) or
@@ -184,9 +185,9 @@ def gibbs(
         threads: most threads to use, over bits; None for all cores.
 
     Returns:
-        `Gibbs`, of a `LabelProblem` a `LabelGibbs`; by a method that is not exact a `GibbsEstimate`,
-        whose `bound` says what its `log_partition` is. Of a conversion a `GibbsAnswer`: names, and
-        log Z of its own objective with the constant.
+        `Gibbs`; of a `LabelProblem` a `LabelGibbs`. A method that is not exact gives a
+        `GibbsEstimate`, whose `bound` says what its `log_partition` is. A conversion gives a
+        `GibbsAnswer`, with names, and log Z of its own objective with the constant.
 
     Raises:
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
