@@ -1,4 +1,7 @@
-"""What conversions of bits and of labels share: the way back to names and to the original objective."""
+"""Define what conversions to bits and to labels share.
+
+A conversion translates solutions back to the names and the objective of the original.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from .objective import Objective, beyond, total
 ProblemT = TypeVar("ProblemT", bound=AnyProblem[Any])
 
 UNSEEN = 1e-9
-"""Rounding that is so small a part of a value is left out of bounds, as `Solution.bound` leaves it out."""
+"""Maximum relative rounding that a bound ignores, as in `Solution.bound`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +113,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return {name: place for place, name in enumerate(self._names)}
 
     def objective(self, z: Any) -> float:
-        """The original objective of an assignment, evaluated in the original's own terms and rounded once.
+        """Return the original objective of an assignment, rounded once.
+
+        The sum is taken over the terms of the original, not over those of `problem`.
 
         Args:
             z: `[n]` integers, as `Solution.z` has them.
@@ -168,7 +173,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         }
 
     def states(self, assignment: Mapping[Any, Any]) -> dict[int, int]:
-        """{place: value as a whole number} of variables by their original names; undoes `assignment`.
+        """Return {place: state} of variables by their original names; the inverse of `assignment`.
+
+        A state is an integer, as in `Solution.z`.
 
         Raises:
             OptionError: a name that is none, or a value that the variable cannot have.
@@ -184,7 +191,8 @@ class AnyConversion(ABC, Generic[ProblemT]):
         for name, value in assignment.items():
             if name not in self.places:
                 raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(self._names[0])}"
+                    f"{shortened(name)} is no variable; "
+                    f"the first one is {shortened(self._names[0])}"
                 )
             place = self.places[name]
             states[place] = self._state_of(place, value)
@@ -201,7 +209,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return values.index(value)
 
     def fix(self, fix: Any) -> Any:
-        """Return what `solve` of the problem takes as `fix`, by the names and values of the original.
+        """Translate `fix` from the names and values of the original to those of the problem.
+
+        The result is what `solve` of the problem takes as `fix`.
 
         Raises:
             OptionError: a name that is none, or a value that the variable cannot have.
@@ -209,7 +219,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return self.states(fix) if isinstance(fix, Mapping) else fix
 
     def start(self, start: Any) -> Any:
-        """Return what `solve` of the problem takes as `start`, by the names and values of the original.
+        """Translate `start` from the names and values of the original to those of the problem.
+
+        The result is what `solve` of the problem takes as `start`.
 
         Raises:
             OptionError: a variable has no value, or one that it cannot have.
@@ -229,7 +241,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return states
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
-        """Return what the original asks of its variables, and constraints of a caller over their places.
+        """Return the constraints of the original, followed by the constraints of a caller.
+
+        The caller's constraints refer to variables by their places.
 
         Raises:
             OptionError: the variables are not 0 and 1.

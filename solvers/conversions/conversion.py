@@ -126,14 +126,17 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return replace(solution, z=z)
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
-        """Return what the original asks of its variables, and constraints of a caller over their places.
+        """Return the constraints of the original, followed by the constraints of a caller.
+
+        The caller's constraints refer to variables by their places.
 
         Raises:
             OptionError: the variables are not 0 and 1.
         """
         if constraints and self.values != (0, 1):
             raise OptionError(
-                f"constraints are over 0 and 1, and the variables of this Conversion are {self.values[0]} and "
+                "constraints are over 0 and 1, and the variables of this Conversion "
+                f"are {self.values[0]} and "
                 f"{self.values[1]}: write them for z of its .problem, and solve that"
             )
         return (*self.constraints, *constraints)

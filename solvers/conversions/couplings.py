@@ -37,7 +37,8 @@ def by_names(name: str, values: Any) -> Any:
     for one, other in ((rows, columns), (columns, rows)):
         if missing := [label for label in one if label not in set(other)]:
             raise ProblemError(
-                f"the rows and columns of {name} must have the same names; {shortened(missing[0])} is the name of one "
+                f"the rows and columns of {name} must have the same names; "
+                f"{shortened(missing[0])} is the name of one "
                 f"alone. Pass {name}.to_numpy() where names mean nothing"
             )
     return {
@@ -52,7 +53,8 @@ def _check_names(name: str, what: str, labels: list[Hashable]) -> None:
         first = next(label for label in labels if labels.count(label) > 1)
         places = [place for place, label in enumerate(labels) if label == first][:2]
         raise ProblemError(
-            f"{name} has two {what}s of the name {shortened(first)}, at the places {places[0]} and {places[1]}"
+            f"{name} has two {what}s of the name {shortened(first)}, "
+            f"at the places {places[0]} and {places[1]}"
         )
 
 

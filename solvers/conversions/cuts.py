@@ -22,7 +22,9 @@ EVEN = 2.0**20
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
 def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
-    """From the weight of the edges whose ends differ: sum_(i,j) w_ij (z_i + z_j - 2 z_i z_j), maximised.
+    """Convert a maximum cut problem: choose sides so that the cut edges weigh most.
+
+    The objective is sum_(i,j) w_ij (z_i + z_j - 2 z_i z_j), maximised.
 
     Args:
         n: number of vertices.
@@ -49,7 +51,9 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
 def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> Conversion:
-    """From the capacity of a cut between source and sink, minimised; its minimum is the maximum flow.
+    """Convert a minimum cut problem: separate the source from the sink at least capacity.
+
+    The minimum is the value of the maximum flow.
 
     cut(z) = sum_(u,v) c_uv z_u (1 - z_v), with z = 1 on the side of the source. The problem is
     supermodular. Source and sink keep their places in z, without scores: `Conversion.fixed` says
@@ -114,8 +118,8 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
     width, side = _widest_path(n, arcs, capacities, source, sink)
     if width == math.inf:
         raise ProblemError(
-            f"arcs of infinite capacity lead from the source {source} to the sink {sink}, so every cut is "
-            "infinite; give one of them a finite capacity"
+            f"arcs of infinite capacity lead from the source {source} to the sink {sink}, "
+            "so every cut is infinite; give one of them a finite capacity"
         )
     cut = total(capacities[side[arcs[:, 0]] & ~side[arcs[:, 1]]])
     most = 2 * cut if cut else 1.0
@@ -126,7 +130,10 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
 def _widest_path(
     n: int, arcs: Pairs, capacities: Weights, source: int, sink: int
 ) -> tuple[float, np.ndarray]:
-    """The least capacity along the path on which it is largest, 0 without a path, and a cut of no larger arcs.
+    """Return the width of the widest path from source to sink, and a cut of that width.
+
+    The width of a path is its least capacity; it is 0 without a path. No arc of the cut has a
+    larger capacity than the width.
 
     Dijkstra's algorithm: nodes are settled in falling order of the width of the widest path to
     them. The cut separates those that are settled before the width falls to that of the sink.

@@ -84,12 +84,13 @@ def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constr
     left = comparison.lhs
     if not left.is_linear():
         raise ProblemError(
-            f"the constraint {shortened(label)} has products, and constraints are linear here; dimod.cqm_to_bqm makes "
-            "penalties of it"
+            f"the constraint {shortened(label)} has products, and constraints are linear here; "
+            "dimod.cqm_to_bqm makes penalties of it"
         )
     if left.is_soft():
         raise ProblemError(
-            f"the constraint {shortened(label)} is soft, and constraints hold here; write it as a penalty"
+            f"the constraint {shortened(label)} is soft, and constraints hold here; "
+            "write it as a penalty"
         )
     coefficients = {place[variable]: float(bias) for variable, bias in left.linear.items()}
     # as decimals

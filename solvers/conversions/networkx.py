@@ -63,7 +63,8 @@ def from_networkx(
     for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
         if value is None:
             raise ProblemError(
-                f"{shortened(name)} has no score; nodes need {shortened(unary)} and edges {shortened(pairwise)}"
+                f"{shortened(name)} has no score; "
+                f"nodes need {shortened(unary)} and edges {shortened(pairwise)}"
             )
     place = places_of(tuple(nodes))
     pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)

@@ -18,7 +18,10 @@ EPSILON = 2.0 ** (1 - DIGITS)
 """From 1 to the next larger float64."""
 
 GROWTH = 8
-"""A term of the original adds at most so many times itself to the coefficients of a problem, in absolute value."""
+"""Maximum growth of a term's absolute value when it is folded into coefficients.
+
+A term of the original adds at most this many times itself to the coefficients of a problem.
+"""
 
 
 class Objective(Protocol):
@@ -28,7 +31,10 @@ class Objective(Protocol):
         """The terms that the states `z [n]` add up."""
 
     def solved_terms(self, z: np.ndarray) -> np.ndarray:
-        """As `terms`, of the objective that the problem stands for: the same one, or one that bounds it."""
+        """Return the terms, as `terms` does, of the objective that the problem represents.
+
+        That objective is the original one, or one that bounds it.
+        """
 
     def coefficients(self) -> np.ndarray:
         """All terms that there are."""
@@ -249,7 +255,10 @@ def sums_are_exact(terms: np.ndarray) -> bool:
 
 
 def folding_error(objective: Objective) -> float:
-    """How far the difference of two scores can be from that of the original objective, by rounded coefficients."""
+    """Bound the error that rounded coefficients cause in the difference of two scores.
+
+    The exact value is the difference of the original objective.
+    """
     terms, summed = objective.coefficients(), objective.most_summed()
     if summed <= 1 or sums_are_exact(terms):
         return 0.0

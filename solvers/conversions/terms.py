@@ -39,7 +39,8 @@ def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem[np.ndarray]
 
     Example:
         >>> import numpy as np
-        >>> problem = folded(np.zeros(2), np.array([[1, 0], [0, 1], [1, 1]]), np.array([1.0, 2.0, 5.0]))
+        >>> pairs = np.array([[1, 0], [0, 1], [1, 1]])
+        >>> problem = folded(np.zeros(2), pairs, np.array([1.0, 2.0, 5.0]))
         >>> problem.unary.tolist(), problem.pairwise.tolist(), problem.edges.tolist()
         ([[0.0, 5.0]], [[3.0]], [[0, 1]])
     """
@@ -77,7 +78,8 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
         array = array.astype(np.float64)
     if array.dtype.kind not in "biuf" or array.ndim != dimensions:
         raise ProblemError(
-            f"{name} must be real numbers in {dimensions} dimension(s); got {array.dtype} {array.shape}"
+            f"{name} must be real numbers in {dimensions} dimension(s); "
+            f"got {array.dtype} {array.shape}"
         )
     return array.astype(np.float64)
 

@@ -1,4 +1,6 @@
-"""Exact argmax and sums for pairwise problems over variables of several values: one call, many backends.
+"""Solve pairwise problems over variables of several values: exact argmax and sums.
+
+One call reaches many backends.
 
 score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] -
 1},  maximised.

@@ -77,7 +77,9 @@ def solve_labels(
     constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
 ) -> Solution | Answer | tuple[Answer, ...]:
-    """The labels of highest score, for a batch of pairwise problems over variables of several values.
+    """Return the labels of highest score for each problem of a batch.
+
+    The problems are pairwise, over variables of several values:
 
     score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i]
     - 1}
@@ -135,7 +137,8 @@ def solve_labels(
 
     Example:
         >>> chain = [[0, 1], [1, 2]]
-        >>> solution = solve([[2.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.0, 2.0]], potts=0.3, edges=chain)
+        >>> scores = [[2.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.0, 2.0]]
+        >>> solution = solve(scores, potts=0.3, edges=chain)
         >>> solution.labels.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([0, 2, 2], 4.7, True, 'elimination')
     """

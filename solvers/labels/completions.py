@@ -1,4 +1,7 @@
-"""Samples of labels variable by variable, and what each would be with another value of one variable."""
+"""Draw labels variable by variable, and complete the samples with other values.
+
+A completion shows what a sample would be if one variable had another value.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ LARGEST = 1e290
 
 @dataclass(frozen=True, eq=False)
 class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
-    """Samples of p(x) ~ exp(score(x)) over labels, drawn variable by variable, and their completions.
+    """Samples of labels from p(x) ~ exp(score(x)), and their completions.
+
+    The samples are drawn variable by variable.
 
     A completion has another value of a variable v, the sample's of all that were drawn before v,
     and those of all others by the same uniforms: given what was drawn before and the value, a
@@ -49,7 +54,9 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
     def derivative(
         self, costs: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
     ) -> tuple[ArrayT, ArrayT]:
-        """The gradient in the scores of the sum of costs * P(x_v = a | drawn before), what was drawn held fixed.
+        """Return the gradient in the scores of a cost-weighted sum of conditionals.
+
+        The sum is that of costs * P(x_v = a | drawn before), with the samples held fixed.
 
         The sum is over samples, their variables and all values. With the costs of a sample and of
         its completions, over all variables, its expectation is the gradient of the expected cost.
@@ -74,7 +81,8 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
 
         Example:
             >>> from solvers import labels
-            >>> found = labels.gibbs([[0.0, 0.0], [0.0, 0.0]], potts=0.0, edges=[[0, 1]]).completions([[0.6, 0.4]])
+            >>> pair = labels.gibbs([[0.0, 0.0], [0.0, 0.0]], potts=0.0, edges=[[0, 1]])
+            >>> found = pair.completions([[0.6, 0.4]])
             >>> found.samples.tolist(), found.completed.tolist()
             ([[1, 0]], [[[[0, 0]], [[1, 1]]]])
             >>> found.derivative([[[0.0, 4.0], [0.0, 0.0]]])[0].tolist()
@@ -124,7 +132,8 @@ def complete(
     sizes = problem.sizes[evidence.places]
     if (sizes != k).any():
         raise ProblemError(
-            f"completions are of variables with as many values each; here they have {sizes.min()} to {k}"
+            "completions are of variables with as many values each; "
+            f"here they have {sizes.min()} to {k}"
         )
     chosen = checked_variables(problem, samples, variables, evidence.fixed)
     numbers, draws = evidence.numbers(chosen), evidence.uniforms(uniforms)

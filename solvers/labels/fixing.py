@@ -61,7 +61,8 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
         )
     except (ProblemError, OptionError) as error:
         raise OptionError(
-            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
+            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; "
+            f"got {shortened(fix)}"
         ) from error
     if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
         raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")

@@ -78,7 +78,10 @@ class FreeLabelSums:
         return concatenated(self.problem, found)
 
     def by_part(self, *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
-        """Each part, with what its instances have of arrays `[batch, ...]`, of the kind of its problem's arrays."""
+        """Yield each part of the batch with its rows of arrays `[batch, ...]`.
+
+        The rows are arrays of the same kind as those of the part's problem.
+        """
         start = 0
         for part in self.parts:
             rows = slice(start, start + part.problem.batch)

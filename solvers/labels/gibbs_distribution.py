@@ -1,4 +1,7 @@
-"""The Gibbs distribution p(x) = exp(score(x)) / Z of label problems: exact sums and samples, or what bounds them."""
+"""Define the Gibbs distribution p(x) = exp(score(x)) / Z of label problems.
+
+Its sums and samples are exact. Where they are out of reach, log Z is bounded or estimated.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
     ) -> LabelCompletions[ArrayT]:
-        """Samples, drawn variable by variable, and each of them completed with the other values of single variables.
+        """Draw samples variable by variable, and complete each with other values.
+
+        A completion changes a single variable to another of its values.
 
         The samples are those that `sample` gives for the same uniforms.
 
@@ -68,7 +73,8 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
         Example:
             >>> pair = gibbs([[0.0, 0.0], [0.0, 0.0]], potts=9.0, edges=[[0, 1]])
             >>> found = pair.completions([[0.9, 0.9]], [1])
-            >>> found.samples.tolist(), found.completed.tolist()  # the other follows, being drawn later
+            >>> # the other variable follows, since it is drawn later
+            >>> found.samples.tolist(), found.completed.tolist()
             ([[1, 1]], [[[[0, 0]]]])
         """
         check_threads(threads)
@@ -128,7 +134,9 @@ def gibbs(
     uniforms: Any = None,
     method: Exact | Estimated = "exact",
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
-    """Log-partition, marginals and samples of p(x) = exp(score(x)) / Z, exact, by elimination; or what bounds log Z.
+    """Return the log-partition, marginals and samples of p(x) = exp(score(x)) / Z.
+
+    Elimination computes them exactly; other methods bound or estimate log Z.
 
     `solvers.gibbs` does the same with a `LabelProblem`, a `LabelConversion`, or bits.
 

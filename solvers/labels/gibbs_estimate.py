@@ -1,4 +1,7 @@
-"""What is known of p(x) = exp(score(x)) / Z where its sums are out of reach: bounds on log Z, and marginals near it."""
+"""Estimate p(x) = exp(score(x)) / Z where its exact sums are out of reach.
+
+An estimate has a bound on log Z or a value near it, and approximate marginals.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Linear constraints over which values variables have: as rows, and over the bits that stand for labels."""
+"""Express linear constraints over the values of variables, as rows.
+
+The rows are over the values, or over the bits that encode the labels.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,9 @@ def _over_columns(constraint: Constraint, problem: LabelProblem) -> Constraint:
 
 
 def rows_of_bits(rows: Rows, problem: LabelProblem) -> Rows:
-    """Return what constraints say of the bits of the domain-wall encoding, and that their walls are whole.
+    """Translate constraints over values to constraints over domain-wall bits.
+
+    The result includes the rows that make the bits a valid encoding.
 
     Variable i has value a where bit a - 1 is 1 and bit a is 0: [x_i = a] = b_(a-1) - b_a, with
     b_(-1) = 1 and 0 behind the last bit. So the coefficient of bit t is c_(t+1) - c_t, and c_0 is a

@@ -1,4 +1,7 @@
-"""What `auto` does where tables fit into memory but take long to fill: a search first, then tables for what it left."""
+"""Search first where tables fit into memory but take long to fill.
+
+Tables then solve the instances that the search left open.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ SECONDS_AN_ENTRY = 4e-8
 """Of tables, about: those that would not be full in time are not begun."""
 
 ENTRIES_A_VISIT = 4
-"""A search that visits so many times less than tables have entries takes about a twentieth of their time."""
+"""Number of table entries per node that the first search may visit.
+
+At this ratio the search takes about a twentieth of the tables' time.
+"""
 
 SEPARATOR = " + "
 """Between the names of the solvers that proved a part of the batch each."""
@@ -29,7 +35,9 @@ SEPARATOR = " + "
 
 @dataclass(frozen=True)
 class Portfolio(LabelSolver):
-    """`dual_ascent` for a part of the work of `elimination`; then `elimination` for the instances that are left.
+    """Run `dual_ascent` briefly, then `elimination` on the remaining instances.
+
+    The first search may do a small share of the work of `elimination`.
 
     Where tables would not be full before the time limit, `dual_ascent` alone. `Solution.solver`
     names those that had a part of the batch.

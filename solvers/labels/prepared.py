@@ -97,7 +97,9 @@ def prepare(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
 ) -> PreparedLabels:
-    """A function of scores alone, for many calls over the same pairs, as `solvers.prepare` makes one for bits.
+    """Return a function of scores alone, for many calls over the same pairs.
+
+    `solvers.prepare` does the same for bits.
 
     Args:
         edges: `[e, 2]` integers, the pair of each table; a copy is taken.

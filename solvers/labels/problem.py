@@ -1,4 +1,7 @@
-"""The one description of a pairwise problem over variables of several values that every label solver gets."""
+"""Define the pairwise problem over variables of several values for label solvers.
+
+Every label solver takes this description.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ from ..problem import (
 from ..topology import Topology, ends
 
 MOST_EQUAL = 128
-"""Values up to which scores of equal values are a table; its zeros would take more than all else beyond."""
+"""Maximum number of values for which scores of equal values become a table.
+
+Beyond it the table's zeros would take more memory than all else.
+"""
 
 COPIES = 4
 """Of tables, that a solver holds at once."""
@@ -106,7 +112,8 @@ class LabelProblem(AnyProblem[ArrayT]):
             much that tables of k x k would be much larger; None elsewhere.
 
     Example:
-        >>> problem = LabelProblem.from_arrays([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], potts=[3.0], edges=[[0, 1]])
+        >>> unary = [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]
+        >>> problem = LabelProblem.from_arrays(unary, potts=[3.0], edges=[[0, 1]])
         >>> float(problem.score([0, 0]))
         5.0
     """
@@ -269,7 +276,7 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @property
     def is_potts(self) -> bool:
-        """Whether pairs score equal values alone, by `weights`, and there are no tables that say so."""
+        """Whether pairs score only equal values, by `weights` and without tables."""
         return bool(self.e) and self.own is None and int(self.tables.shape[1]) == 0
 
     def dense(self) -> LabelProblem[ArrayT]:
@@ -317,7 +324,10 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @kept
     def magnitude(self) -> Scores:
-        """`[batch]`: the sum of the largest absolute scores of each variable and edge; no finite score is larger."""
+        """Return a limit `[batch]` on the absolute value of all finite scores.
+
+        It is the sum of the largest absolute scores of each variable and edge.
+        """
         xp = namespace_of(self.unary)
         total = xp.sum(_largest(self.unary), axis=-1)
         if not self.e:
@@ -334,12 +344,18 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @kept
     def rounding(self) -> Scores:
-        """`[batch]`: how far a float64 score and bound can be apart by rounding alone, as `Problem` has it."""
+        """Return `[batch]`: how far rounding alone can move a float64 score from its bound.
+
+        The definition is that of `Problem`.
+        """
         return rounding_of(self.rounding_of_sums, self._units)
 
     @kept
     def tolerance(self) -> Scores:
-        """`[batch]`: how far a bound may be above a score that still counts as optimal, as `Problem` has it."""
+        """Return `[batch]`: the maximum gap at which a score still counts as optimal.
+
+        The definition is that of `Problem`.
+        """
         return tolerance_of(self.rounding, self._units)
 
     @property
@@ -366,7 +382,10 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @kept
     def trivial_bound(self) -> Scores:
-        """`[batch]`: an upper bound on all scores: the highest score of each variable and of each edge, added up."""
+        """Return an upper bound `[batch]` on all scores.
+
+        It is the sum of the highest scores of each variable and edge.
+        """
         xp = namespace_of(self.unary)
         total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
         if not self.e:
@@ -444,7 +463,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return self.restore(self.score_flat(beside(self.unary, flat.astype(np.int64))))
 
     def fault_of(self, labels: np.ndarray) -> str:
-        """What is wrong with labels `[batch, n]`; empty where they are values of their variables."""
+        """Describe what is wrong with labels `[batch, n]`; return an empty text if valid."""
         if labels.dtype.kind not in "iu":
             return f"must be integers; their type is {labels.dtype}"
         outside = np.argwhere((labels < 0) | (labels >= self.sizes))
@@ -490,7 +509,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         return self.home.place(namespace_of(array).reshape(array, shape))
 
     def instances(self, part: slice | np.ndarray) -> LabelProblem[ArrayT]:
-        """Some instances of the batch, on the host also by their numbers, as a batch with one leading dimension."""
+        """Return a selection of the instances as a batch with one leading dimension.
+
+        `part` is a slice or, on the host, the numbers of the instances.
+        """
         unary = self.unary[part, ...]
         tables = self.tables if self.tables.shape[0] == 1 else self.tables[part, ...]
         weights = self.weights
@@ -524,8 +546,8 @@ def check_label_problem(problem: object) -> None:
     """
     if not isinstance(problem, LabelProblem):
         raise ProblemError(
-            f"expected a LabelProblem, as LabelProblem.from_arrays(unary, pairwise, edges=...) makes it; "
-            f"got {shortened(problem)}"
+            "expected a LabelProblem, as LabelProblem.from_arrays(unary, pairwise, edges=...) "
+            f"makes it; got {shortened(problem)}"
         )
 
 
@@ -584,7 +606,8 @@ def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, n
         weights = xp.broadcast_to(weights, (*weights.shape[:-1], e))
     if weights.shape[-1] != e:
         raise ProblemError(
-            f"potts must be a number or [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}"
+            f"potts must be a number or [..., {e}] for {e} edges; "
+            f"its shape is {tuple(weights.shape)}"
         )
     if not bool(xp.all(xp.isfinite(weights))):
         raise ProblemError("potts must be finite")
@@ -598,7 +621,10 @@ def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, n
 def _of_tables(
     pairwise: Array | None, unary: Array, topology: Topology, swapped: np.ndarray
 ) -> tuple[Array, np.ndarray, None]:
-    """Tables `[..., t, k, k]` whose rows are those of an edge's lower variable, and which of them an edge has."""
+    """Return tables `[..., t, k, k]`, and the number of the table of each edge.
+
+    The rows of a table are the values of the edge's lower variable.
+    """
     xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
     if pairwise is None or (not e and 0 in pairwise.shape):  # an empty list has no other dimensions
         return (
@@ -611,8 +637,8 @@ def _of_tables(
     shape = tuple(pairwise.shape)
     if pairwise.ndim < 3 or shape[-2:] != (k, k) or shape[-3] not in (1, e):
         raise ProblemError(
-            f"pairwise must be [..., {e}, {k}, {k}] for {e} edges and unary [..., {topology.n}, {k}], or [{k}, {k}] "
-            f"for all edges; its shape is {shape}"
+            f"pairwise must be [..., {e}, {k}, {k}] for {e} edges "
+            f"and unary [..., {topology.n}, {k}], or [{k}, {k}] for all edges; its shape is {shape}"
         )
     turned = (
         xp.swapaxes(pairwise, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(pairwise)
@@ -683,7 +709,10 @@ def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
 def _padded(
     unary: Array, tables: Array, table_of: np.ndarray, sizes: np.ndarray, topology: Topology
 ) -> tuple[Array, Array]:
-    """Minus infinity for the values that a variable does not have, and zeros in tables where no edge can come.
+    """Clear the scores of values that variables do not have.
+
+    Values beyond a variable's size get minus infinity. Entries that no edge can use become zero in
+    tables.
 
     What is never scored must not count in `magnitude`, of which rounding and units of proofs are
     made.
@@ -713,7 +742,10 @@ def _padded(
 
 
 def _check_finite(problem: LabelProblem) -> None:
-    """Refuses nan, plus infinity, variables without a value, and scores whose sums might overflow."""
+    """Raise if a score is nan or plus infinity, or if sums of scores might overflow.
+
+    A variable without an allowed value is an error, too.
+    """
     xp = namespace_of(problem.unary)
     named = [("unary", problem.unary), ("pairwise", problem.tables)]
     named += [(f"pairwise {edge}", table) for edge, table in enumerate(problem.own or ())]
@@ -730,6 +762,7 @@ def _check_finite(problem: LabelProblem) -> None:
         largest = float(xp.max(problem.magnitude))
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
-            f"the absolute scores of an instance add up to {largest:.3g}, more than {LARGEST_MAGNITUDE:.3g}: sums "
+            f"the absolute scores of an instance add up to {largest:.3g}, "
+            f"more than {LARGEST_MAGNITUDE:.3g}: sums "
             "could overflow float64; divide all scores by a constant"
         )

@@ -26,7 +26,7 @@ SEARCHED_TOGETHER = 1 << 14
 
 
 class _Part(NamedTuple):
-    """The assignments of a region that differ from its best one in a variable, and in none before that.
+    """Assignments of a region that first differ from its best one in a given variable.
 
     Attributes:
         whole: `[n, k]`, bool: the values that the region allows.
@@ -81,7 +81,10 @@ class LabelRegions:
         self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: LabelFixing, count: int, number: int) -> tuple[States, np.ndarray]:
-        """Assignments `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        """Return the best assignments `[count, n]` of an instance, and bounds `[count]`.
+
+        The i-th bound holds for all assignments but those before the i-th.
+        """
         problem = fixed.problem
         nothing = np.zeros(problem.n, np.int64)
         part = _Part(problem.unary[0] > -math.inf, nothing, -1)
@@ -92,7 +95,8 @@ class LabelRegions:
             raise InfeasibleError()
         if first[0].score == -math.inf:
             raise SolveFailedError(
-                f"no allowed assignment of instance {number} was found in the time; raise time_limit"
+                f"no allowed assignment of instance {number} was found in the time; "
+                "raise time_limit"
             )
         return lawler(first[0], count, partial(self._others, problem))
 
@@ -150,7 +154,10 @@ def _parts(taken: _Region) -> Iterator[_Part]:
 
 
 def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
-    """Parts of a region with the assignment in each that is nearest to that of the region, and the bound of the whole.
+    """Return regions for parts of a region, without searching them.
+
+    Each gets the bound of the whole region, and the assignment that is nearest to that of the
+    region.
 
     Where the region has no assignment that is known, or all of the nearest are forbidden, none of
     the part is known.
@@ -172,7 +179,10 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
 
 
 def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
-    """`[n, k]`: the score of an assignment `[n]` with each value of each variable, of a single instance."""
+    """Return `[n, k]`: the score of an assignment `[n]` after each change of one value.
+
+    The problem has a single instance.
+    """
     scores = np.asarray(problem.unary[0], np.float64).copy()
     if problem.e:
         i, j = problem.topology.pairs.T

@@ -1,4 +1,7 @@
-"""Label solvers by name: the built-in ones, imported on use, and those that other packages plug in."""
+"""Look up label solvers by name.
+
+Built-in solvers are imported on first use. Other packages can plug in theirs.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ def solver_class(name: str) -> type[LabelSolver]:
 
 
 def available_solvers() -> tuple[SolverInfo, ...]:
-    """Every label solver that can be named; those of bits, which `solve` takes too, stand in `solvers`.
+    """List every label solver that has a name.
+
+    `solve` also takes the binary solvers, which `solvers.available_solvers` lists.
 
     Example:
         >>> [info.name for info in available_solvers()][:3]

@@ -70,7 +70,8 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         expected = (problem.batch, problem.n)
         if tuple(z.shape) != expected:
             raise SolveFailedError(
-                f"solver '{self.name}' returned labels of the shape {tuple(z.shape)} for {expected}: its fault"
+                f"solver '{self.name}' returned labels "
+                f"of the shape {tuple(z.shape)} for {expected}: its fault"
             )
         if fault := problem.fault_of(to_numpy(z)):
             raise SolveFailedError(f"labels from solver '{self.name}' {fault}: its fault")
@@ -87,5 +88,6 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if to_numpy(bound)[forbidden[0]] == -np.inf:
             raise InfeasibleError()
         raise SolveFailedError(
-            f"solver '{self.name}' found no allowed assignment of instance {forbidden[0]} in its time"
+            f"solver '{self.name}' found no allowed assignment "
+            f"of instance {forbidden[0]} in its time"
         )

@@ -13,7 +13,7 @@ from .problem import LabelProblem
 
 
 def given_labels(start: Any, problem: LabelProblem) -> np.ndarray | None:
-    """`[batch, n]` int64: the caller's labels, which broadcast to the batch; None if there are none.
+    """Broadcast the caller's labels to `[batch, n]` int64; return None without any.
 
     Raises:
         OptionError: another shape, or values that a variable does not have.

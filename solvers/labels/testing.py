@@ -1,4 +1,6 @@
-"""What the conformance kit has to know of labels: `check_conformance` of `solvers.testing` takes solvers of both kinds.
+"""Adapt the conformance kit to label solvers.
+
+`check_conformance` of `solvers.testing` takes both binary and label solvers.
 
 Example:
     >>> from solvers.labels import solver_class
@@ -45,7 +47,10 @@ class LabelInstances:
         return LabelProblem.from_arrays(self.unary, pairwise, edges=edges, sizes=self.sizes)
 
     def scores(self) -> np.ndarray:
-        """`[3, assignments]`, the last variable first to change: the oracle, which shares no code with the solvers."""
+        """Return the scores `[3, assignments]` of all assignments, as an oracle.
+
+        The last variable changes first. The oracle shares no code with the solvers.
+        """
         states = np.array(list(np.ndindex(*self.sizes)))
         total = self.unary[:, np.arange(len(self.sizes)), states].sum(axis=-1)
         for edge, (i, j) in enumerate(self.edges):

@@ -24,10 +24,16 @@ from ...limits.memory import free_memory
 from ..problem import LabelProblem
 
 WIDEST = 30
-"""Variables of a separator; arrays have no more than 64 axes, and tables of 2^31 entries fit nowhere."""
+"""Maximum number of variables in a separator.
+
+Arrays have at most 64 axes, and a table of 2^31 entries is too large.
+"""
 
 PART_BYTES = 1 << 22
-"""Of the largest table of the instances that go at once on the host, so that all steps find it in the cache."""
+"""Maximum size of the largest table of the instances that run together on the host.
+
+The tables then stay in the cache from step to step.
+"""
 
 DEVICE_PART_BYTES = 1 << 26
 """Of the same on a device, which wants much to do at once."""
@@ -111,7 +117,10 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
 
 
 def _leaves_first(n: int, edges: Edges) -> list[int] | None:
-    """An order for a forest whose roots are the last of their trees, so that chains go forwards; None if it is none."""
+    """Return an elimination order for a forest, or None if the graph is not a forest.
+
+    Leaves come first. The root of a tree is its last variable, so a chain is eliminated forwards.
+    """
     near: list[list[int]] = [[] for _ in range(n)]
     for i, j in edges.tolist():
         near[i].append(j)
@@ -131,7 +140,9 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
 
 
 def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]) -> str | None:
-    """Why elimination cannot take the problem: the width of its orders, or the memory; None if it can.
+    """Return why elimination cannot take the problem, or None if it can.
+
+    The reason is the width of the elimination orders, or the memory.
 
     Args:
         problem: its edges and sizes count.
@@ -144,8 +155,8 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
     if needed <= room:
         return None
     return (
-        f"the tables of a width of {buckets.width} take {needed / 2**30:.3g} GiB, more than {SHARE:.0%} of the memory "
-        f"that is free, {room / 2**30:.1f} GiB"
+        f"the tables of a width of {buckets.width} take {needed / 2**30:.3g} GiB, "
+        f"more than {SHARE:.0%} of the memory that is free, {room / 2**30:.1f} GiB"
     )
 
 
@@ -163,7 +174,9 @@ def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
 def joined(
     problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]
 ) -> Array:
-    """`[batch, sizes of the step's scope]`, float64: the sum of all that a step reads, which is taken from `messages`.
+    """Return the sum of all terms of a step, `[batch, sizes of the step's scope]`, float64.
+
+    The step's incoming messages are removed from `messages`.
 
     Args:
         problem: what is eliminated.

@@ -60,7 +60,10 @@ class DomainWall:
         return np.diff(sums[:, self.starts], axis=1)
 
     def bound(self, bound: Scores, part: slice = slice(None)) -> Scores:
-        """`[batch]`: of labels, from one of bits; minus infinity where it excludes every allowed assignment."""
+        """Return `[batch]` bounds on scores of labels, from bounds on scores of bits.
+
+        The bound is minus infinity where it excludes every allowed assignment.
+        """
         total = bound + self.constant[part]
         return np.where(total < self.least[part], -np.inf, total)
 
@@ -72,7 +75,10 @@ class DomainWall:
 
 
 def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
-    """`[batch, bits]`: the bits of labels `[batch, n]`: as many ones as the label says, then zeros."""
+    """Return the bits `[batch, bits]` that encode labels `[batch, n]`.
+
+    A label a is encoded by a ones, followed by zeros.
+    """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     first = np.cumsum(problem.sizes - 1) - (problem.sizes - 1)
     place = np.arange(len(variable)) - first[variable]
@@ -150,7 +156,11 @@ def _with_walls(
     weights: np.ndarray,
     pairs: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of bits with the costs of a bit without the one before it, and the pairs and scores of these."""
+    """Penalise bits that are 1 where the preceding bit of their variable is 0.
+
+    Returns:
+        The scores of bits with the penalties, and the added pairs and their scores.
+    """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     total = np.zeros((problem.n, problem.batch))
     np.add.at(total, variable, np.abs(unary).T)

@@ -1,4 +1,7 @@
-"""What comes before a long search: a bound by messages, and labels that moves by cuts and a tabu search improved."""
+"""Compute a bound and good labels before a long search.
+
+The bound comes from messages. Moves by minimum cuts and a tabu search improve the labels.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ BOUND_SHARE = 0.5
 
 
 def begun(scores: WholeScores, deadline: Deadline, labels: np.ndarray | None = None) -> LabelSearch:
-    """A search with its bound of the root; where it is not over, with what cuts and a tabu search find.
+    """Return a search that has bounded its root.
+
+    Unless that ends the search, minimum cuts and a tabu search then offer it their labels.
 
     Args:
         scores: of the instance.

@@ -1,4 +1,6 @@
-"""Moves that change any number of labels at once: the best mixture of two labellings, by a minimum cut.
+"""Change any number of labels at once, by moves that a minimum cut finds.
+
+A move is the best mixture of two labellings.
 
 Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the
 scores A (0, 0), B (0, 1), C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B
@@ -42,7 +44,9 @@ Move = Callable[[np.ndarray], np.ndarray]
 
 
 def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> np.ndarray:
-    """`[n]`: labels that no expansion, swap or jump improves, or what was reached before the deadline.
+    """Return labels `[n]` that no expansion, swap or jump improves.
+
+    If the deadline comes first, return the best labels so far.
 
     Args:
         scores: of the instance.

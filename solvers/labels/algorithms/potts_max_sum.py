@@ -1,4 +1,7 @@
-"""The best assignment on a forest whose pairs score equal values alone, in time linear in the number of values."""
+"""Find the best assignment on a forest whose pairs score only equal values.
+
+The time is linear in the number of values.
+"""
 
 from __future__ import annotations
 

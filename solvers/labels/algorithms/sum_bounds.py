@@ -1,4 +1,4 @@
-"""Log Z and marginals of an instance by passes over its edges: an upper bound, a lower one, or an estimate.
+"""Bound or estimate log Z and the marginals of an instance, by passes over its edges.
 
 Each function takes a host problem of one instance, and raises an InfeasibleError where it finds all
 assignments forbidden.
@@ -28,7 +28,10 @@ DAMPING = 0.5
 """Of messages that go on to swing."""
 
 SWINGING = 20
-"""Passes after which messages are damped: those that settle by themselves are near their end by then."""
+"""Number of passes before messages are damped.
+
+Messages that converge without damping have nearly converged by then.
+"""
 
 VISITS = 1 << 28
 """Of the search for allowed labels, nodes times entries of messages: some seconds."""
@@ -89,7 +92,9 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
 
 
 def _allowed_labels(problem: LabelProblem) -> np.ndarray:
-    """Return labels `[n]` with a finite score, or forbidden ones where the search ends before it knows of any.
+    """Return labels `[n]` with a finite score if the search finds any.
+
+    If the search ends too early, the labels are forbidden ones.
 
     Raises:
         InfeasibleError: every assignment is forbidden.

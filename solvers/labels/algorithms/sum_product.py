@@ -1,4 +1,7 @@
-"""Log-partitions, marginals, samples, and derivatives of marginals and of conditionals of labels, by elimination.
+"""Compute sums over labels and their derivatives, by elimination.
+
+The sums give log-partitions, marginals and samples. The derivatives are those of marginals and of
+conditionals.
 
 Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of
 each variable given its separator. Going down, the separator's probabilities come from the step that
@@ -21,10 +24,16 @@ from ..problem import LabelProblem
 from .buckets import Buckets, Step, joined, terms
 
 FACTORED: Final = 8
-"""How many times more entries a sum of scores has than its terms, where its exponentials are products of theirs."""
+"""Minimum ratio of entries at which exp(sum) is computed as a product of exponentials.
+
+The ratio compares the entries of the sum with those of its terms.
+"""
 
 DEEPEST: Final = -700.0
-"""How far below its peak a sum of scores may lie, so that no product of exponentials underflows (below -708)."""
+"""Lowest depth of a sum of scores below its peak at which no product underflows.
+
+Products of exponentials underflow below -708.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +70,18 @@ class Conditionals:
         return cls(problem, buckets, tuple(tables), total)
 
     def marginals(self) -> tuple[Array, Array]:
-        """`[batch, n, k]` and `[batch, e, k, k]`: of the values of each variable and of each pair."""
+        """Return the marginals of variables `[batch, n, k]` and of pairs `[batch, e, k, k]`."""
         return self._collected(self._scope_probabilities())
 
     def derivative(self, direction: LabelProblem) -> tuple[Array, Array]:
-        """By how much the marginals change where the scores move along `direction`, a problem of the same pairs."""
+        """Return the directional derivative of the marginals in the scores.
+
+        The direction is a problem with the same pairs.
+        """
         return self._collected(self._scope_derivatives(direction))
 
     def samples(self, uniforms: Array, given: Array | None = None) -> States:
-        """`[batch, samples, n]`: by the inverse of each conditional's cumulative sums at `[batch, samples, n]`.
+        """Draw samples `[batch, samples, n]` by inverting the cumulative conditionals.
 
         Args:
             uniforms: in [0, 1).
@@ -89,7 +101,10 @@ class Conditionals:
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
 
     def at(self, states: States) -> Array:
-        """`[batch, samples, n, k]`: P(x_v = a | separator of v), the separators as in states `[batch, samples, n]`."""
+        """Return P(x_v = a | separator of v), `[batch, samples, n, k]`.
+
+        The separators have their values in `states [batch, samples, n]`.
+        """
         found = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
@@ -98,7 +113,10 @@ class Conditionals:
         return found
 
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
-        """The gradient in the scores of the sum of weights * P(x_v = a | separator of v), the separators as in states.
+        """Return the gradient in the scores of a weighted sum of conditionals.
+
+        The sum is that of weights * P(x_v = a | separator of v), where the separators have their
+        values in `states`.
 
         Going down as the marginals do: what a message is worth flows to the table that it was made
         of, and each conditional adds its own derivative to it.
@@ -185,7 +203,9 @@ class Conditionals:
 
 
 def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
-    """exp(sum of scores - peak), and the peak, which is the same along the first axis but the batch.
+    """Return exp(sum of scores - peak), and the peak.
+
+    The peak does not vary along the first variable's axis.
 
     Where the sum has many more entries than its terms it is the product of the terms' exponentials,
     which are fewer; their ranges must not let a product underflow.
@@ -213,7 +233,10 @@ def _finite(xp: Any, peaks: Array) -> Array:
 
 
 class _Above:
-    """What is known of separators: tables over scopes, kept until the last step below has read them."""
+    """Keep the tables over scopes from which steps below read their separators.
+
+    A table is dropped once the last of these steps has read it.
+    """
 
     def __init__(self, buckets: Buckets):
         self._buckets = buckets
@@ -240,7 +263,10 @@ class _Above:
 
 
 def _below(step: Step, table: Array, chosen: dict[int, Array], samples: Array) -> Array:
-    """`[batch, samples]`: which state of the separator each sample has, as a place in the rest of the table."""
+    """Return `[batch, samples]`: the separator's state in each sample.
+
+    A state is a place in the flattened axes of the table after the first variable's.
+    """
     place = beside(table, np.zeros(samples.shape[:2], np.int64))
     for u, length in zip(step.separator, table.shape[2:], strict=True):
         place = place * length + chosen[u]
@@ -275,7 +301,10 @@ def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _first_axes(xp: Any, table: Array, count: int) -> Array:
-    """A table `[batch, ...]` over its first axes: products sum out the others, faster than sums over short axes."""
+    """Sum a table `[batch, ...]` over all but its first `count` axes after the batch.
+
+    A matrix product is faster than sums over short axes.
+    """
     shape, size = table.shape[: count + 1], prod(table.shape[count + 1 :])
     if size == 1:
         return xp.reshape(table, shape)

@@ -1,4 +1,6 @@
-"""Tabu search with changes of one label: what gets labels out of where no single change, and no cut, helps.
+"""Improve labels by tabu search, which changes one label at a time.
+
+The search escapes from labels that neither single changes nor cuts improve.
 
 A forbidden value, or pair of values, counts as a score so low that few others make it good, so that
 a search may pass through forbidden labels, and find allowed ones where it began with others.
@@ -22,7 +24,10 @@ STEPS_A_VARIABLE = 100
 """Of a search, where they are not too many."""
 
 LOOKS = 1 << 28
-"""At changes, at most: some tenths of a second. Problems with fewer steps than variables are left to cuts."""
+"""Maximum number of changes that a search looks at, some tenths of a second.
+
+If this allows fewer steps than a problem has variables, the search is skipped.
+"""
 
 NANOSECONDS = 1.0
 """Of a look."""

@@ -1,4 +1,4 @@
-"""The best assignment of every instance of a batch whose graph is a forest: Viterbi's algorithm, compiled.
+"""Find the best assignments of a batch on a forest, by Viterbi's algorithm, compiled.
 
 A message's values stay side by side in registers while the rows of a table pass, and no choices are
 kept: on the way back a variable chooses anew, for the one value that its parent has.

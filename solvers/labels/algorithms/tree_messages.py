@@ -1,4 +1,6 @@
-"""Sum-product messages along the edges of any graph, each edge with a weight: bounds on log Z, or an estimate.
+"""Pass sum-product messages along weighted edges, to bound or estimate log Z.
+
+Any graph is allowed.
 
 An edge e = (i, j) of weight r_e sends log messages m_i(a) and m_j(b). With them
 
@@ -76,7 +78,10 @@ class Tree:
         return cls(kernel, near, edge, owner, place)
 
     def forest_weights(self) -> np.ndarray:
-        """`[e]`: every edge's probability, where each variable chooses among its edges to later ones at random."""
+        """Return `[e]`: the probability that a random forest has each edge.
+
+        Every variable chooses uniformly among its edges to later variables.
+        """
         weights = np.ones(len(self.edge) // 2)
         later = self.place[self.near] > self.place[self.owner]
         count = np.bincount(self.owner[later], minlength=len(self.place))

@@ -82,7 +82,10 @@ class WholeScores:
         return cls(unary, parts, problem.sizes, unit, error * unit, max(step, 1), int(least))
 
     def bound(self, whole: int) -> float:
-        """The bound on true scores that one on whole scores gives; rounded up where it is no float."""
+        """Convert a bound on whole scores to a bound on true scores.
+
+        The result is rounded up where no float equals it.
+        """
         bound = whole * self.unit
         if int(float(whole)) != whole or self.unit < NORMAL:
             bound = np.nextafter(bound, np.inf)
@@ -113,7 +116,11 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Whole numbers, by how much one of each row was moved at most, and their greatest common divisor."""
+    """Round scores to whole numbers.
+
+    Returns:
+        The whole numbers, the maximum rounding in each row, and their greatest common divisor.
+    """
     if not scores.size:
         return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
     rows = np.asarray(scores, np.float64).reshape(len(scores), -1)

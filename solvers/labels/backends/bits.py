@@ -23,7 +23,9 @@ from ..starts import given_labels
 
 @dataclass(frozen=True)
 class Bits(LabelSolver):
-    """What a binary solver finds: a variable of s values is s - 1 bits, in the domain-wall encoding.
+    """Solve a label problem with a binary solver, by the domain-wall encoding.
+
+    The encoding gives a variable of s values s - 1 bits.
 
     `max_flow` is exact so where tables are supermodular in the order of the labels (Ishikawa), and
     every other solver takes all that has not too many bits.
@@ -52,7 +54,10 @@ class Bits(LabelSolver):
         )
 
     def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
-        """What the binary solver says of constraints over the bits; nothing where one is chosen for them."""
+        """Return why the binary solver cannot take the constraints over the bits, or None.
+
+        With "auto" there is no binary solver to ask yet.
+        """
         bits = domain_wall(problem.to_host()).problem
         if (isinstance(self.solver, str) and self.solver == "auto") or not bits.n:
             return super().why_not_within(problem, constraints)

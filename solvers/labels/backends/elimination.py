@@ -40,7 +40,10 @@ class Elimination(LabelSolver):
 
     @staticmethod
     def is_linear(problem: LabelProblem) -> bool:
-        """Whether a message takes as long as a variable has values: scores of equal values, on a forest."""
+        """Return whether messages take time linear in the number of values.
+
+        They do on a forest whose pairs score only equal values.
+        """
         if not problem.is_potts or not isinstance(problem.unary, np.ndarray):
             return False
         return treewidth_bound(problem.topology, 1) == 1

@@ -24,7 +24,9 @@ from ..starts import starts_of
 
 @dataclass(frozen=True)
 class ExpansionMoves(LabelSolver):
-    """Expansion, swap and jump moves by minimum cuts, from labels that messages give, with the bound of these.
+    """Improve labels by expansion, swap and jump moves, which minimum cuts find.
+
+    Messages give the first labels and the bound.
 
     A tabu search takes what the cuts leave, where there are not too many values to look at.
 

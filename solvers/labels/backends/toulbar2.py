@@ -23,7 +23,9 @@ from ..solver import LabelSolver
 
 @dataclass(frozen=True)
 class Toulbar2(LabelSolver):
-    """Exact for any tables, by toulbar2's best-first and depth-first search with soft arc consistency.
+    """Solve problems with any tables exactly, by toulbar2.
+
+    The search is best-first and depth-first, with soft arc consistency.
 
     The search is over whole scores (`WholeScores`), as costs in a file, with toulbar2's own
     defaults, one thread, in a process of its own: its library knows one problem at a time, and no

@@ -1,4 +1,7 @@
-"""Other descriptions of label problems, with the way back to their words; they know nothing of solvers."""
+"""Convert other descriptions of label problems, and translate solutions back.
+
+Conversions do not depend on solvers.
+"""
 
 from .conversion import LabelConversion
 from .dimod import from_dimod

@@ -1,4 +1,7 @@
-"""A label problem that came from another convention, and the way back to names and to the original objective."""
+"""Define label problems that were converted from another convention.
+
+A conversion translates solutions back to the names and the objective of the original.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
 
     Example:
         >>> from solvers.labels import from_factors, solve
-        >>> vote = from_factors([2, 3], [((0, 1), np.arange(6.0).reshape(2, 3))], names=["coat", "shoe"])
+        >>> table = np.arange(6.0).reshape(2, 3)
+        >>> vote = from_factors([2, 3], [((0, 1), table)], names=["coat", "shoe"])
         >>> answer = solve(vote)
         >>> answer.assignment, answer.value, answer.optimal
         ({'coat': 1, 'shoe': 2}, 5.0, True)
@@ -85,7 +89,7 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         return states
 
     def _whole(self, states: list[int]) -> list[int]:
-        """The values of the original's variables, and those of the variables that stand for factors.
+        """Return the values of the original's variables and of those that stand for factors.
 
         Each of these agrees with the values of the variables in its scope; where none does, the
         states are forbidden, whatever it is.

@@ -16,7 +16,9 @@ PARTS = ("variables", "num_cases", "get_linear", "get_quadratic", "adj", "offset
 
 
 def from_dimod(dqm: Any) -> LabelConversion:
-    """From a dimod discrete quadratic model, minimised: its variables are those of the problem, and cases are values.
+    """Convert a dimod discrete quadratic model, which is minimised.
+
+    Its variables become those of the problem, and its cases become their values.
 
     Args:
         dqm: a `dimod.DiscreteQuadraticModel` of one variable or more. Binary models go to
@@ -29,7 +31,8 @@ def from_dimod(dqm: Any) -> LabelConversion:
         >>> import dimod
         >>> from solvers.labels import solve
         >>> colours = dimod.DiscreteQuadraticModel()
-        >>> _ = [colours.add_variable(3, label=country) for country in ("France", "Spain", "Portugal")]
+        >>> for country in ("France", "Spain", "Portugal"):
+        ...     _ = colours.add_variable(3, label=country)
         >>> for pair in (("France", "Spain"), ("Spain", "Portugal")):
         ...     colours.set_quadratic(*pair, {(colour, colour): 1.0 for colour in range(3)})
         >>> colours.set_linear("France", [0.0, 0.5, 0.5])

@@ -108,7 +108,8 @@ def _check_different(what: str, words: Sequence[Hashable]) -> None:
             ) from error
         if first != place:
             raise ProblemError(
-                f"two {what} have the name {shortened(word)}: numbers {first} and {place}; rename one of them"
+                f"two {what} have the name {shortened(word)}: "
+                f"numbers {first} and {place}; rename one of them"
             )
 
 
@@ -162,7 +163,10 @@ def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
 
 
 WHOLE_TUPLES = 64
-"""A factor that allows no more has one variable for its tuples; another has two, for the tuples of either half."""
+"""Maximum number of allowed tuples for which a factor gets a single variable.
+
+A larger factor gets two variables, for the tuples of either half.
+"""
 
 MOST_JOINT = 1 << 20
 """Entries of the table between the two halves of a factor."""
@@ -186,12 +190,14 @@ class _Sum:
         """A factor of scores."""
         if len(set(scope)) < len(scope) or not all(0 <= v < self.given for v in scope):
             raise ProblemError(
-                f"the scope of factor {number} is {scope}; variables are 0..{self.given - 1}, each once"
+                f"the scope of factor {number} is {scope}; "
+                f"variables are 0..{self.given - 1}, each once"
             )
         shape = tuple(self.sizes[v] for v in scope)
         if table.shape != shape:
             raise ProblemError(
-                f"the table of factor {number} must have the shape {shape}; its shape is {table.shape}"
+                f"the table of factor {number} must have the shape {shape}; "
+                f"its shape is {table.shape}"
             )
         if len(scope) == 0:
             self.constant += float(table)
@@ -209,12 +215,15 @@ class _Sum:
         self._pairs[i, j] = self._pairs.get((i, j), 0.0) + table
 
     def _add_tuples(self, number: int, scope: tuple[int, ...], table: np.ndarray) -> None:
-        """A variable whose values are the tuples that are not forbidden, or two, for the halves of large ones."""
+        """Add a variable whose values are the allowed tuples of a factor.
+
+        A large factor gets two variables, one for each half of its scope.
+        """
         allowed = np.argwhere(table > -np.inf)
         if not 0 < len(allowed) <= MOST_TUPLES:
             raise ProblemError(
-                f"factor {number} has {len(scope)} variables and allows {len(allowed)} of their tuples; one of three "
-                f"or more variables may allow 1 to {MOST_TUPLES}"
+                f"factor {number} has {len(scope)} variables and allows {len(allowed)} "
+                f"of their tuples; one of three or more variables may allow 1 to {MOST_TUPLES}"
             )
         scores = table[tuple(allowed.T)]
         place = _best_cut(allowed, table.shape)
@@ -229,7 +238,9 @@ class _Sum:
         self._add_pair((first, second), joint)
 
     def _stand_in(self, scope: tuple[int, ...], tuples: np.ndarray) -> tuple[int, np.ndarray]:
-        """A variable whose values are the different tuples of a scope, and `[tuples]` which of them each one is.
+        """Return a variable that stands for a scope, and `[tuples]` its value for each tuple.
+
+        Its values are the different tuples.
 
         Of one variable it is that variable.
         """
@@ -271,7 +282,7 @@ def _codes(tuples: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _best_cut(tuples: np.ndarray, shape: tuple[int, ...]) -> int:
-    """Where a scope falls into two parts whose variables of their own have few values; 0 to leave it whole.
+    """Return where to split a scope into two halves of few tuples; 0 keeps it whole.
 
     Args:
         tuples: `[allowed, variables]`.

@@ -61,8 +61,8 @@ def _reordered(
         own = list(factor.state_names[name])
         if set(own) != set(names[name]) or len(own) != len(names[name]):
             raise ProblemError(
-                f"the factors name the values of {shortened(name)} differently: {shortened(own)} and "
-                f"{shortened(names[name])}"
+                f"the factors name the values of {shortened(name)} differently: "
+                f"{shortened(own)} and {shortened(names[name])}"
             )
         table = np.take(table, [own.index(value) for value in names[name]], axis=axis)
     with np.errstate(divide="ignore"):

@@ -1,4 +1,6 @@
-"""Files of problems over variables of several values: networks of the UAI competitions, cost functions of toulbar2.
+"""Read files of problems over variables of several values.
+
+The formats are UAI's competition networks and toulbar2's cost function networks.
 
 Public. Stands on conversions and problem; it does not know how problems are solved.
 """

@@ -19,7 +19,10 @@ from .wcsp import MOST_ENTRIES
 
 
 def read_cfn(text: TextFile) -> LabelConversion:
-    """From the sum of the costs, minimised or maximised as `mustbe` says; costs at or beyond its bound are forbidden.
+    """Read a cost function network in toulbar2's cfn format.
+
+    The sum of the costs is minimised or maximised as `mustbe` says. Costs at or beyond its bound
+    are forbidden.
 
     Raises:
         ProblemFileError: another form, a global cost function, or a cost function of three
@@ -108,7 +111,8 @@ class _Reader:
         shape = [len(self.values[v]) for v in scope]
         if math.prod(shape) > MOST_ENTRIES:
             raise self.text.error(
-                f"the function '{name[:40]}' has {math.prod(shape)} tuples, more than {MOST_ENTRIES}"
+                f"the function '{name[:40]}' has {math.prod(shape)} tuples, "
+                f"more than {MOST_ENTRIES}"
             )
         costs = given["costs"]
         if not isinstance(costs, list):
@@ -116,7 +120,8 @@ class _Reader:
         if "defaultcost" not in given:
             if len(costs) != math.prod(shape):
                 raise self.text.error(
-                    f"the function '{name[:40]}' has {len(costs)} costs for {math.prod(shape)} tuples"
+                    f"the function '{name[:40]}' has {len(costs)} costs "
+                    f"for {math.prod(shape)} tuples"
                 )
             return scope, np.array([self._cost(name, cost) for cost in costs]).reshape(shape)
         table = np.full(shape, self._cost(name, given["defaultcost"]))

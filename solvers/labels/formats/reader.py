@@ -40,7 +40,9 @@ def read_problem(
     evidence: str | os.PathLike[str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> LabelConversion:
-    r"""The label problem in a file, plain or gzip, with the way back to the objective of its format.
+    r"""Read the label problem in a file, plain or gzip.
+
+    The conversion translates solutions back to the objective of the file's format.
 
     Args:
         path: a regular file.

@@ -20,7 +20,9 @@ MOST_ENTRIES = 1 << 26
 
 
 def read_wcsp(text: TextFile) -> LabelConversion:
-    """From the sum of the costs, minimised; a cost at or above the upper bound of the file forbids its tuple.
+    """Read a cost function network in toulbar2's wcsp format.
+
+    The sum of the costs is minimised. A cost at or above the file's upper bound forbids its tuple.
 
     Raises:
         ProblemFileError: another form, a global or shared cost function, or one of three variables

@@ -1,1 +1,4 @@
-"""Depth-first search bounded by integer messages along the edges, for variables of several values."""
+"""Search depth first, with bounds from integer messages along the edges.
+
+The problems have variables of several values.
+"""

@@ -1,4 +1,6 @@
-"""Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
+"""Solve label problems by depth-first branch and bound, in int64.
+
+Messages along the edges bound the nodes of the search.
 
 A child has one value of one variable, and its sibling the other values. Either continues with the
 messages of its parent, so that a few sweeps suffice. The variable is one of few values that has

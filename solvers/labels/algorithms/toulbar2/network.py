@@ -1,4 +1,7 @@
-"""Whole scores as a cost function network in toulbar2's wcsp format: cost(x) = constant - score(x), minimised."""
+"""Write whole scores as a cost function network in toulbar2's wcsp format.
+
+The network minimises cost(x) = constant - score(x).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Costs(NamedTuple):
 
 
 def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | None:
-    """Writes the costs of an instance; returns the constant, or None where there was no time for it.
+    """Write the costs of an instance and return the constant, or None if time runs out.
 
     No cost is below zero, and all together are less than the top, from which on costs forbid.
     """

@@ -22,7 +22,10 @@ GRACE = 1.0
 """Seconds to say what was found, after the word to end; then the process is killed."""
 
 EXACT = 1 << 53
-"""Up to here whole numbers are floats; from here on a float may be the nearest to a bound, above it."""
+"""Limit up to which every whole number has an exact float.
+
+From here on, the float nearest to a bound may lie above it.
+"""
 
 
 class Found(NamedTuple):

@@ -1,4 +1,6 @@
-"""What runs in the process of a search: reads names of wcsp files from its input, and says what toulbar2 finds.
+"""Run toulbar2 in the process of a search.
+
+The process reads the names of wcsp files from its input and writes what toulbar2 finds.
 
 Of each file: lines of values, the best so far, as toulbar2 prints them; then `END`, the lower bound
 on the costs, and whether the search found anything. A signal of interruption ends a search with
