@@ -72,6 +72,12 @@ nitpick_ignore_regex = [
         r"py:class",
         r"(np\.ndarray|ArrayT|ProblemT|Bound|Free(Label)?Sums|(Bit|Label)Evidence)",
     ),
+    (
+        r"py:class",
+        r"solvers\.(any_problem\.AnyProblem|conversions\.any_conversion\.ProblemT|labels\.problem\.Pairs)",
+    ),  # unions and type variables
+    (r"py:class", r"(solvers\.solving\.(call\.Options|kinds\.SolverT)|Labels)"),  # private
+    (r"py:class", r"typing_extensions\..*"),  # of another package
     (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private

@@ -319,7 +319,7 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
 
     Raises:
         RunError: the folder is neither, or it is damaged; or the page cannot show its model.
-        models.PretrainedError: an exported folder is damaged.
+        models.errors.PretrainedError: an exported folder is damaged.
         DataError: a run's images are missing or damaged.
     """
     run = Run.at(folder)

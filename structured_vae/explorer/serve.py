@@ -36,7 +36,7 @@ def explore(
     Raises:
         MissingPackageError: Streamlit is not installed, or too old.
         RunError: the folder is neither, or damaged; or the port is taken.
-        models.PretrainedError: an exported folder is damaged.
+        models.errors.PretrainedError: an exported folder is damaged.
     """
     if find_spec("streamlit") is None:
         raise MissingPackageError(

@@ -26,7 +26,7 @@ def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> Any
     """New networks, with the weights that the seed gives; or those that were given, once they fit the images.
 
     Raises:
-        models.NetworkError: those that were given do not.
+        models.errors.NetworkError: those that were given do not.
     """
     if given.model is not None:
         given.model.fit_to(pixels)

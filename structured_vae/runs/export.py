@@ -64,7 +64,7 @@ def export_run(
         RunError: the run is none, or damaged; or the folder is that of a run.
         ConfigError: the licence is no identifier, or must be named; or the networks are to be
             given, or must not be.
-        models.PretrainedError: the folder cannot be written to, or has a README.md that is not
+        models.errors.PretrainedError: the folder cannot be written to, or has a README.md that is not
             ours.
     """
     if license is not None and not LICENSE.fullmatch(license):
@@ -91,7 +91,7 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
     """How the model of an exported folder was trained; None where its config.json does not say.
 
     Raises:
-        models.PretrainedError: there is no config.json, or it is damaged.
+        models.errors.PretrainedError: there is no config.json, or it is damaged.
         ConfigError: it has unknown or impossible values.
     """
     training = pretrained_config(folder).training

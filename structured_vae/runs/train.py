@@ -65,7 +65,7 @@ def train(
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
-        models.NetworkError: networks of one's own do not take the images, or do not give what they
+        models.errors.NetworkError: networks of one's own do not take the images, or do not give what they
             have to.
         solvers.SolverError: the solver is unknown or its package missing.
     """

@@ -94,7 +94,7 @@ class Bits(StateSpace):
         """Return every state `[2^n, n]`; n is at most 20.
 
         Raises:
-            models.SettingError: n is larger.
+            models.errors.SettingError: n is larger.
         """
         return all_states(n, like)
 

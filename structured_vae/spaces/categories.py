@@ -118,7 +118,7 @@ class Categories(StateSpace):
         """Return every state `[k^variables, variables k]`; the first variable changes fastest.
 
         Raises:
-            models.SettingError: there are more than 2^20.
+            models.errors.SettingError: there are more than 2^20.
         """
         return all_labels(self.variables, n // self.variables, like)
 
