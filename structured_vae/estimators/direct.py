@@ -10,18 +10,19 @@ from models.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import single_flips
 
-from ..distributions import Distribution, Gibbs, PerturbAndMAP
+from ..distributions import Distribution, Gibbs
 from ..distributions.argmax import AnySolver, argmax
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..objectives.recipes import KLTerm
 from ..schedules import Schedule
-from ..spaces import StateSpace, Structure, as_space, is_structure
+from ..spaces import StateSpace, Structure
 from ..spaces.completions import drawn_variables
 from ..spaces.of_potentials import Noise, unary_noise
+from .by_argmax import ByArgmax
 from .changes import changes_of, usable_slope
 from .epsilon import Epsilon, as_epsilon
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Estimate, needs_samples
 from .reasons import not_bits, not_factorised
 
 Sides = Literal[1, 2]
@@ -30,7 +31,7 @@ SOME: Final = "direct optimization by some flips alone (flips, completions of a 
 """The name that messages give to direct optimization with `flips`."""
 
 
-class Direct(Estimator):
+class Direct(ByArgmax):
     """The direct-optimization estimator, a difference of two argmaxes: biased.
 
     The bias is O(epsilon) for independent encoders.
@@ -109,25 +110,11 @@ class Direct(Estimator):
         if flips is not None:
             self.kl = "exact"
 
-    @property
-    def over(self) -> StateSpace | None:
-        """The space that replaces a solver, or None."""
-        if is_structure(self.solver):
-            return as_space(self.solver)
-        return None
-
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return perturb-and-MAP by the solver; with `flips`, the Gibbs distribution."""
         if self.flips is not None:
             return Gibbs(potentials)
-        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
-
-    @property
-    def _solver_of_pairs(self) -> AnySolver:
-        """The solver; "auto" where a space replaces it."""
-        if is_structure(self.solver):
-            return "auto"
-        return self.solver
+        return super().posterior(potentials)
 
     @property
     def argmaxes(self) -> int:

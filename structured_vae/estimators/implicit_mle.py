@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import torch
 
-from models.potentials import AnyPotentials
-
-from ..distributions import Distribution, PerturbAndMAP
+from ..distributions import Distribution
 from ..distributions.argmax import AnySolver, argmax
 from ..objectives.costs import Cost
 from ..schedules import ExponentialDecay, Schedule, as_schedule
-from ..spaces import StateSpace, Structure, as_space, is_structure
+from ..spaces import Structure
 from ..spaces.of_potentials import unary_noise
+from .by_argmax import ByArgmax
 from .changes import usable_slope
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Estimate, needs_samples
 
 
-class ImplicitMLE(Estimator):
+class ImplicitMLE(ByArgmax):
     """The implicit-MLE estimator, a difference of two argmaxes: biased.
 
     It is (z(h + gamma) - z(h + gamma - epsilon grad cost(z))) / epsilon: `Direct`, with the cost
@@ -55,24 +54,6 @@ class ImplicitMLE(Estimator):
             epsilon = ExponentialDecay(start=0.1)
         self.epsilon = as_schedule(epsilon, "epsilon")
         self.samples = samples
-
-    @property
-    def over(self) -> StateSpace | None:
-        """The space that replaces a solver, or None."""
-        if is_structure(self.solver):
-            return as_space(self.solver)
-        return None
-
-    def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return perturb-and-MAP by the solver."""
-        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
-
-    @property
-    def _solver_of_pairs(self) -> AnySolver:
-        """The solver; "auto" where a space replaces it."""
-        if is_structure(self.solver):
-            return "auto"
-        return self.solver
 
     @property
     def argmaxes(self) -> int:

@@ -11,16 +11,17 @@ from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
-from ..distributions import Distribution, PerturbAndMAP
+from ..distributions import Distribution
 from ..distributions.argmax import AnySolver, argmax
 from ..errors import EstimatorError
 from ..noise import gaussian
 from ..objectives.costs import Cost
-from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
-from .estimator import Estimate, Estimator, needs_samples
+from ..spaces import Structure, is_structure, space_of
+from .by_argmax import ByArgmax
+from .estimator import Estimate, needs_samples
 
 
-class PerturbedArgmax(Estimator):
+class PerturbedArgmax(ByArgmax):
     """The perturbed-argmax estimator: unbiased for the smoothed argmax, biased for E_q[cost].
 
     The smoothed argmax is y(h) = E[argmax(h + sigma xi)] with Gaussian xi. The cost is taken at the
@@ -63,24 +64,6 @@ class PerturbedArgmax(Estimator):
         self.solver = solver
         self.sigma = sigma
         self.samples = samples
-
-    @property
-    def over(self) -> StateSpace | None:
-        """The space that replaces a solver, or None."""
-        if is_structure(self.solver):
-            return as_space(self.solver)
-        return None
-
-    def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return perturb-and-MAP by the solver."""
-        return PerturbAndMAP(self._in_space(potentials), self._solver_of_pairs)
-
-    @property
-    def _solver_of_pairs(self) -> AnySolver:
-        """The solver; "auto" where a space replaces it."""
-        if is_structure(self.solver):
-            return "auto"
-        return self.solver
 
     @property
     def argmaxes(self) -> int:
