@@ -6,7 +6,7 @@
 Times are medians in microseconds an instance, from arrays to a checked answer, with the model built
 anew. Peers that are not installed are skipped with a line that says so; those that reach
 `--peer_seconds` an instance show how far off they are. Scores are summed anew from the assignments,
-and nobody may beat a proved optimum. With `--only` the rows of an existing output are updated.
+and no solver may beat a proved optimum. With `--only` the rows of an existing output are updated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A page a topic of the reference, made of the lists in `api/` in every build: a summary on top, then every object.
 
-`api/solvers.md` and its sisters say what is public, a heading a topic; nobody reads 30,000 pixels
+`api/solvers.md` and its sisters say what is public, one heading per topic; a page of 30,000 pixels is too long to read
 of it at once.
 """
 

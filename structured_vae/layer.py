@@ -146,7 +146,7 @@ class ArgmaxLayer(SteppingModule):
         return self.learnable(self.perturbed(potentials, generator))
 
     def learnable(self, potentials: Potentials) -> torch.Tensor:
-        """Return the argmax of checked potentials with the estimator's gradient: `[..., batch, n]`."""
+        """Return the argmax `[..., batch, n]` of potentials, with the estimator's gradient."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
     def solve(

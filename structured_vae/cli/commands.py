@@ -121,6 +121,6 @@ def _parser() -> ArgumentParser:
 
 
 def _is_of_models(error: Exception) -> bool:
-    """Return whether `models` raised the error on purpose; it loads torch, and may not be loaded."""
+    """Return whether `models` raised the error on purpose; that package may not be loaded."""
     errors = sys.modules.get("models.errors")
     return errors is not None and isinstance(error, errors.ModelsError)

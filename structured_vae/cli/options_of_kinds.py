@@ -1,4 +1,4 @@
-"""The options of `train`: those of all kinds of model, each once, grouped by the kinds that have them."""
+"""The options of `train`, grouped by the kinds of model that have them."""
 
 from __future__ import annotations
 

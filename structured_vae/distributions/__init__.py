@@ -1,4 +1,4 @@
-"""Distributions over latent states: samples, KL terms, and the argmax that perturb-and-MAP is made of.
+"""Distributions over latent states: samples, KL terms, and the argmax of perturb-and-MAP.
 
 Stands on `models`, `solvers` and `spaces`; objectives and all above may import it.
 """

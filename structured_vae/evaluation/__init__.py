@@ -1,4 +1,4 @@
-"""What the evaluations of all kinds share: quantities, the bound, a tighter bound by search, gradients.
+"""What all evaluations share: quantities, the bound, a tighter bound by search, gradients.
 
 Stands on estimators, objectives and posteriors; training and the kinds of VAE use it.
 """

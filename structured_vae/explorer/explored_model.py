@@ -315,7 +315,7 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
 
     Args:
         folder: of either.
-        model: networks of one's own that it has the weights of; they are replaced.
+        model: custom networks; the weights of the run replace theirs.
 
     Raises:
         RunError: the folder is neither, or it is damaged; or the page cannot show its model.

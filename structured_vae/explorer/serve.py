@@ -30,7 +30,7 @@ def explore(
         folder: of the run, or one that `export_run` wrote.
         address: to listen at; the default is reached from this machine alone.
         port: to listen at.
-        model: networks of one's own that the folder has the weights of; those of an exported folder
+        model: custom networks that the folder has the weights of; those of an exported folder
             have a size, `DiscreteVAE(..., pixels=...)`.
 
     Raises:
@@ -79,7 +79,7 @@ def _ask_nobody() -> None:
     """Keep Streamlit from asking a public site for the address of this machine.
 
     It would ask, and no setting keeps it from that, to let in the pages of other servers at this
-    address. They are as strange as all others: what is not known lets nobody in.
+    address. Such a request is refused like any other from an unknown address.
     """
     from streamlit import net_util
 

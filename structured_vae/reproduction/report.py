@@ -44,7 +44,7 @@ HEADER: Final = (
 )
 
 NO_COMMIT: Final = "in no commit"
-"""The note on records of code that nobody else can check out."""
+"""The note on records whose code is in no commit, so that it cannot be checked out."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Warn that these names have moved to `structured_vae.vaes.config`, and give them for one release."""
+"""Former place of `structured_vae.vaes.config`; its names work here for one release."""
 
 from ..moved import names_of
 

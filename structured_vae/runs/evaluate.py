@@ -42,7 +42,7 @@ def evaluate_run(
             none.
         appearance: whether to train a network that recognises attributes, and to ask it for those
             of decoded faces; of the model attributes with labels, see `vaes.attributes.appearance`.
-        model: networks of one's own that the run has trained; their weights are replaced.
+        model: custom networks that the run has trained; their weights are replaced.
         data: images in memory that it was given.
         estimator: an object that it was given.
 

@@ -53,7 +53,7 @@ def export_run(
         which: the best epoch on the validation split, or the last.
         license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0";
             default: mit. What celeba trained has none: its terms allow research alone.
-        model: networks of one's own that the run has trained; their weights are replaced. The
+        model: custom networks that the run has trained; their weights are replaced. The
             folder then holds the weights, and loading takes the networks again:
             `DiscreteVAE.from_pretrained(folder, model)`.
 

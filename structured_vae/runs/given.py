@@ -1,4 +1,4 @@
-"""What a caller gives in Python, beside a configuration: networks, images in memory, an estimator."""
+"""Objects that a caller passes beside a configuration: networks, images, an estimator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Given:
     """Objects that no file of a run holds, so that whoever goes on with it gives them again.
 
     Attributes:
-        model: networks of one's own.
+        model: custom networks.
         dataset: images in memory.
         estimator: of the gradient.
     """
@@ -68,7 +68,7 @@ NOTHING: Final = Given()
 
 
 def _check(what: str, config: TrainConfig, value: object) -> None:
-    """Refuse an object that is missing, or given in the place of one that the configuration names."""
+    """Raise if an object is missing, or replaces one that the configuration names."""
     needed = what in config.from_python
     if needed and value is None:
         raise ConfigError(
@@ -130,7 +130,7 @@ def configured(
     Args:
         config: default: that of `TrainConfig` with these options, so that what they leave unset
             follows from them.
-        model: networks of one's own, or None.
+        model: custom networks, or None.
         data: images, as `train` takes them, or None.
         estimator: a name, an object, or None.
         options: fields of `TrainConfig`, and batch_size, binarisation, root and train_on of

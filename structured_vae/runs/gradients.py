@@ -103,7 +103,7 @@ def gradient_figure(
         images: how many of the test split, or as many as it has.
         draws: for each image and setting.
         output: folder of the two files; default: the run's own.
-        model: networks of one's own that the run has trained; their weights are replaced.
+        model: custom networks that the run has trained; their weights are replaced.
         data: images in memory that it was given.
 
     Raises:

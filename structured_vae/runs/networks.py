@@ -34,7 +34,7 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     Args:
         folder: of the run.
         which: the best epoch on the validation split, or the last one.
-        model: of a run with networks of one's own these networks, whose weights are replaced: a run
+        model: for a run with custom networks, these networks; their weights are replaced. A run
             holds weights, and never says which code to run.
 
     Raises:
@@ -83,7 +83,7 @@ def _sized(model: DiscreteVAE, run: Run) -> DiscreteVAE:
 
 
 def _stored_pixels(start: Path) -> int:
-    """The size of the images that networks of one's own began with.
+    """Return the size of the images that custom networks began with.
 
     Raises:
         RunError: the file does not say.

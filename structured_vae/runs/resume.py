@@ -53,9 +53,9 @@ def resume(
         progress: whether to show a bar.
         start: the checkpoint to go on from. Both hold all that a training needs; from the best one,
             the epochs after it are done again.
-        model: networks of one's own.
+        model: custom networks.
         data: the images of the run, where they are in memory; others are refused.
-        estimator: an object of one's own.
+        estimator: a custom estimator.
         callbacks: of Lightning.
         logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in
             the configuration.
@@ -124,7 +124,7 @@ def _continue(
 
 
 def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
-    """The file; None if the run was stopped in its first epoch, so that nothing is lost at its beginning.
+    """Return the checkpoint; None if the run was stopped in its first epoch, with nothing to lose.
 
     Raises:
         RunError: there is none, though the run has trained for longer.

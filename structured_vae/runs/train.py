@@ -42,13 +42,13 @@ def train(
         config: what to train; default: `TrainConfig` of the options.
         folder: must not hold a run yet; default: in `runs/`, named by the configuration.
         progress: whether to show a bar; in a notebook it is one of a notebook.
-        model: networks of one's own, which are trained in place; their options in the configuration
+        model: custom networks, which are trained in place; their options in the configuration
             have no effect.
         data: a name, an .npz file or a folder of images; or images in memory: arrays or tensors
             `[count, height, width]`, `[count, height, width, 3]` or `[count, features]`, uint8 or
             floats in [0, 1], alone or in a pair with labels, a dataset of torch, or a mapping of
             these by split. Splits that are not given are drawn.
-        estimator: a name, or an object of one's own.
+        estimator: a name, or a custom estimator.
         callbacks: of Lightning, called beside those of the library; their states travel in the
             checkpoints.
         logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of
@@ -65,7 +65,7 @@ def train(
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
-        models.errors.NetworkError: networks of one's own do not take the images, or do not give what they
+        models.errors.NetworkError: custom networks do not take the images, or do not give what they
             have to.
         solvers.SolverError: the solver is unknown or its package missing.
     """

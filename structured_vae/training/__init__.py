@@ -1,4 +1,4 @@
-"""What a training step and an epoch pass through: batches, the base of all trainings, checkpoints, records.
+"""The parts of a training: batches, the base class of trainings, checkpoints, records.
 
 Stands on evaluation and all below; the kinds of VAE derive their trainings from it.
 """

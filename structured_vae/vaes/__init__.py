@@ -1,4 +1,4 @@
-"""The kinds of VAE, a folder each: options, networks, training, evaluation and what the explorer shows.
+"""The kinds of VAE, one folder each: options, networks, training, evaluation, explorer page.
 
 A folder is named as the kind. Its `kind.py` holds `KIND`, an object of a `Kind` subclass, through
 which runs, explorer and reproduction use it. The files beside the folders are what kinds share.

@@ -39,6 +39,7 @@ from ..estimators import (
     TableDirect,
 )
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
+from ..seeds import Stream, torch_seeded
 from .config import EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
@@ -169,6 +170,18 @@ def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
         raise ConfigError(
             f"this {type(estimator).__name__} draws states of {space} alone: {error}"
         ) from error
+
+
+def seeded_estimator(
+    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None
+) -> Estimator:
+    """Return the estimator of a training, whose own parameters start from the seed.
+
+    Raises:
+        ConfigError: it does not fit; the message names estimators that do.
+    """
+    with torch_seeded(config.seed, Stream.ESTIMATOR):
+        return fitting_estimator(config, vae, solver, given)
 
 
 def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:

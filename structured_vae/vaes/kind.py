@@ -102,7 +102,7 @@ class Kind(ABC, Generic[Config, VAE]):
         """
 
     def labelled(self, config: Config, dataset: ImageDataset) -> torch.Tensor | None:
-        """Return the places `[count]` of the images whose labels are seen in training; None for none."""
+        """Return the places `[count]` of the images with labels in training; None for none."""
         return None
 
     @abstractmethod

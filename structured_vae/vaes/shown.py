@@ -47,11 +47,11 @@ class Shown(ABC):
 
     @abstractmethod
     def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
-        """Return the potentials of an image `x [1, pixels]`, and its style `[style_size]`, if any."""
+        """Return the potentials of an image `x [1, pixels]`, and its style `[style_size]`."""
 
     @abstractmethod
     def means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
-        """Return the mean images `[m, pixels]` of states `z [m, n]` with styles `[m, style_size]`."""
+        """Return the mean images `[m, pixels]` of states `[m, n]`, styles `[m, style_size]`."""
 
     def prior_scores(self) -> AnyPotentials:
         """Return the potentials of the prior, one row: zeros for the uniform one."""
@@ -63,7 +63,7 @@ class Shown(ABC):
         return None
 
     def grid(self, rows: int, generator: torch.Generator) -> tuple[torch.Tensor, int] | None:
-        """Return images `[rows * columns, pixels]` of the prior and the columns; None for free draws.
+        """Return images of the prior `[rows * columns, pixels]`, and columns; None for free draws.
 
         A kind has them where a row shows one style under every category.
         """

@@ -3,7 +3,7 @@ Gradient estimators compared
 ============================
 
 An argmax has no gradient; there are a dozen ways to estimate what to do instead. With few bits the
-exact gradient is known by enumeration, and each estimator can be held against it: how far off is it
+exact gradient is known by enumeration, and each estimator can be compared with it: how far off is it
 on average, and how noisy is a draw?
 """
 

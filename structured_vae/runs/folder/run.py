@@ -72,7 +72,7 @@ class Run:
 
     @property
     def start(self) -> Path:
-        """The weights that networks of one's own began with; no file of other runs."""
+        """The weights that custom networks began with; other runs have no such file."""
         return self.checkpoints / "start.ckpt"
 
     @property

@@ -14,10 +14,15 @@ from ...data import ATTRIBUTES, ImageDataset
 from ...errors import ConfigError
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
-from ...seeds import Stream, torch_seeded
 from ...training.base import Training
 from ...training.labelled import drawn_labels
-from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
+from ..fitting import (
+    fitting_estimator,
+    fitting_solver,
+    label_loss_of,
+    require_whole_bound,
+    seeded_estimator,
+)
 from ..kind import Kind, Question, refuse_refinement
 from ..options import training_options
 from ..shown import Shown
@@ -49,8 +54,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
     ) -> Training:
         """Return the semi-supervised training."""
         solver = fitting_solver(config.solver, vae)
-        with torch_seeded(config.seed, Stream.ESTIMATOR):
-            estimator = fitting_estimator(config, vae, solver, estimator)
+        estimator = seeded_estimator(config, vae, solver, estimator)
         require_whole_bound(config, estimator)
         return AttributeTraining(
             vae,

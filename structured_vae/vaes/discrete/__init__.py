@@ -1,4 +1,4 @@
-"""A VAE whose latent variables are discrete alone: bits or categories, ours or networks of your own.
+"""VAEs whose latent variables are all discrete, with our networks or custom ones.
 
 Imported by runs.
 """

@@ -13,10 +13,10 @@ Prior = Literal["uniform", "factorised", "gibbs"]
 Space = Literal["bits", "subset", "assignment", "matching"]
 
 FEW_BITS: Final = 10
-"""A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
+"""Codes of at most so many bits are annealed: with few states, some are soon abandoned for good."""
 
 LONG: Final = 100
-"""From so many epochs on a code of few bits ends lower with one side, which learns it more slowly."""
+"""From so many epochs on, one-sided direct optimization reaches a lower bound with few bits."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,7 +194,7 @@ class _View:
     def _drawn(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
     ) -> dict[str, torch.Tensor]:
-        """Return the columns of perturb-and-MAP: the same draws give reconstruction and histogram."""
+        """Return the columns of perturb-and-MAP; reconstruction and histogram share draws."""
         potentials = q.potentials
         z = q.sample(self.generator, self.samples)
         if table is not None:
@@ -207,7 +207,7 @@ class _View:
         return {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
 
     def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return what a Gibbs posterior with the same potentials would have, from a table of all states."""
+        """Return the bound that a Gibbs posterior of the same potentials has, by enumeration."""
         states = potentials.states()
         log_q = potentials.table(states).log_softmax(dim=-1)
         to_prior = math.log(len(states)) + log_q

@@ -14,11 +14,10 @@ from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...objectives.recipes import RECIPES
 from ...schedules import Ramp
-from ...seeds import Stream, torch_seeded
 from ...spaces import Assignments, KOfN, Matchings, StateSpace
 from ...training.base import Training
 from ..config import RecipeConfig, known
-from ..fitting import check_prior, fitting_estimator, fitting_solver
+from ..fitting import check_prior, fitting_estimator, fitting_solver, seeded_estimator
 from ..kind import Kind, Question, refuse_appearance
 from ..options import training_options
 from ..shown import Shown
@@ -47,8 +46,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
     def training(self, config: Config, vae: DiscreteVAE, estimator: Estimator | None) -> Training:
         """Return the training by gradient estimates."""
         solver = fitting_solver(config.solver, vae)
-        with torch_seeded(config.seed, Stream.ESTIMATOR):
-            estimator = fitting_estimator(config, vae, solver, estimator)
+        estimator = seeded_estimator(config, vae, solver, estimator)
         if vae.prior is not None:
             check_prior(config, estimator, vae.prior)
         return ArgmaxTraining(

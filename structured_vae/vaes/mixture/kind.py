@@ -13,10 +13,15 @@ from ...data import ImageDataset
 from ...errors import ConfigError
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
-from ...seeds import Stream, torch_seeded
 from ...training.base import Training
 from ...training.labelled import balanced_labels
-from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
+from ..fitting import (
+    fitting_estimator,
+    fitting_solver,
+    label_loss_of,
+    require_whole_bound,
+    seeded_estimator,
+)
 from ..kind import Kind, Question
 from ..options import training_options
 from ..shown import Shown
@@ -47,8 +52,7 @@ class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
     ) -> Training:
         """Return the semi-supervised training."""
         solver = fitting_solver(config.backend, vae)
-        with torch_seeded(config.seed, Stream.ESTIMATOR):
-            estimator = fitting_estimator(config, vae, solver, estimator)
+        estimator = seeded_estimator(config, vae, solver, estimator)
         require_whole_bound(config, estimator)
         return MixtureTraining(
             vae,
