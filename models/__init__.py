@@ -17,10 +17,11 @@ from .loading import load_pretrained
 from .mixture import MixtureVAE
 from .potentials import CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
-from .prior import factorised_prior, gibbs_prior
+from .priors import AutoregressivePrior, factorised_prior, gibbs_prior
 
 __all__ = [
     "AttributeVAE",
+    "AutoregressivePrior",
     "CategoricalPotentials",
     "DiscreteVAE",
     "Figure",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, Final, cast
 
 import torch
@@ -16,7 +15,7 @@ from .likelihoods import Likelihood, likelihood_name
 from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from .potentials import AnyPotentials, LatentSpace
 from .pretrained import Pretrained
-from .prior import CategoriesPrior, Prior, drawn_states, named_prior, prior_name
+from .priors import Prior, States, named_prior
 from .shapes import Images
 from .spaces import named_space
 from .states import codes_of
@@ -243,6 +242,8 @@ class DiscreteVAE(Pretrained):
         bandwidth: int = 0,
         variables: int = 1,
         couplings: str = "none",
+        prior_hidden: int = 0,
+        prior_layers: int = 0,
         space: str = "",
         k: int = 0,
         least: int = -1,
@@ -264,6 +265,8 @@ class DiscreteVAE(Pretrained):
             bandwidth=bandwidth,
             variables=variables,
             couplings=couplings,
+            prior_hidden=prior_hidden,
+            prior_layers=prior_layers,
             space=state_space,
         )
 
@@ -278,8 +281,7 @@ class DiscreteVAE(Pretrained):
         """
         like = self._like()
         if self.prior is not None:
-            potentials = replace(self.prior.potentials(), space=self.space)
-            return self.decoder.mean(drawn_states(potentials, count, generator))
+            return self.decoder.mean(self.prior.sample(count, generator, self.space))
         if self.space is not None:
             return self.decoder.mean(self.space.uniform(self.n, count, generator, like))
         if self.categorical:
@@ -330,7 +332,7 @@ class DiscreteVAE(Pretrained):
             SettingError: they differ.
         """
         if self.prior is not None:
-            self._check_prior(self.prior)
+            self.prior.check(self.n, self.variables, self.categorical)
         encoder = self.encoder
         decoder = self.decoder
         if isinstance(decoder, NetworkDecoder):
@@ -352,22 +354,6 @@ class DiscreteVAE(Pretrained):
                 f"the encoder has {self.variables} variables and the decoder {decoder.variables}; "
                 "they must agree"
             )
-
-    def _check_prior(self, prior: Prior) -> None:
-        if self.categorical and self.variables > 1:
-            raise SettingError(
-                f"a prior of {self.variables} variables of several values is uniform; pass None"
-            )
-        same_kind = self.categorical == isinstance(prior, CategoriesPrior)
-        if same_kind and len(prior.unary) == self.n:
-            return
-        values = "bits"
-        if self.categorical:
-            values = "categories"
-        raise SettingError(
-            f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder "
-            f"has {self.n} {values}; they must agree"
-        )
 
     def _described(self) -> dict[str, int | str]:
         description: dict[str, int | str] = {
@@ -394,10 +380,10 @@ class DiscreteVAE(Pretrained):
         return self.space.arguments
 
     def _prior_arguments(self) -> dict[str, int | str]:
-        """Return the name of a prior that is not uniform."""
+        """Return the options of a prior that is not uniform."""
         if self.prior is None:
             return {}
-        return {"prior": prior_name(self.prior)}
+        return self.prior.arguments
 
 
 OURS: Final = (BinaryDecoder, CategoricalDecoder)
@@ -421,6 +407,8 @@ def paper_vae(
     bandwidth: int = 0,
     variables: int = 1,
     couplings: str = "none",
+    prior_hidden: int = 0,
+    prior_layers: int = 0,
     space: LatentSpace | None = None,
 ) -> DiscreteVAE:
     """Return the paper's architecture with one of `ENCODERS`.
@@ -430,14 +418,17 @@ def paper_vae(
         pixels: number of pixels of an image.
         n: number of bits; for "categorical" the number of categories.
         hidden: number of units of each hidden layer.
-        prior: "uniform", as in the paper; or a learnt one: "factorised", or "gibbs" with a score
-            for every pair of bits.
+        prior: "uniform", as in the paper; or a learnt one: "factorised"; "gibbs" with a score for
+            every pair of bits; or an autoregressive one: "linear", "made" or "transformer".
         bandwidth: for an encoder with pairwise scores, the largest distance of two variables of a
             pair in their order, 1 for a chain; 0 for all pairs, as in the paper.
         variables: for a categorical encoder, the number of variables of n values each; 1 in the
             paper.
         couplings: the pairwise scores of these variables: "none"; "potts", a score for equal values
             of two variables; or "general", one for every pair of values.
+        prior_hidden: units of a hidden layer of the prior "made" (0 for 400), or the size of the
+            vectors of "transformer" (0 for 64).
+        prior_layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2).
         space: for an independent encoder, the space of the states of n bits; None for all.
 
     Raises:
@@ -462,6 +453,8 @@ def paper_vae(
         "hidden": (hidden, 1),
         "variables": (variables, 1),
         "bandwidth": (bandwidth, 0),
+        "prior_hidden": (prior_hidden, 0),
+        "prior_layers": (prior_layers, 0),
     }
     for name, (value, smallest) in least.items():
         if value < smallest:
@@ -476,7 +469,9 @@ def paper_vae(
             "variables and couplings are options of the encoder 'categorical'; "
             f"'{encoder}' has n bits; got {variables}, {couplings!r}"
         )
-    learnt = named_prior(prior, n, categorical)
+    states = States(n, 0, prior_hidden, prior_layers)
+    if categorical:
+        states = States(variables, n, prior_hidden, prior_layers)
     if not categorical:
         band = {}  # only encoders with pairs take a bandwidth
         if bandwidth:
@@ -484,7 +479,7 @@ def paper_vae(
         return DiscreteVAE(
             ENCODERS[encoder](pixels, n, hidden, **band),
             BinaryDecoder(pixels, n, hidden),
-            prior=learnt,
+            prior=named_prior(prior, states),
             space=space,
         )
     if space is not None:
@@ -494,7 +489,7 @@ def paper_vae(
     return DiscreteVAE(
         CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
         CategoricalDecoder(pixels, n, hidden, variables),
-        prior=learnt,
+        prior=named_prior(prior, states),
     )
 
 

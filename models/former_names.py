@@ -65,7 +65,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "AnyPotentials",
         "LatentSpace",
     ),
-    "models.prior": (
+    "models.priors": (
         "BitsPrior",
         "CategoriesPrior",
         "PRIORS",

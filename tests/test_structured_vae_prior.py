@@ -15,7 +15,8 @@ from models import (
 )
 from models.decoder import BinaryDecoder
 from models.encoder import general_encoder
-from models.prior import BitsPrior, CategoriesPrior, drawn_states
+from models.priors import BitsPrior, CategoriesPrior
+from models.priors.gibbs import drawn_states
 from structured_vae import (
     ConfigError,
     Direct,
@@ -31,7 +32,7 @@ from structured_vae import (
     load_vae,
     train,
 )
-from structured_vae.distributions.prior import PriorExcess, excess_of
+from structured_vae.distributions.prior import GibbsExcess, excess_of
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import refined_bound
 
@@ -286,7 +287,7 @@ def test_many_bits_with_few_edges():
         message = before + unary
     log_z = np.logaddexp(*message)
     zeros = torch.zeros(1, n)
-    assert PriorExcess(prior.potentials()).at(zeros).item() == pytest.approx(
+    assert GibbsExcess(prior.potentials()).at(zeros).item() == pytest.approx(
         log_z - n * np.log(2), rel=1e-5
     )
 
@@ -342,7 +343,7 @@ def test_what_no_prior_can_be(tmp_path):
     with pytest.raises(ConfigError, match="prior has no meaning with model mixture"):
         TrainConfig(model="mixture", prior="gibbs")
     with pytest.raises(
-        ValueError, match="no prior of categories is called 'gibbs'; there are: uniform, factorised"
+        ValueError, match="the prior gibbs is of bits, and there are categories; take factorised"
     ):
         paper_vae("categorical", prior="gibbs")
     with pytest.raises(ValueError, match="BitsPrior of 3, and the encoder has 4 bits"):

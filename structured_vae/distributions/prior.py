@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
@@ -10,19 +12,90 @@ import torch
 
 from models import DiscreteVAE, Potentials
 from models.potentials import AnyPotentials
+from models.priors import Prior
 
+from ..errors import ConfigError
+from ..spaces import Bits, Categories, StateSpace
 from .distribution import Distribution
 from .gibbs import Gibbs
 from .kl import kl_ceiling
 
 
-@dataclass(frozen=True, eq=False)
-class PriorExcess:
+class PriorExcess(ABC):
     """The excess log u(z) - log p(z) of a prior p over the uniform prior u, in nats.
 
-    KL(q || p) = KL(q || u) + E_q[log u - log p]. The expectation is exact where q has sums, and
-    unbiased by samples of q otherwise. So a bound on -log p(x) with the uniform prior becomes a
-    bound with p. It is differentiable in the prior.
+    KL(q || p) = KL(q || u) + E_q[log u - log p]. So a bound on -log p(x) with the uniform prior
+    becomes a bound with p. The excess is differentiable in the prior.
+    """
+
+    @property
+    @abstractmethod
+    def has_sums(self) -> bool:
+        """Whether `expected` is known; else an expectation takes samples."""
+
+    @abstractmethod
+    def at(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the excess `[..., batch]` at states `z [..., batch, n]`.
+
+        Raises:
+            solvers.UnsupportedProblemError: the prior's log Z is out of reach.
+        """
+
+    @abstractmethod
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the excess `[1, states]` at each of `states [states, n]`.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `at`.
+        """
+
+    @abstractmethod
+    def slope(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the change `[..., batch, n]` of the excess by z_i = 1 in place of 0, detached."""
+
+    @abstractmethod
+    def expected(self, q: Distribution) -> torch.Tensor:
+        """Return the exact expectation `[batch]` of the excess under q.
+
+        Raises:
+            ConfigError: `has_sums` is false.
+            solvers.UnsupportedProblemError: as for `at`, or q's sums are out of reach.
+        """
+
+    def mean(self, q: Distribution, z: torch.Tensor) -> torch.Tensor:
+        """Return the expectation `[batch]`: exact where it is known, else over samples.
+
+        Args:
+            q: the distribution.
+            z: `[samples, batch, n]`, samples of q.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `expected`.
+        """
+        if self.has_sums and q.tractable:
+            return self.expected(q)
+        return self.at(z).mean(dim=0)
+
+    @abstractmethod
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log p(z) `[..., batch]` of states `z [..., batch, n]` in nats.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `at`.
+        """
+
+    @abstractmethod
+    def sample(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return exact samples `[count, n]` of the prior, without gradient.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `at`.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsExcess(PriorExcess):
+    """The excess of a Gibbs distribution as the prior.
 
     Attributes:
         potentials: the scores of the prior, one row for all images.
@@ -30,53 +103,117 @@ class PriorExcess:
 
     potentials: AnyPotentials
 
-    def at(self, z: torch.Tensor) -> torch.Tensor:
-        """Return the excess `[..., batch]` at states `z [..., batch, n]`.
+    @property
+    def has_sums(self) -> bool:
+        """Whether `expected` is known: True."""
+        return True
 
-        Raises:
-            solvers.UnsupportedProblemError: the prior's log Z is out of reach.
-        """
+    def at(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the excess `[..., batch]`, as specified by `PriorExcess`."""
         return self._constant - self.potentials.score(z)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the excess `[1, states]` at each of `states [states, n]`.
-
-        Raises:
-            solvers.UnsupportedProblemError: as for `at`.
-        """
+        """Return the excess `[1, states]`, as specified by `PriorExcess`."""
         return self._constant[:, None] - self.potentials.table(states)
 
     def slope(self, z: torch.Tensor) -> torch.Tensor:
-        """Return the change `[..., batch, n]` of the excess by z_i = 1 in place of 0, detached."""
+        """Return the change `[..., batch, n]`, as specified by `PriorExcess`."""
         return -self.potentials.detach().field(z)
 
     def expected(self, q: Distribution) -> torch.Tensor:
-        """Return the exact expectation `[batch]` of the excess under q.
-
-        Raises:
-            solvers.UnsupportedProblemError: as for `at`, or q's sums are out of reach.
-        """
+        """Return the expectation `[batch]`, as specified by `PriorExcess`."""
         ones, pairs = moments(q, self.potentials)
         mean = (self.potentials.unary * ones).sum(dim=-1)
         if self.potentials.pairwise is not None and pairs is not None:
             mean = mean + (self.potentials.pairwise * pairs).sum(dim=-1)
         return self._constant - mean
 
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log p(z) `[..., batch]`, as specified by `PriorExcess`."""
+        return self._distribution.log_prob(z)
+
+    def sample(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return samples `[count, n]`, as specified by `PriorExcess`."""
+        return self._distribution.sample(generator, count)[:, 0]
+
     @cached_property
-    def distribution(self) -> Gibbs:
+    def _distribution(self) -> Gibbs:
         """The prior p as a distribution."""
         return Gibbs(self.potentials)
 
     @property
     def _constant(self) -> torch.Tensor:
-        return self.distribution.log_partition - kl_ceiling(self.potentials).value
+        return self._distribution.log_partition - kl_ceiling(self.potentials).value
+
+
+@dataclass(frozen=True, eq=False)
+class DensityExcess(PriorExcess):
+    """The excess of a prior of which the density of single states is known, and no sums.
+
+    Attributes:
+        prior: the prior, such as an autoregressive one.
+        space: the space of its states.
+        log_count: the logarithm of the number of states.
+    """
+
+    prior: Prior
+    space: StateSpace
+    log_count: float
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether `expected` is known: False."""
+        return False
+
+    def at(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the excess `[..., batch]`, as specified by `PriorExcess`."""
+        return -self.log_count - self.prior.log_prob(z)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the excess `[1, states]`, as specified by `PriorExcess`."""
+        return self.at(states)[None]
+
+    @torch.no_grad()
+    def slope(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the change `[..., batch, n]`, by the density of all neighbours of z."""
+        at_z = self.at(z)
+        others = self.at(self.space.neighbours(z).movedim(-2, 0)).movedim(0, -1)
+        changes = others - at_z[..., None]
+        if self.space.free_flips:
+            return changes * (1 - 2 * z)
+        return changes
+
+    def expected(self, q: Distribution) -> torch.Tensor:
+        """Refuse: no sum over all states is known.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            f"the prior {self.prior.name} has the density of single states and no sums: take the "
+            "mean over samples, PriorExcess.mean"
+        )
+
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log p(z) `[..., batch]`, as specified by `PriorExcess`."""
+        return self.prior.log_prob(z)
+
+    def sample(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return samples `[count, n]`, as specified by `PriorExcess`."""
+        return self.prior.sample(count, generator)
 
 
 def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
     """Return the excess of the model's prior; None for the uniform one."""
     if vae.prior is None:
         return None
-    return PriorExcess(replace(vae.prior.potentials(), space=vae.space))
+    potentials = vae.prior.potentials()
+    if potentials is not None:
+        return GibbsExcess(replace(potentials, space=vae.space))
+    if not vae.categorical:
+        return DensityExcess(vae.prior, Bits(), vae.n * math.log(2))
+    values = vae.n // vae.variables
+    return DensityExcess(vae.prior, Categories(vae.variables), vae.variables * math.log(values))
 
 
 def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:

@@ -79,32 +79,45 @@ def image_costs(
         probabilities, _ = q.marginals
         joint = table
         if prior is not None:
-            joint = table + prior.table(potentials.states())
+            excess = prior.table(potentials.states())
+            joint = table + excess
+            # The variable has no pairs, so both KLs are those of q.
+            mean = (probabilities * excess).sum(dim=-1)
+            costs["kl"] = costs["kl"] + mean
+            costs["kl_surrogate"] = costs["kl_surrogate"] + mean
         costs["minus_log_p"] = math.log(vae.n) - (-joint).logsumexp(dim=-1)
         costs["reconstruction"] = (probabilities * table).sum(dim=-1)
-        if prior is None:
-            return costs
-        return _to_prior(costs, q, prior, prior.expected(q))
+        return costs
     z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
     draws = [vae.decoder.cost(x, states) for states in z]
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
     if prior is None:
         return costs
-    # Without the sums of q, the mean over samples is still a bound in expectation.
-    if q.tractable:
-        excess = prior.expected(q)
-    else:
-        excess = prior.at(z).mean(dim=0)
-    return _to_prior(costs, q, prior, excess)
+    # Without sums, the mean over samples is still a bound in expectation.
+    excess = prior.mean(q, z)
+    return costs | {
+        "kl": costs["kl"] + excess,
+        "kl_surrogate": costs["kl_surrogate"] + excess_of_unary(prior, q, z, generator),
+    }
 
 
-def _to_prior(
-    costs: dict[str, torch.Tensor], q: Distribution, prior: PriorExcess, excess: torch.Tensor
-) -> dict[str, torch.Tensor]:
-    """Return the costs with KLs to a learnt prior, of which `excess [batch]` is the mean over q."""
+def excess_of_unary(
+    prior: PriorExcess, q: Distribution, z: torch.Tensor, generator: torch.Generator
+) -> torch.Tensor:
+    """Return the mean `[batch]` of a prior's excess under the unary scores of q alone.
+
+    Args:
+        prior: the excess.
+        q: the posterior.
+        z: `[samples, batch, n]`, its samples, which serve where q has no other scores.
+        generator: draws as many others where they are needed.
+    """
     factorised = Gibbs(q.potentials.unary_alone())
-    surrogate = costs["kl_surrogate"] + prior.expected(factorised)
-    return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
+    if prior.has_sums:
+        return prior.expected(factorised)
+    if q.tractable and q.potentials.pairwise is None:
+        return prior.mean(q, z)
+    return prior.mean(factorised, factorised.sample(generator, len(z)))
 
 
 def summarise(costs: Sequence[dict[str, torch.Tensor]]) -> Bound:

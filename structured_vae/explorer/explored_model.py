@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -205,8 +205,7 @@ class Explored:
         fixed = fixed or {}
         rows = self.parts.grid(count, generator) if scored is None else None
         if rows is None:
-            h = self.parts.prior_scores() if scored is None else scored.potentials
-            z = draws_given(h, fixed, count, generator, self._weight)
+            z = self._drawn(scored, fixed, count, generator)
             images = self.parts.means(z, self._styles(count, generator, scored))
         else:
             images, columns = rows
@@ -215,6 +214,21 @@ class Explored:
                 columns = COLUMNS
         tiles = grid(images.float(), min(columns, len(images)), self.colours, *self.size)
         return tiles if self.colours > 1 else tiles[..., 0]
+
+    def _drawn(
+        self,
+        scored: Scored | None,
+        fixed: Mapping[int, int],
+        count: int,
+        generator: torch.Generator,
+    ) -> torch.Tensor:
+        """Return states `[count, n]` of an image's posterior, or of the prior for None."""
+        if scored is not None:
+            return draws_given(scored.potentials, fixed, count, generator, self._weight)
+        states = self.parts.prior_draws(fixed, count, generator)
+        if states is not None:
+            return states
+        return draws_given(self.parts.prior_scores(), fixed, count, generator, self._weight)
 
     def drawn_style(self, number: int) -> NDArray[np.float32]:
         """Return a style `[c]` of the prior, the same for the same number."""

@@ -90,7 +90,11 @@ def elbo_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost."""
+    """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost.
+
+    Of an autoregressive prior, E_q[-log p(z)] is part of the cost, which is sampled, also where the
+    entropy of q is exact.
+    """
     return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, excess_of(vae))
 
 
@@ -137,6 +141,11 @@ def whole_bound(
             posterior = Gibbs(q)
         else:
             posterior = q
+
+        if prior is not None and not prior.has_sums:
+            # The prior's part of the KL is sampled with the cost, and the entropy of q is exact.
+            sampled = WithPrior(cost, prior, kl_weight)
+            return Objective(sampled, lambda: kl_weight * posterior.kl().value)
 
         def kl() -> torch.Tensor:
             to_uniform = posterior.kl().value

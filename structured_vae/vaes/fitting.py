@@ -11,7 +11,7 @@ import torch
 from models import AttributeVAE, CategoricalPotentials, DiscreteVAE, MixtureVAE
 from models.errors import SettingError
 from models.potentials import AnyPotentials
-from models.prior import Prior
+from models.priors import Prior
 from solvers import Problem, UnsupportedProblemError, resolve, solve
 
 from ..distributions import Gibbs
@@ -208,8 +208,11 @@ def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> Non
             "a learnt prior is trained by the KL, which the recipe paper leaves out with the estimator "
             f"{config.estimator}: set recipe to elbo"
         )
+    scores = prior.potentials()
+    if scores is None:
+        return
     try:
-        _ = Gibbs(prior.potentials()).log_partition
+        _ = Gibbs(scores).log_partition
     except UnsupportedProblemError as error:
         raise ConfigError(f"the prior's log Z is out of reach: {error}") from error
 

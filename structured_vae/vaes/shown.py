@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Final
 
 import torch
@@ -57,6 +58,15 @@ class Shown(ABC):
         """Return the potentials of the prior, one row: zeros for the uniform one."""
         zeros = torch.zeros((1, self.n), dtype=self.like.dtype)
         return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
+
+    def prior_draws(
+        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
+    ) -> torch.Tensor | None:
+        """Return states `[count, n]` of the prior in which some entries are fixed.
+
+        None where `prior_scores` says how to draw them.
+        """
+        return None
 
     def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
         """Return -log p(x, z) in nats of one image and state; None where it is not known."""

@@ -9,8 +9,17 @@ from ..config import RecipeConfig, at_least
 
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Couplings = Literal["none", "potts", "general"]
-Prior = Literal["uniform", "factorised", "gibbs"]
+Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
 Space = Literal["bits", "subset", "assignment", "matching"]
+
+AUTOREGRESSIVE: Final = ("linear", "made", "transformer")
+"""The priors that are autoregressive."""
+
+WITH_HIDDEN_LAYERS: Final = ("made", "transformer")
+"""Those with hidden layers, whose sizes are options."""
+
+HEADS: Final = 4
+"""Parts into which a transformer's vectors are divided."""
 
 FEW_BITS: Final = 10
 """Codes of at most so many bits are annealed: with few states, some are soon abandoned for good."""
@@ -36,8 +45,12 @@ class DiscreteConfig(RecipeConfig):
             their order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all
             pairs.
         hidden: units of the hidden layers.
-        prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs,
-            which has a score for every pair of bits.
+        prior: over the latent states: uniform; or learnt with the networks: factorised; gibbs,
+            with a score for every pair of bits; or an autoregressive one: linear, made, with hidden
+            layers, or transformer.
+        prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the vectors
+            of transformer, 0 for 64.
+        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
         space: states that the n bits may take: all of them (bits); subset, with exactly k ones;
             assignment or matching, of rows and columns, n being their product. The encoder of a
             space other than bits is independent.
@@ -53,6 +66,8 @@ class DiscreteConfig(RecipeConfig):
     bandwidth: int = at_least(0, default=0)
     hidden: int = at_least(1, default=300)
     prior: Prior = "uniform"
+    prior_hidden: int = at_least(0, default=0)
+    prior_layers: int = at_least(0, default=0)
     space: Space = "bits"
     rows: int = at_least(0, default=0)
 
@@ -65,7 +80,7 @@ class DiscreteConfig(RecipeConfig):
         if self.bandwidth:
             latent += f"-band{self.bandwidth}"
         if self.prior != "uniform":
-            latent += f"-{self.prior}-prior"
+            latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
         if self.space != "bits":
             latent = f"{self.space}{self.k if self.space == 'subset' else ''}-of-{latent}"
         trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
@@ -132,13 +147,34 @@ class DiscreteConfig(RecipeConfig):
                 f"bandwidth is of pairwise scores, which the encoder {self.encoder} has not; got "
                 f"{self.bandwidth}"
             )
+        yield from self._faults_of_prior()
+
+    def _faults_of_prior(self) -> Iterator[str]:
+        """Yield what is wrong with the prior and its sizes."""
         if self.prior == "gibbs" and self._is_categorical:
             yield (
                 "prior gibbs has scores for pairs of bits, and there are categories: prior must be "
-                "uniform or factorised"
+                "uniform, factorised, linear, made or transformer"
             )
-        if self.prior != "uniform" and self.variables > 1:
-            yield f"the prior of several variables of categories is uniform; got {self.prior}"
+        if self.prior == "factorised" and self.variables > 1:
+            yield (
+                "prior factorised is of one variable of categories: for several take linear, made "
+                "or transformer"
+            )
+        if self.prior in AUTOREGRESSIVE and self.space != "bits":
+            yield (
+                f"prior {self.prior} is over all states of bits or categories, and not over the "
+                f"space {self.space}: take uniform or factorised"
+            )
+        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
+        for name, size in sizes.items():
+            if size and self.prior not in WITH_HIDDEN_LAYERS:
+                yield (
+                    f"{name} is of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior is "
+                    f"{self.prior}; got {size}"
+                )
+        if self.prior == "transformer" and self.prior_hidden % HEADS:
+            yield f"prior_hidden of a transformer must be a multiple of {HEADS}; got {self.prior_hidden}"
 
     def _faults_of_variables(self) -> Iterator[str]:
         """Yield what is wrong with the numbers of bits, variables and categories."""

@@ -19,11 +19,12 @@ from models.decoder import BinaryDecoder, DecodedStates
 from models.own_networks import NetworkDecoder, StatesOfNetwork
 from models.potentials import AnyPotentials
 
-from ...distributions import Distribution, Gibbs, histogram_kl
+from ...distributions import Distribution, histogram_kl
 from ...distributions.distribution import tightest_kl
 from ...distributions.kl import kl_ceiling, kl_of_unary
 from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
+from ...evaluation.bound import excess_of_unary
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from ...evaluation.refinement import INDEXED_BITS, refined_bound
 
@@ -114,8 +115,7 @@ class _View:
         columns["bound"] = columns["reconstruction"] + columns["kl"]
         columns["kl_surrogate"] = kl_of_unary(potentials).value
         if self._prior is not None:
-            factorised = Gibbs(potentials.unary_alone())
-            columns["kl_surrogate"] = columns["kl_surrogate"] + self._prior.expected(factorised)
+            columns["kl_surrogate"] = columns["kl_surrogate"] + columns.pop("excess_of_unary")
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
             joint = table if self._prior is None else table + self._prior.table(potentials.states())
@@ -141,6 +141,8 @@ class _View:
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
+        if sums and not exact and self._prior is not None and not self._prior.has_sums:
+            kl = ("sampled", f"KL(q || {to}), {drawn}")
         probe = self._probe.potentials
         kind = kl_of_unary(probe).kind
         if sums and probe.pairwise is None:
@@ -176,20 +178,34 @@ class _View:
     ) -> dict[str, torch.Tensor]:
         """Return the columns of a posterior whose probabilities are known."""
         columns = {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
-        if self._prior is not None:
-            columns["kl"] = columns["kl"] + self._prior.expected(q)
         if table is not None:
-            return {"reconstruction": self._expected(q.potentials, table), **columns}
-        totals, weights = torch.zeros_like(columns["kl"]), []
+            columns["reconstruction"] = self._expected(q.potentials, table)
+            if self._prior is not None:
+                excess = self._prior.table(q.potentials.states())
+                columns["kl"] = columns["kl"] + self._expected(q.potentials, excess)
+                columns["excess_of_unary"] = self._expected(q.potentials.unary_alone(), excess)
+            return columns
+        costs = torch.zeros_like(columns["kl"])
+        excesses = torch.zeros_like(costs)
+        weights = []
         for _ in range(self.samples):
-            z = q.sample(self.generator)[0]
-            cost = self.vae.decoder.cost(x, z)
-            totals += cost
-            prior = 0.0 if self._prior is None else self._prior.at(z)
-            weights.append(-cost - prior - q.log_prob(z))
+            z = q.sample(self.generator)
+            cost = self.vae.decoder.cost(x, z[0])
+            costs += cost
+            excess = torch.zeros_like(cost)
+            if self._prior is not None:
+                excess = self._prior.at(z[0])
+            excesses += excess
+            weights.append(-cost - excess - q.log_prob(z[0]))
         uniform = kl_ceiling(q.potentials).value
         log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - uniform
-        return {"reconstruction": totals / self.samples, **columns, "minus_log_p": -log_p}
+        columns |= {"reconstruction": costs / self.samples, "minus_log_p": -log_p}
+        if self._prior is not None:
+            columns["excess_of_unary"] = excess_of_unary(self._prior, q, z, self.generator)
+            if self._prior.has_sums:
+                excesses = self.samples * self._prior.expected(q)
+            columns["kl"] = columns["kl"] + excesses / self.samples
+        return columns
 
     def _drawn(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
@@ -202,9 +218,11 @@ class _View:
         else:
             costs = torch.stack([self.vae.decoder.cost(x, each) for each in z])
         kl = histogram_kl(potentials, z).value
+        columns = {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
         if self._prior is not None:
-            kl = kl + self._prior.at(z).mean(dim=0)
-        return {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
+            columns["kl"] = kl + self._prior.at(z).mean(dim=0)
+            columns["excess_of_unary"] = excess_of_unary(self._prior, q, z[:1], self.generator)
+        return columns
 
     def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the bound that a Gibbs posterior of the same potentials has, by enumeration."""

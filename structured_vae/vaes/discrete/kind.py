@@ -95,6 +95,8 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             n=config.latent,
             hidden=config.hidden,
             prior=config.prior,
+            prior_hidden=config.prior_hidden,
+            prior_layers=config.prior_layers,
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,

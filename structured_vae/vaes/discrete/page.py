@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import Final, cast
 
 import torch
 
 from models import DiscreteVAE
 from models.potentials import AnyPotentials
+from models.priors import Prior
+from models.states import drawn_places
 
-from ...distributions import Gibbs
 from ...distributions.kl import kl_ceiling
+from ...distributions.prior import excess_of
 from ...errors import RunError
 from ..shown import Shown, require_few_bits, require_few_states
+
+ROWS: Final = 1 << 14
+"""States whose density is asked for at once."""
 
 
 class ShownStates(Shown):
@@ -48,17 +56,51 @@ class ShownStates(Shown):
         return self.vae.decoder.mean(z)
 
     def prior_scores(self) -> AnyPotentials:
-        """Return the potentials of a learnt prior, or zeros, over the states of the model."""
+        """Return the potentials of a learnt prior, or zeros, over the states of the model.
+
+        For a prior without potentials they are those of independent variables with its marginals.
+        """
         scores = super().prior_scores()
         if self.vae.prior is not None:
-            scores = self.vae.prior.potentials()
+            gibbs_scores = self.vae.prior.potentials()
+            if gibbs_scores is None:
+                return replace(scores, unary=self._marginal_scores(scores))
+            scores = gibbs_scores
         return replace(scores, space=self.vae.space)
+
+    def prior_draws(
+        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
+    ) -> torch.Tensor | None:
+        """Return exact draws from a prior without potentials; None for the others."""
+        if self.vae.prior is None or self.vae.prior.potentials() is not None:
+            return None
+        states, log_p = self._prior_table
+        for variable, value in fixed.items():
+            log_p = log_p.masked_fill(states[:, variable] != value, -torch.inf)
+        return states[drawn_places(log_p[None], count, generator)[0]]
 
     def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
         """Return -log p(x, z) of one image and state."""
-        scores = self.prior_scores()
-        if self.vae.prior is None:  # uniform, over states whose sums may not be known
-            log_prior = -kl_ceiling(scores).value
+        prior = excess_of(self.vae)
+        if prior is None:  # uniform, over states whose sums may not be known
+            log_prior = -kl_ceiling(self.prior_scores()).value
         else:
-            log_prior = Gibbs(scores).log_prob(z)
+            log_prior = prior.log_prob(z)
         return float((self.vae.decoder.cost(x, z) - log_prior)[0])
+
+    def _marginal_scores(self, scores: AnyPotentials) -> torch.Tensor:
+        """Return scores `[1, n]` of independent variables with the marginals of the prior."""
+        states, log_p = self._prior_table
+        marginals = (log_p.exp() @ states)[None]
+        if self.bits:
+            return marginals.logit().to(scores.unary.dtype)
+        return marginals.log().to(scores.unary.dtype)
+
+    @cached_property
+    def _prior_table(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """All states `[states, n]`, and log p(z) of a prior without potentials `[states]`."""
+        prior = cast("Prior", self.vae.prior)
+        states = super().prior_scores().states()
+        with torch.no_grad():
+            log_p = torch.cat([prior.log_prob(rows) for rows in torch.split(states, ROWS)])
+        return states, log_p

@@ -84,5 +84,4 @@ class ArgmaxTraining(Training):
         prior = excess_of(self.vae)
         if prior is None:
             return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
-        z = prior.distribution.sample(noise, self.SAMPLES)[:, 0]
-        return self.vae.decoder.mean(z), self.SAMPLES_A_ROW
+        return self.vae.decoder.mean(prior.sample(noise, self.SAMPLES)), self.SAMPLES_A_ROW

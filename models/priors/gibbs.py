@@ -1,20 +1,41 @@
-"""The priors over latent states that are learnt with the networks."""
+"""The priors that are Gibbs distributions: of independent bits or categories, or of pairs of bits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from abc import abstractmethod
+from dataclasses import replace
 
 import torch
 from torch import nn
 
-from .errors import SettingError
-from .potentials import AnyPotentials, CategoricalPotentials, Potentials
-from .shapes import Binary, Edges
-from .states import drawn_places
+from ..errors import SettingError
+from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
+from ..shapes import Binary, Edges
+from ..states import drawn_places
+from .prior import Prior
 
 
-class BitsPrior(nn.Module):
+class GibbsPrior(Prior):
+    """The base of priors with potentials: p(z) = exp(h(z)) / Z.
+
+    Attributes:
+        unary: `[n]`, the scores of single entries of a state.
+    """
+
+    unary: nn.Parameter
+
+    @abstractmethod
+    def potentials(self) -> AnyPotentials:
+        """Return the scores, one row for all images."""
+
+    def sample(
+        self, count: int, generator: torch.Generator, space: LatentSpace | None = None
+    ) -> Binary:
+        """Return exact samples `[count, n]`, as specified by `Prior`."""
+        return drawn_states(replace(self.potentials(), space=space), count, generator)
+
+
+class BitsPrior(GibbsPrior):
     """The prior p(z) = exp(h(z)) / Z over n bits, with a score for each bit and each edge.
 
     It starts uniform. log Z and exact samples are those of
@@ -42,6 +63,18 @@ class BitsPrior(nn.Module):
             self.pairwise = nn.Parameter(torch.zeros(len(edges)))
         self.register_buffer("edges", edges, persistent=False)
 
+    @property
+    def name(self) -> str:  # type: ignore[override]  # depends on the edges
+        """The key under which `PRIORS` makes such a prior."""
+        if len(self.edges):
+            return "gibbs"
+        return "factorised"
+
+    def check(self, n: int, variables: int, categorical: bool) -> None:
+        """Raise unless the states are of n bits, as specified by `Prior`."""
+        if categorical or len(self.unary) != n:
+            raise _misfit(self, n, variables, categorical)
+
     def potentials(self) -> Potentials:
         """Return the scores, one row for all images."""
         if self.pairwise is None:
@@ -49,7 +82,7 @@ class BitsPrior(nn.Module):
         return Potentials(self.unary[None], self.pairwise[None], self.edges)
 
 
-class CategoriesPrior(nn.Module):
+class CategoriesPrior(GibbsPrior):
     """The prior p(z) = softmax(unary) over k categories; it starts uniform.
 
     Args:
@@ -64,13 +97,16 @@ class CategoriesPrior(nn.Module):
         super().__init__()
         self.unary = nn.Parameter(torch.zeros(k))
 
+    name = "factorised"
+
+    def check(self, n: int, variables: int, categorical: bool) -> None:
+        """Raise unless a state is one of k categories, as specified by `Prior`."""
+        if not categorical or variables > 1 or len(self.unary) != n:
+            raise _misfit(self, n, variables, categorical)
+
     def potentials(self) -> CategoricalPotentials:
         """Return the logits, one row for all images."""
         return CategoricalPotentials(self.unary[None])
-
-
-Prior: TypeAlias = BitsPrior | CategoriesPrior
-"""A learnt prior over bits or categories."""
 
 
 def factorised_prior(n: int) -> BitsPrior:
@@ -88,51 +124,6 @@ def gibbs_prior(n: int, edges: Edges | None = None) -> BitsPrior:
     if edges is None:
         edges = torch.triu_indices(n, n, 1).T.contiguous()
     return BitsPrior(n, edges)
-
-
-PRIORS: Final[dict[str, Callable[[int], Prior] | None]] = {
-    "uniform": None,
-    "factorised": factorised_prior,
-    "gibbs": gibbs_prior,
-}
-"""The priors of bits by the name that a configuration gives them."""
-
-
-def named_prior(name: str, n: int, categorical: bool) -> Prior | None:
-    """Return a prior of `PRIORS` over n bits, or of n categories; None for the uniform one.
-
-    Args:
-        name: a key of `PRIORS`.
-        n: number of bits, or of categories.
-        categorical: whether the prior is over categories, which have no prior "gibbs".
-
-    Raises:
-        SettingError: no such prior has that name.
-    """
-    values = "bits"
-    names = list(PRIORS)
-    if categorical:
-        values = "categories"
-        names.remove("gibbs")
-    if name not in names:
-        raise SettingError(
-            f"no prior of {values} is called {name!r}; there are: {', '.join(names)}"
-        )
-    make = PRIORS[name]
-    if make is None:
-        return None
-    if categorical:
-        return CategoriesPrior(n)
-    return make(n)
-
-
-def prior_name(prior: Prior | None) -> str:
-    """Return the name under which `PRIORS` makes such a prior."""
-    if prior is None:
-        return "uniform"
-    if isinstance(prior, BitsPrior) and len(prior.edges):
-        return "gibbs"
-    return "factorised"
 
 
 def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generator) -> Binary:
@@ -153,3 +144,18 @@ def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generat
         return torch.bernoulli(unary.sigmoid().expand(count, -1), generator=generator)
     states = potentials.states()
     return states[drawn_places(potentials.table(states), count, generator)[0]]
+
+
+def _misfit(prior: GibbsPrior, n: int, variables: int, categorical: bool) -> SettingError:
+    if categorical and variables > 1:
+        return SettingError(
+            f"a learnt prior of {variables} variables of several values is autoregressive, such as "
+            f"models.AutoregressivePrior; got a {type(prior).__name__}"
+        )
+    values = "bits"
+    if categorical:
+        values = "categories"
+    return SettingError(
+        f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder has {n} "
+        f"{values}; they must agree"
+    )

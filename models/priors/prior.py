@@ -1,0 +1,68 @@
+"""The base class of priors over latent states that are learnt with the networks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import nn
+
+from ..potentials import AnyPotentials, LatentSpace
+from ..shapes import Binary, Costs
+
+
+class Prior(nn.Module, ABC):
+    """A learnt prior p(z) over the latent states of a VAE.
+
+    A prior is one of two things. Either it has potentials, and is their Gibbs distribution, whose
+    expectation under a posterior with sums is exact. Or `potentials` is None and `log_prob` gives
+    the density of single states, so that expectations are means over samples.
+    """
+
+    name: str
+    """The key under which `PRIORS` makes such a prior."""
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The options of `paper_vae` that make such a prior."""
+        return {"prior": self.name}
+
+    @abstractmethod
+    def check(self, n: int, variables: int, categorical: bool) -> None:
+        """Raise unless this is a prior over such states.
+
+        Args:
+            n: entries of a state.
+            variables: number of variables; n for bits.
+            categorical: whether the variables are one-hot vectors.
+
+        Raises:
+            SettingError: it is over other states.
+        """
+
+    @abstractmethod
+    def potentials(self) -> AnyPotentials | None:
+        """Return the scores, one row for all images; None where only `log_prob` is known."""
+
+    def log_prob(self, z: Binary) -> Costs:
+        """Return log p(z) `[...]` of states `z [..., n]` in nats, differentiable.
+
+        Raises:
+            NotImplementedError: the prior has potentials: use `structured_vae.Gibbs` of them.
+        """
+        raise NotImplementedError(f"log p of a {type(self).__name__} is that of its potentials")
+
+    @abstractmethod
+    def sample(
+        self, count: int, generator: torch.Generator, space: LatentSpace | None = None
+    ) -> Binary:
+        """Return exact samples `[count, n]`, without gradient.
+
+        Args:
+            count: number of samples.
+            generator: on the device of the prior.
+            space: the space of the states, where it is not that of all of them.
+
+        Raises:
+            SettingError: there are pairwise scores of more than 20 bits.
+        """
