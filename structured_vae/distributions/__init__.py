@@ -3,8 +3,9 @@
 Stands on `models`, `solvers` and `spaces`; objectives and all above may import it.
 """
 
+from .autoregressive import Autoregressive
 from .distribution import Distribution
 from .gibbs import Gibbs
 from .perturb_and_map import PerturbAndMAP, histogram_kl
 
-__all__ = ["Distribution", "Gibbs", "PerturbAndMAP", "histogram_kl"]
+__all__ = ["Autoregressive", "Distribution", "Gibbs", "PerturbAndMAP", "histogram_kl"]

@@ -22,8 +22,8 @@ The means of pairs of bits are P(z_i = z_j = 1) `[batch, e]`.
 class Distribution(Protocol):
     """A distribution q(z | x) or p(z) over the states of a space, for each row of potentials.
 
-    `sample` and `kl` always work. Where `tractable` is true the density is available too, and
-    `log_partition`, `log_prob`, `entropy` and `marginals` are exact. Elsewhere they raise a
+    `sample` and `kl` always work. Where `has_density` is true, `log_prob` is exact. Where
+    `tractable` is true, so are `log_partition`, `entropy` and `marginals`. Elsewhere they raise a
     `ConfigError` that says so. A `KL` carries its kind: exact, a bound or neither.
     """
 
@@ -40,6 +40,10 @@ class Distribution(Protocol):
         """Whether the density and all exact sums are available."""
 
     @property
+    def has_density(self) -> bool:
+        """Whether the density of single states is available."""
+
+    @property
     def log_partition(self) -> torch.Tensor:
         """Log Z `[batch]` in nats, differentiable in the potentials."""
 
@@ -49,6 +53,9 @@ class Distribution(Protocol):
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
+
+    def score(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q `[..., batch]` of states up to a constant of the image, differentiable."""
 
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]` in nats."""
@@ -65,9 +72,19 @@ class Distribution(Protocol):
         """Return KL(q || uniform) in nats and its kind, by one of the distribution's methods."""
 
 
-def tightest_kl(q: Distribution) -> KL:
-    """Return the tightest KL to the uniform distribution that is valid and costs no samples."""
+def tightest_kl(q: Distribution, z: torch.Tensor | None = None) -> KL:
+    """Return the tightest KL to the uniform distribution that is valid without further samples.
+
+    It is exact where q has sums. Where q has a density it is a mean over samples, of which the
+    expectation is the KL. Elsewhere it is the logarithm of the number of states.
+
+    Args:
+        q: the distribution.
+        z: `[samples, batch, n]`, samples of q; None for none.
+    """
     ceiling = kl_ceiling(q.potentials)
-    if not q.tractable:
-        return ceiling
-    return KL(ceiling.value - q.entropy(), "exact")
+    if q.tractable:
+        return KL(ceiling.value - q.entropy(), "exact")
+    if q.has_density and z is not None:
+        return KL(ceiling.value + q.log_prob(z).mean(dim=0), "bound")
+    return ceiling

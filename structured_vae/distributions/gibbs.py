@@ -77,6 +77,11 @@ class Gibbs:
         return True
 
     @property
+    def has_density(self) -> bool:
+        """Whether `log_prob` is exact: True."""
+        return True
+
+    @property
     def log_partition(self) -> torch.Tensor:
         """Log Z = log sum_z exp(h(z)) `[batch]`, in nats.
 
@@ -155,6 +160,10 @@ class Gibbs:
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
         return self.potentials.score(z) - self.log_partition
+
+    def score(self, z: torch.Tensor) -> torch.Tensor:
+        """Return h(z) `[..., batch]`, which is log q up to log Z."""
+        return self.potentials.score(z)
 
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]`, log Z - E_q[h], in nats.

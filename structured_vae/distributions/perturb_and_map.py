@@ -50,6 +50,11 @@ class PerturbAndMAP:
         return self.space.independent and self.potentials.pairwise is None
 
     @property
+    def has_density(self) -> bool:
+        """Whether the density is known: where the variables are independent."""
+        return self.tractable
+
+    @property
     def log_partition(self) -> torch.Tensor:
         """Log Z `[batch]` of independent variables, in nats.
 
@@ -74,6 +79,14 @@ class PerturbAndMAP:
             ConfigError: the variables depend on each other.
         """
         return self._gibbs.log_prob(z)
+
+    def score(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q `[..., batch]` of independent variables, up to log Z.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.score(z)
 
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]` of independent variables, in nats.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import nn
 
 from models.potentials import AnyPotentials
 
-from ..distributions import Distribution, Gibbs
+from ..distributions import Autoregressive, Distribution, Gibbs
+from ..distributions.autoregressive import why_not_autoregressive
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm
@@ -50,9 +51,13 @@ class Estimator(nn.Module, ABC):
     Attributes:
         kl: how the KL of an objective enters: "exact" where z is drawn from the Gibbs distribution,
             whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
+        takes_any_density: whether the estimate asks of q for samples, density and completions
+            alone, so that q may be autoregressive.
     """
 
     kl: KLTerm
+    takes_any_density: ClassVar[bool] = False
+    _autoregressive = False
 
     @property
     def over(self) -> StateSpace | None:
@@ -68,7 +73,22 @@ class Estimator(nn.Module, ABC):
         Raises:
             StructureError: the estimator needs the Gibbs distribution, and the space has no sums.
         """
+        if self._autoregressive:
+            return Autoregressive(self._in_space(potentials))
         return Gibbs(self._in_space(potentials))
+
+    def draw_autoregressively(self) -> None:
+        """Make the posterior autoregressive: each bit given the bits before it.
+
+        Raises:
+            EstimatorError: the estimator needs a Gibbs distribution.
+        """
+        if not self.takes_any_density:
+            raise EstimatorError(
+                f"{type(self).__name__} needs more of the posterior than its density: an "
+                "autoregressive one is for ScoreFunction and RAM"
+            )
+        self._autoregressive = True
 
     def _in_space(self, potentials: AnyPotentials) -> AnyPotentials:
         """Return the same scores in the space `over`."""
@@ -90,6 +110,9 @@ class Estimator(nn.Module, ABC):
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return the reasons why this estimator cannot take such potentials; empty where it can."""
         h = self._in_space(potentials)
+        if self._autoregressive:
+            reason = why_not_autoregressive(h)
+            return (reason,) if reason else ()
         if self.kl == "exact":
             return no_pairs(h) + no_sums(h)
         return no_pairs(h)

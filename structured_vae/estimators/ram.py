@@ -49,6 +49,7 @@ class RAM(Estimator):
     """
 
     kl = "exact"
+    takes_any_density = True
 
     def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()

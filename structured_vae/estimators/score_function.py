@@ -33,6 +33,7 @@ class ScoreFunction(Estimator):
     """
 
     kl = "exact"
+    takes_any_density = True
 
     def __init__(self, samples: int = 4, structure: Structure | StateSpace | None = None):
         super().__init__()
@@ -54,5 +55,5 @@ class ScoreFunction(Estimator):
         costs = cost(z)
         fixed = costs.detach()
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
-        score = (weights * q.potentials.score(z)).sum(dim=0)
+        score = (weights * q.score(z)).sum(dim=0)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

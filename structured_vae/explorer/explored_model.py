@@ -350,6 +350,11 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         )
     if reason := not_shown(vae):
         raise RunError(f"the model of {folder} {reason}")
+    if getattr(training, "draws_autoregressively", False):
+        raise RunError(
+            f"the model of {folder} has an autoregressive posterior; the explorer shows Gibbs and "
+            "perturb-and-MAP ones"
+        )
     shown = cast("DiscreteVAE | MixtureVAE | AttributeVAE", vae)
     size = kind_of_networks(shown).shown(shown).size
     if size is None:

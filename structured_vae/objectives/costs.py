@@ -11,6 +11,7 @@ import torch
 from models.decoder import Decoder, Neighbourhood
 from models.potentials import AnyPotentials
 
+from ..distributions import Distribution
 from ..distributions.prior import PriorExcess
 from ..errors import EstimatorError, shortened
 from ..spaces import Bits, Categories, StateSpace
@@ -292,3 +293,37 @@ class WithKL:
     def table(self, states: torch.Tensor) -> torch.Tensor:
         """Return the inner cost plus weight * h of each state, `[batch, states]`."""
         return self.cost.table(states) + self.weight * self.posterior.table(states)
+
+
+@dataclass(frozen=True, eq=False)
+class WithDensity:
+    """A cost plus weight * log q(z | x), in which log q has no gradient.
+
+    It is `WithKL` for a posterior of which the density is known and no sums, such as an
+    autoregressive one: E_q[log q] has the gradient of a cost in which log q is held fixed.
+
+    Attributes:
+        cost: the inner cost.
+        posterior: q.
+        weight: weight of the KL; less than 1 in the warm-up.
+    """
+
+    cost: Cost
+    posterior: Distribution
+    weight: float = 1.0
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the inner cost plus weight * log q(z), `[..., batch]`."""
+        return self.cost(z) + self.weight * self._log_prob(z)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """Return the cost at z and its change in every coordinate."""
+        return self.posterior.space.around(self, z)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the inner cost plus weight * log q of each state, `[batch, states]`."""
+        return self.cost.table(states) + self.weight * self._log_prob(states[:, None]).T
+
+    @torch.no_grad()
+    def _log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        return self.posterior.log_prob(z)

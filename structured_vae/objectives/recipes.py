@@ -13,7 +13,7 @@ from models.potentials import AnyPotentials
 from ..distributions import Distribution, Gibbs
 from ..distributions.prior import PriorExcess, excess_of
 from ..errors import EstimatorError, shortened
-from .costs import Cost, Reconstruction, WithKL, WithPrior
+from .costs import Cost, Reconstruction, WithDensity, WithKL, WithPrior
 
 KLTerm = Literal["exact", "folded", "none"]
 """The way in which a KL enters: as a separate exact term, folded into the cost, or not at all."""
@@ -142,6 +142,11 @@ def whole_bound(
         else:
             posterior = q
 
+        if not posterior.tractable and posterior.has_density:
+            sampled_kl: Cost = cost
+            if prior is not None:
+                sampled_kl = WithPrior(cost, prior, kl_weight)
+            return Objective(WithDensity(sampled_kl, posterior, kl_weight))
         if prior is not None and not prior.has_sums:
             # The prior's part of the KL is sampled with the cost, and the entropy of q is exact.
             sampled = WithPrior(cost, prior, kl_weight)

@@ -137,6 +137,8 @@ def fitting_estimator(
         _restrict(vae, given)
     worst = _worst(vae, config.backend)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
+    if config.draws_autoregressively:
+        estimator.draw_autoregressively()
     if reasons := _misfit(estimator, worst):
         able = [
             name
@@ -247,8 +249,11 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
     reasons = estimator.why_not(potentials)
     if reasons or estimator.kl != "exact":
         return reasons
+    q = estimator.posterior(potentials)
+    if not q.tractable:
+        return ()
     try:
-        Gibbs(potentials).kl()
+        q.kl()
     except UnsupportedProblemError as error:
         return (f"it needs the Gibbs distribution, which is out of reach: {error}",)
     return ()

@@ -82,6 +82,11 @@ class EstimatorConfig(TrainConfig):
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
 
     @property
+    def draws_autoregressively(self) -> bool:
+        """Whether the posterior is autoregressive."""
+        return False
+
+    @property
     def from_python(self) -> tuple[str, ...]:
         """The estimator, where none of ours is named."""
         own = ("estimator",) if self.estimator == "own" else ()

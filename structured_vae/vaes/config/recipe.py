@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from .gradient import SolverConfig
 from .train_config import TrainConfig
 from .values import known
 
 Recipe = Literal["paper", "elbo"]
+Posterior = Literal["gibbs", "autoregressive"]
+
+ANY_DENSITY: Final = ("score_function", "ram")
+"""The estimators that take an autoregressive posterior."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +58,27 @@ class RecipeConfig(KLConfig, SolverConfig):
     Attributes:
         recipe: elbo, which trains the whole bound, the default; or paper, in which direct does not
             train the KL, as in the released code, and what is not set below has the paper's value.
+        posterior: of the estimators score_function and ram: gibbs, exp(h(z)) / Z; or autoregressive,
+            whose bits depend on the bits before them by the pairwise scores of the encoder, at any
+            n. Others have that of their argmaxes.
     """
 
     recipe: Recipe | None = None
+    posterior: Posterior = "gibbs"
+
+    @property
+    def draws_autoregressively(self) -> bool:
+        """Whether the posterior is autoregressive."""
+        return self.posterior == "autoregressive"
+
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        estimators = (*ANY_DENSITY, "own")
+        if self.draws_autoregressively and self.estimator not in estimators:
+            yield (
+                f"the posterior autoregressive is for the estimators {' and '.join(ANY_DENSITY)}; "
+                f"got {self.estimator}"
+            )
 
     def _complete(self) -> None:
         """Fill in what came out best for a whole bound on validation images (`results/defaults.json`)."""

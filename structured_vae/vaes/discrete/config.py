@@ -83,6 +83,8 @@ class DiscreteConfig(RecipeConfig):
             latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
         if self.space != "bits":
             latent = f"{self.space}{self.k if self.space == 'subset' else ''}-of-{latent}"
+        if self.draws_autoregressively:
+            latent += "-autoregressive"
         trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
         return f"{self._data_name}-{latent}-{trained}"
 
@@ -148,6 +150,8 @@ class DiscreteConfig(RecipeConfig):
                 f"{self.bandwidth}"
             )
         yield from self._faults_of_prior()
+        if self.draws_autoregressively and (self._is_categorical or self.space != "bits"):
+            yield "the posterior autoregressive is of all states of bits; leave it out"
 
     def _faults_of_prior(self) -> Iterator[str]:
         """Yield what is wrong with the prior and its sizes."""

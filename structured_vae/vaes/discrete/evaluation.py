@@ -111,7 +111,12 @@ class _View:
         q = self.posterior(self.vae.encoder(x))
         potentials = q.potentials
         table = None if self._decoded is None else self._decoded.costs(x)
-        columns = self._summed(q, table, x) if q.tractable else self._drawn(q, table, x)
+        if q.tractable:
+            columns = self._summed(q, table, x)
+        elif q.has_density:
+            columns = self._weighted(q, x)
+        else:
+            columns = self._drawn(q, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
         columns["kl_surrogate"] = kl_of_unary(potentials).value
         if self._prior is not None:
@@ -122,7 +127,7 @@ class _View:
             columns["minus_log_p"] = math.log(table.shape[-1]) - (-joint).logsumexp(dim=-1)
         if "minus_log_p" in columns:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
-        if table is not None and not q.tractable:
+        if table is not None and not q.has_density:
             columns |= self._gibbs(potentials, table)
         if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
             start = q.sample(self.generator)[0]
@@ -141,6 +146,8 @@ class _View:
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
+        if not sums and self._probe.has_density:
+            kl = ("sampled", f"KL(q || {to}), {drawn}")
         if sums and not exact and self._prior is not None and not self._prior.has_sums:
             kl = ("sampled", f"KL(q || {to}), {drawn}")
         probe = self._probe.potentials
@@ -177,16 +184,28 @@ class _View:
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         """Return the columns of a posterior whose probabilities are known."""
-        columns = {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
         if table is not None:
+            columns = {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
             columns["reconstruction"] = self._expected(q.potentials, table)
             if self._prior is not None:
                 excess = self._prior.table(q.potentials.states())
                 columns["kl"] = columns["kl"] + self._expected(q.potentials, excess)
                 columns["excess_of_unary"] = self._expected(q.potentials.unary_alone(), excess)
             return columns
-        costs = torch.zeros_like(columns["kl"])
+        columns = self._weighted(q, x)
+        columns |= {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
+        if self._prior is not None and self._prior.has_sums:
+            columns["kl"] = columns["kl"] + self._prior.expected(q)
+        elif self._prior is not None:
+            columns["kl"] = columns["kl"] + columns["excess"]
+        return columns
+
+    def _weighted(self, q: Distribution, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the columns of a posterior whose density is known, by samples alone."""
+        costs = x.new_zeros(len(x))
         excesses = torch.zeros_like(costs)
+        densities = torch.zeros_like(costs)
+        states = torch.zeros_like(q.potentials.unary)
         weights = []
         for _ in range(self.samples):
             z = q.sample(self.generator)
@@ -196,15 +215,21 @@ class _View:
             if self._prior is not None:
                 excess = self._prior.at(z[0])
             excesses += excess
-            weights.append(-cost - excess - q.log_prob(z[0]))
+            log_q = q.log_prob(z[0])
+            densities += log_q
+            states += z[0]
+            weights.append(-cost - excess - log_q)
         uniform = kl_ceiling(q.potentials).value
         log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - uniform
-        columns |= {"reconstruction": costs / self.samples, "minus_log_p": -log_p}
+        columns = {
+            "reconstruction": costs / self.samples,
+            "excess": excesses / self.samples,
+            "kl": uniform + (densities + excesses) / self.samples,
+            "mean_state": states / self.samples,
+            "minus_log_p": -log_p,
+        }
         if self._prior is not None:
             columns["excess_of_unary"] = excess_of_unary(self._prior, q, z, self.generator)
-            if self._prior.has_sums:
-                excesses = self.samples * self._prior.expected(q)
-            columns["kl"] = columns["kl"] + excesses / self.samples
         return columns
 
     def _drawn(

@@ -1,0 +1,204 @@
+"""The autoregressive distribution of bits: each bit given the bits before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch.nn.functional import softplus
+
+from models.potentials import AnyPotentials
+
+from ..errors import ConfigError
+from ..spaces import StateSpace, space_of
+from ..spaces.completions import BitCompletions, drawn_variables
+from .distribution import Moments
+from .kl import KL, kl_ceiling
+
+
+@dataclass(frozen=True, eq=False)
+class Autoregressive:
+    """The distribution q(z) = prod_j q(z_j | z_1, ..., z_{j-1}) over n bits.
+
+    The logit of bit j is unary[j] plus the sum of pairwise[e] z_i over the edges e = (i, j) with
+    i < j. So the potentials of any encoder with pairwise scores make such a distribution, of any
+    treewidth. Its density and its samples are exact. Its entropy is a mean over samples.
+
+    Attributes:
+        potentials: h, over all states of n bits; edges have i < j.
+
+    Raises:
+        ConfigError: h has categories, or a space of states.
+
+    Example:
+        >>> from models import Potentials
+        >>> h = Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]]))
+        >>> Autoregressive(h).log_prob(torch.ones(1, 2)).exp()  # 1/2 sigmoid(1)
+        tensor([0.3655])
+
+    References:
+        Frey, Hinton, Dayan (1996), Does the wake-sleep algorithm produce good density estimators?
+        Gregor and others (2014), Deep autoregressive networks.
+    """
+
+    potentials: AnyPotentials
+
+    def __post_init__(self) -> None:
+        if why := why_not_autoregressive(self.potentials):
+            raise ConfigError(why)
+
+    @property
+    def space(self) -> StateSpace:
+        """The set of states."""
+        return space_of(self.potentials)
+
+    @property
+    def tractable(self) -> bool:
+        """Whether all sums are exact: only without pairwise scores."""
+        return False
+
+    @property
+    def has_density(self) -> bool:
+        """Whether `log_prob` is exact: True."""
+        return True
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """Log Z `[batch]` in nats: zero, since every conditional is normalised."""
+        return torch.zeros_like(self.potentials.unary[:, 0])
+
+    @property
+    def marginals(self) -> Moments:
+        """Refuse: the marginals are sums over all states.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            "the marginals of an autoregressive distribution are not known: take means of samples"
+        )
+
+    def logits(self, z: torch.Tensor) -> torch.Tensor:
+        """Return the logit `[..., batch, n]` of each bit, given the bits of z before it."""
+        h = self.potentials
+        logits = h.unary.expand(z.shape)
+        if h.pairwise is None or h.edges is None:
+            return logits
+        earlier, later = h.edges.T
+        terms = h.pairwise * z[..., earlier]
+        return logits.index_add(-1, later, terms)
+
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
+        logits = self.logits(z)
+        return (z * logits - softplus(logits)).sum(dim=-1)
+
+    def score(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q `[..., batch]` of states, as specified by `Distribution`."""
+        return self.log_prob(z)
+
+    def entropy(self) -> torch.Tensor:
+        """Refuse: the entropy is a sum over all states.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            "the entropy of an autoregressive distribution is not known: take the mean of "
+            "-log_prob over samples"
+        )
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit."""
+        unary = self.potentials.unary
+        uniforms = torch.rand(
+            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        )
+        return self._drawn(uniforms)
+
+    @torch.no_grad()
+    def _drawn(self, uniforms: torch.Tensor, flipped: torch.Tensor | None = None) -> torch.Tensor:
+        """Return states `[..., batch, n]` from uniform numbers of that shape.
+
+        Bit j is one where its number is below sigmoid of its logit. The bit with number `flipped
+        [..., batch]` gets the other value, and bits after it are drawn given that value.
+        """
+        z = torch.zeros_like(uniforms)
+        for j, (places, earlier) in enumerate(self._incoming):
+            logits = self.potentials.unary[:, j].expand(z.shape[:-1])
+            if self.potentials.pairwise is not None and len(places):
+                weights = self.potentials.pairwise[:, places]
+                logits = logits + (weights * z[..., earlier]).sum(dim=-1)
+            bit = (uniforms[..., j] < logits.sigmoid()).to(z.dtype)
+            if flipped is not None:
+                bit = torch.where(flipped == j, 1 - bit, bit)
+            z[..., j] = bit
+        return z
+
+    @cached_property
+    def _incoming(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """For each bit the numbers of its edges from earlier bits, and these bits."""
+        h = self.potentials
+        n = h.unary.shape[-1]
+        edges = h.edges
+        if edges is None:
+            edges = torch.empty((0, 2), dtype=torch.long, device=h.unary.device)
+        order = edges[:, 1].argsort(stable=True)
+        counts = torch.bincount(edges[:, 1], minlength=n).tolist()
+        return [(places, edges[places, 0]) for places in torch.split(order, counts)]
+
+    def completions(
+        self, generator: torch.Generator, samples: int = 1, count: int | None = None
+    ) -> BitCompletions:
+        """Return samples, each with other values of single bits.
+
+        Args:
+            generator: a generator on the device of the potentials.
+            samples: number of draws per image.
+            count: how many bits to complete, chosen at random; None for all.
+        """
+        unary = self.potentials.unary
+        uniforms = torch.rand(
+            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        )
+        variables = drawn_variables(uniforms, generator, count)
+        # Row 0 is the sample; row 1 + k is it with bit k of `variables` flipped.
+        flipped = torch.nn.functional.pad(variables.movedim(-1, 1), (0, 0, 1, 0), value=-1)
+        m = variables.shape[-1]
+        states = self._drawn(uniforms[:, None].expand(-1, 1 + m, -1, -1), flipped)
+        z = states[:, 0]
+        conditionals = self.logits(z).sigmoid().gather(-1, variables)
+        return BitCompletions(z, variables, states[:, 1:], conditionals)
+
+    def kl(self, method: str = "sampled", generator: torch.Generator | None = None) -> KL:
+        """Return a mean over one sample of log q(z) less log of the uniform distribution.
+
+        In expectation it is KL(q || uniform).
+
+        Args:
+            method: "sampled", the only one.
+            generator: draws the sample.
+
+        Raises:
+            ConfigError: another method, or no generator.
+        """
+        if method != "sampled" or generator is None:
+            raise ConfigError(
+                "the KL of an autoregressive posterior has one method, sampled, which needs a "
+                f"generator; got '{method}'"
+            )
+        z = self.sample(generator)
+        return KL(kl_ceiling(self.potentials).value + self.log_prob(z)[0], "bound")
+
+
+def why_not_autoregressive(potentials: AnyPotentials) -> str:
+    """Return why potentials make no autoregressive distribution; empty where they do."""
+    space = space_of(potentials)
+    if not space.free_flips:
+        return f"an autoregressive posterior is of all states of bits, and not of {space}"
+    edges = potentials.edges
+    if edges is not None and bool((edges[:, 0] >= edges[:, 1]).any()):
+        return "an autoregressive posterior needs edges (i, j) with i < j"
+    return ""
