@@ -14,7 +14,7 @@ from rich.console import Console
 from solvers import SolverError
 
 from ..errors import StructuredVAEError, TerminatedError
-from . import evaluate, explore, export, gradients, reproduce, solvers, train
+from . import evaluate, explore, export, fit_prior, gradients, reproduce, solvers, train
 from .solve import command as solve
 from .spelling import Parser, with_underscores
 from .terminal import console_of
@@ -49,6 +49,9 @@ COMMANDS: Final[dict[str, Command]] = {
         evaluate.options, evaluate.run, "evaluate the bound of a trained VAE and its terms"
     ),
     "export": Command(export.options, export.run, "export a run as a folder that others can load"),
+    "fit-prior": Command(
+        fit_prior.options, fit_prior.run, "fit a stronger prior to the codes of a trained run"
+    ),
     "explore": Command(explore.options, explore.run, "explore a trained VAE in the browser"),
     "gradients": Command(
         gradients.options, gradients.run, "measure bias and variance of the gradient estimators"

@@ -80,11 +80,14 @@ def export_run(
             "the terms of celeba allow non-commercial research alone: name a license, such as other"
         )
     vae = load_vae(run.folder, which, model)
-    # no path of this machine
-    data = replace(config.data, name=Path(config.data.name).name, root=None)
-    shared = replace(config, data=data)
+    shared = shared_config(config)
     vae.save_pretrained(folder, _card(run, shared, which, license or "mit"), shared.to_dict())
     return target.folder
+
+
+def shared_config(config: TrainConfig) -> TrainConfig:
+    """Return a configuration that names no path of this machine."""
+    return replace(config, data=replace(config.data, name=Path(config.data.name).name, root=None))
 
 
 def exported_training(folder: str | Path) -> TrainConfig | None:

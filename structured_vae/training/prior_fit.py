@@ -1,0 +1,90 @@
+"""Fit a prior to the codes of trained networks, which stay as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+
+from models.priors import Prior
+
+from ..distributions import Gibbs
+from ..seeds import Stream, generator
+
+Codes = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
+"""(images `[batch, pixels]`, generator) -> a state `[batch, n]` of each."""
+
+Batches = Iterable[tuple[torch.Tensor, ...]]
+"""Images, and perhaps more, of each batch; iterated once for each epoch."""
+
+
+def prior_log_prob(prior: Prior, z: torch.Tensor) -> torch.Tensor:
+    """Return log p(z) `[...]` of states `z [..., n]` under any learnt prior, differentiable."""
+    potentials = prior.potentials()
+    if potentials is None:
+        return prior.log_prob(z)
+    return Gibbs(potentials).log_prob(z)
+
+
+def fit_to_codes(
+    prior: Prior,
+    codes: Codes,
+    images: Batches,
+    validation: Batches,
+    *,
+    epochs: int,
+    learning_rate: float,
+    seed: int = 0,
+) -> list[float]:
+    """Maximise E[log p(z)] over codes of images, as for a model that was trained in two stages.
+
+    The codes are drawn anew in every epoch. Adam's learning rate falls to zero by a cosine. The
+    prior ends with the weights of the epoch that is best on the validation images.
+
+    Args:
+        prior: what is fitted, in place.
+        codes: draws the codes of images.
+        images: batches of the training images.
+        validation: batches of other images, which choose the epoch.
+        epochs: passes over the images.
+        learning_rate: of Adam, at the start.
+        seed: of the draws.
+
+    Returns:
+        The mean of -log p(z) over the validation images after each epoch, in nats.
+    """
+    optimiser = torch.optim.Adam(prior.parameters(), lr=learning_rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
+    costs: list[float] = []
+    best: dict[str, torch.Tensor] = {}
+    for epoch in range(epochs):
+        noise = generator(seed, Stream.NOISE, epoch)
+        for batch in images:
+            with torch.no_grad():
+                z = codes(batch[0], noise)
+            optimiser.zero_grad()
+            loss = -prior_log_prob(prior, z).mean()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch's
+            optimiser.step()
+        schedule.step()
+        costs.append(_mean_cost(prior, codes, validation, seed))
+        if not math.isfinite(costs[-1]):
+            break
+        if costs[-1] == min(costs):
+            best = {name: weight.clone() for name, weight in prior.state_dict().items()}
+    prior.load_state_dict(best)
+    return costs
+
+
+@torch.no_grad()
+def _mean_cost(prior: Prior, codes: Codes, images: Batches, seed: int) -> float:
+    """Return the mean of -log p(z) over codes of images, with the same noise for every epoch."""
+    noise = generator(seed, Stream.EVALUATION)
+    total = 0.0
+    count = 0
+    for batch in images:
+        z = codes(batch[0], noise)
+        total -= prior_log_prob(prior, z).double().sum().item()
+        count += len(z)
+    return total / count
