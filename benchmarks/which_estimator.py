@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import torch
 from torch import nn
@@ -39,14 +39,14 @@ from structured_vae import (
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.runs.networks import load_vae
-from structured_vae.vaes.config import Estimator as Name
 from structured_vae.vaes.fitting import fitting_estimator
 
 ENCODERS: Final = ("independent", "general")
 TWO_SIDED: Final = "direct, two sides"
-NAMES: Final = (*(name for name in get_args(Name) if name != "own"), TWO_SIDED)
+NAMES: Final = (*ESTIMATORS, TWO_SIDED)
 SHOWN: Final = ("bound", "minus_log_p")
 EXHAUSTIVE: Final[Any] = solver_class("exhaustive")
 

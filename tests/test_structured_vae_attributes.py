@@ -18,6 +18,7 @@ from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
 from structured_vae.distributions import Gibbs
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
@@ -38,7 +39,6 @@ from structured_vae.vaes.attributes.evaluation import (
 )
 from structured_vae.vaes.attributes.recogniser import recogniser
 from structured_vae.vaes.attributes.training import SWITCHED, combinations, switched
-from structured_vae.vaes.fitting import ESTIMATORS
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(

@@ -4,7 +4,6 @@ import math
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from models import Potentials
 from structured_vae import (
     ConfigError,
     Direct,
+    Estimator,
     ExponentialDecay,
     ImplicitMLE,
     KOfN,
@@ -25,13 +25,12 @@ from structured_vae import (
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP
 from structured_vae.errors import EstimatorError, RunError
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.objectives.costs import CostOfBits
 from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.networks import vae_of
-from structured_vae.vaes.config import Estimator as Name
 from structured_vae.vaes.discrete.config import DiscreteConfig
-from structured_vae.vaes.fitting import ESTIMATORS
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
@@ -67,8 +66,10 @@ def one_thread():
     torch.set_num_threads(count)
 
 
-def test_every_name_of_the_configuration_is_an_estimator():
-    assert set(get_args(Name)) == {*ESTIMATORS, "own"}
+def test_every_registered_name_is_an_estimator_that_a_configuration_takes():
+    for name, estimator in ESTIMATORS.items():
+        assert issubclass(estimator, Estimator)
+        assert small(estimator=name).estimator == name
 
 
 def take_step(training, optimizer, images):

@@ -13,6 +13,7 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.noise import gumbel
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
@@ -22,7 +23,6 @@ from structured_vae.training.base import TrainingOptions
 from structured_vae.training.batches import ImageData
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import balanced_labels
-from structured_vae.vaes.fitting import ESTIMATORS
 from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
 from structured_vae.vaes.mixture.training import MixtureTraining
 

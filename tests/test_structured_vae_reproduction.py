@@ -18,6 +18,8 @@ from models import Potentials
 from structured_vae import ConfigError, PerturbAndMAP, TrainConfig
 from structured_vae.cli import main
 from structured_vae.errors import RunError
+from structured_vae.estimators.options import EstimatorOptions
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.curves import curves
@@ -32,7 +34,6 @@ from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.pictures import Pictures
 from structured_vae.vaes.discrete.training import ArgmaxTraining
-from structured_vae.vaes.fitting import ESTIMATORS, PERTURB_AND_MAP
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
@@ -716,14 +717,11 @@ def test_a_curve_that_leaves_the_numbers_is_drawn_as_far_as_it_goes(two_cells):
 COUPLED = Potentials(torch.zeros(1, 2), torch.ones(1, 1), torch.tensor([[0, 1]]))
 
 
-def test_estimators_that_perturb_are_named_once():
-    config = TrainConfig()
-    perturbs = {
-        name
-        for name, build in ESTIMATORS.items()
-        if isinstance(build(config, "auto", 2, config.n).posterior(COUPLED), PerturbAndMAP)
-    }
-    assert perturbs == set(PERTURB_AND_MAP)
+def test_estimators_say_whether_they_perturb():
+    options = EstimatorOptions(n=2, samples=2)
+    for name, estimator in ESTIMATORS.items():
+        posterior = estimator.of_options(options).posterior(COUPLED)
+        assert isinstance(posterior, PerturbAndMAP) == estimator.perturbs, name
 
 
 def test_a_plan_needs_neither_data_nor_slow_packages():

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from inspect import getdoc
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
+from docstring_parser import parse
 from jsonargparse import ArgumentParser
 
 from ..vaes import KINDS
 from ..vaes.config.older import FORMER_ENCODERS
 from ..vaes.config.union import config_classes, kinds_with, option_types
-from ..vaes.config.values import types_of
+from ..vaes.config.values import NAMES, names_of, types_of
 
 ENCODER: Final = (
     "posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or "
@@ -31,8 +33,32 @@ def add_options(parser: ArgumentParser) -> None:
         of = "every model" if every else f"the model {', '.join(names)}"
         group = parser.add_argument_group(f"options of {of}")
         config = config_classes()[names[0]]
+        named = {option.name for option in fields(config) if NAMES in option.metadata}
+        _add_names(group, config, named & options)
         others = set(types_of(config)) - options
-        group.add_class_arguments(config, as_group=False, skip=others)
+        group.add_class_arguments(config, as_group=False, skip=others | named)
+
+
+def _add_names(group: Any, config: Any, options: set[str]) -> None:
+    """Add options whose names come from a registry, with these names in their help."""
+    for option in fields(config):
+        if option.name in options:
+            names = names_of(option)
+            group.add_argument(
+                f"--{option.name}",
+                type=Literal[names],
+                default=option.default,
+                help=f"{_description(config, option.name)}: {', '.join(names)}",
+            )
+
+
+def _description(config: type, option: str) -> str:
+    """Return what the docstring of a configuration, or of a class that it derives from, says."""
+    for base in config.__mro__:
+        for parameter in parse(base.__doc__ or "").params:
+            if parameter.arg_name == option:
+                return (parameter.description or "").rstrip(".")
+    raise LookupError(f"{config.__name__} does not describe its option {option}")
 
 
 def _groups() -> dict[tuple[str, ...], set[str]]:

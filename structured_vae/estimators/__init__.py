@@ -1,44 +1,11 @@
 """Gradient estimators for discrete latent variables, behind one signature.
 
 Stands on objectives and posteriors; the layer, evaluation and all above may import it. No estimator
-needs another's file but for what a family shares.
+needs another's file but for what a family shares. `registry` has the names of configurations. The
+public names are listed in `__init__.pyi` and imported on first use, so that the registry loads no
+torch.
 """
 
-from ..objectives.recipes import KLTerm
-from .antithetic import ARM, DisARM
-from .control_variates import REBAR, RELAX
-from .direct import Direct
-from .epsilon import Adaptive, Epsilon, Relative, ScaleFree, Scheduled
-from .estimator import Estimate, Estimator
-from .exact import Exact, MaximumLikelihood
-from .gumbel_softmax import GumbelSoftmax, StraightThrough
-from .implicit_mle import ImplicitMLE
-from .perturbed_argmax import PerturbedArgmax
-from .ram import RAM
-from .score_function import ScoreFunction
-from .table_direct import TableDirect
+import lazy_loader
 
-__all__ = [
-    "ARM",
-    "RAM",
-    "REBAR",
-    "RELAX",
-    "Adaptive",
-    "Direct",
-    "DisARM",
-    "Epsilon",
-    "Estimate",
-    "Estimator",
-    "Exact",
-    "GumbelSoftmax",
-    "ImplicitMLE",
-    "KLTerm",
-    "MaximumLikelihood",
-    "PerturbedArgmax",
-    "Relative",
-    "ScaleFree",
-    "Scheduled",
-    "ScoreFunction",
-    "StraightThrough",
-    "TableDirect",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

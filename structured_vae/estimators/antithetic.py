@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import torch
 
@@ -10,7 +11,8 @@ from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 from .reasons import not_bits, not_factorised
 
 
@@ -34,6 +36,11 @@ class AntitheticPair(Estimator, ABC):
         needs_samples(1, samples)
         self.samples = samples
 
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.samples)
+
     @abstractmethod
     def weights(
         self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
@@ -46,6 +53,11 @@ class AntitheticPair(Estimator, ABC):
             z: `[samples, batch, n]`.
             other: `[samples, batch, n]`, z'.
         """
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared(cls.__name__, lambda *_: cls(), has_setting=False),)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""

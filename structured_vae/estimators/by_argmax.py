@@ -19,6 +19,7 @@ class ByArgmax(Estimator, ABC):
         solver: the solver, by name or object; or the space whose states alone are drawn.
     """
 
+    perturbs = True
     solver: AnySolver | Structure | StateSpace
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Self
 
 import torch
 from torch import nn
@@ -14,8 +15,9 @@ from ..distributions import Distribution
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost
 from ..spaces import space_of
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
 from .gumbel_softmax import relaxed
+from .options import EstimatorOptions
 from .reasons import not_factorised
 
 
@@ -116,6 +118,16 @@ class REBAR(ControlVariate):
         self.log_temperature = _logarithm(temperature)
         self.eta = nn.Parameter(torch.tensor(1.0))
 
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(samples=options.samples)
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("REBAR", lambda *_: cls(), has_setting=False),)
+
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
         """Return eta cost(softmax(s / temperature)), `[samples, batch]`."""
         return self.eta * cost(relaxed(potentials, scores, self.log_temperature.exp()))
@@ -149,6 +161,11 @@ class RELAX(ControlVariate):
         self.network = nn.Sequential(nn.Linear(n, hidden), nn.Tanh(), nn.Linear(hidden, 1))
         for parameter in self.network[-1].parameters():
             nn.init.zeros_(parameter)
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.n, samples=options.samples)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where variables depend on each other, or n is not that of the network."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import torch
 
@@ -15,14 +15,15 @@ from ..distributions.argmax import AnySolver, argmax
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..objectives.recipes import KLTerm
-from ..schedules import Schedule
+from ..schedules import Constant, Schedule
 from ..spaces import StateSpace, Structure
 from ..spaces.completions import drawn_variables
 from ..spaces.of_potentials import Noise, unary_noise
 from .by_argmax import ByArgmax
 from .changes import changes_of, usable_slope
 from .epsilon import Epsilon, as_epsilon
-from .estimator import Estimate, needs_samples
+from .estimator import Compared, Estimate, needs_samples
+from .options import EstimatorOptions
 from .reasons import not_bits, not_factorised
 
 Sides = Literal[1, 2]
@@ -85,6 +86,7 @@ class Direct(ByArgmax):
     """
 
     kl: KLTerm = "folded"
+    takes_completions = True
 
     def __init__(
         self,
@@ -109,6 +111,27 @@ class Direct(ByArgmax):
         self.flips = flips
         if flips is not None:
             self.kl = "exact"
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(
+            options.solver,
+            options.new_epsilon(),
+            options.samples,
+            options.sides,
+            flips=options.completions,
+        )
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (
+            Compared("direct", lambda value, solver: cls(solver, Constant(value))),
+            Compared(
+                "direct, two-sided", lambda value, solver: cls(solver, Constant(value), sides=2)
+            ),
+        )
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return perturb-and-MAP by the solver; with `flips`, the Gibbs distribution."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from torch import nn
@@ -12,11 +13,13 @@ from torch import nn
 from models.potentials import AnyPotentials
 
 from ..distributions import Autoregressive, Distribution, Gibbs
+from ..distributions.argmax import AnySolver
 from ..distributions.autoregressive import why_not_autoregressive
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
-from ..objectives.recipes import KLTerm
+from ..objectives.recipes import KLTerm as KLTerm
 from ..spaces import StateSpace, space_of
+from .options import EstimatorOptions
 from .reasons import no_pairs, no_sums
 
 
@@ -42,6 +45,21 @@ class Estimate:
     tuning: torch.Tensor | float = 0.0
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A form of an estimator in the figure of bias and deviation of `structured-vae gradients`.
+
+    Attributes:
+        name: of the line or point in the figure, and in its record.
+        of_setting: makes the estimator of an epsilon or a temperature, and a solver.
+        has_setting: whether there is an epsilon or a temperature, over which the figure draws it.
+    """
+
+    name: str
+    of_setting: Callable[[float, AnySolver], Estimator]
+    has_setting: bool = True
+
+
 class Estimator(nn.Module, ABC):
     """The base of estimators of the gradient of E_q[cost(z)] in potentials and decoder.
 
@@ -53,11 +71,28 @@ class Estimator(nn.Module, ABC):
             whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
         takes_any_density: whether the estimate asks of q for samples, density and completions
             alone, so that q may be autoregressive.
+        usual_samples: the number of samples where a configuration names none.
+        takes_completions: whether the option `completions` of a configuration has a meaning.
+        perturbs: whether samples of coupled variables come from perturb-and-MAP, so that they are
+            no samples of the Gibbs distribution.
     """
 
     kl: KLTerm
     takes_any_density: ClassVar[bool] = False
+    usual_samples: ClassVar[int] = 1
+    takes_completions: ClassVar[bool] = False
+    perturbs: ClassVar[bool] = False
     _autoregressive = False
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes; by default one without arguments."""
+        return cls()
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return ()
 
     @property
     def over(self) -> StateSpace | None:

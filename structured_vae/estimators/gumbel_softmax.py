@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import torch
 
@@ -10,10 +11,11 @@ from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost
-from ..schedules import ExponentialDecay, Schedule, as_schedule
+from ..schedules import Constant, ExponentialDecay, Schedule, as_schedule
 from ..spaces import space_of
 from ..spaces.of_potentials import unary_noise
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 from .reasons import not_factorised
 
 
@@ -51,6 +53,11 @@ class Relaxation(Estimator, ABC):
             temperature = ExponentialDecay()
         self.temperature = as_schedule(temperature, "temperature")
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.temperature, options.samples)
 
     @abstractmethod
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
@@ -92,6 +99,11 @@ class GumbelSoftmax(Relaxation):
         Maddison, Mnih, Teh (2017), The concrete distribution.
     """
 
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("Gumbel-softmax", lambda value, _: cls(Constant(value))),)
+
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
         """Return the relaxed samples."""
         return soft
@@ -115,6 +127,11 @@ class StraightThrough(Relaxation):
     References:
         Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax, section 2.2.
     """
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("straight-through", lambda value, _: cls(Constant(value))),)
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
         """Return the hard samples, with the gradient of the relaxed ones."""

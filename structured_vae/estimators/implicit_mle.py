@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 
 from ..distributions import Distribution
@@ -13,6 +15,7 @@ from ..spaces.of_potentials import unary_noise
 from .by_argmax import ByArgmax
 from .changes import usable_slope
 from .estimator import Estimate, needs_samples
+from .options import EstimatorOptions
 
 
 class ImplicitMLE(ByArgmax):
@@ -54,6 +57,11 @@ class ImplicitMLE(ByArgmax):
             epsilon = ExponentialDecay(start=0.1)
         self.epsilon = as_schedule(epsilon, "epsilon")
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.solver, options.epsilon, options.samples)
 
     @property
     def argmaxes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -19,6 +19,7 @@ from ..objectives.costs import Cost
 from ..spaces import Structure, is_structure, space_of
 from .by_argmax import ByArgmax
 from .estimator import Estimate, needs_samples
+from .options import EstimatorOptions
 
 
 class PerturbedArgmax(ByArgmax):
@@ -53,6 +54,7 @@ class PerturbedArgmax(ByArgmax):
     """
 
     kl = "folded"
+    usual_samples = 8
 
     def __init__(
         self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8
@@ -64,6 +66,11 @@ class PerturbedArgmax(ByArgmax):
         self.solver = solver
         self.sigma = sigma
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.solver, samples=options.samples)
 
     @property
     def argmaxes(self) -> int:

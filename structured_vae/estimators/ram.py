@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 
 from models.potentials import AnyPotentials
@@ -10,7 +12,8 @@ from ..distributions import Distribution
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..spaces import space_of
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 
 
 class RAM(Estimator):
@@ -50,6 +53,7 @@ class RAM(Estimator):
 
     kl = "exact"
     takes_any_density = True
+    takes_completions = True
 
     def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()
@@ -60,6 +64,16 @@ class RAM(Estimator):
             )
         self.samples = samples
         self.completions = completions
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.samples, options.completions)
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("RAM", lambda *_: cls(), has_setting=False),)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are fewer variables than `completions`."""

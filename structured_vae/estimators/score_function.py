@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost
 from ..spaces import StateSpace, Structure, as_space
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 
 
 class ScoreFunction(Estimator):
@@ -34,12 +37,23 @@ class ScoreFunction(Estimator):
 
     kl = "exact"
     takes_any_density = True
+    usual_samples = 4
 
     def __init__(self, samples: int = 4, structure: Structure | StateSpace | None = None):
         super().__init__()
         needs_samples(2, samples)
         self.samples = samples
         self.structure = structure
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.samples)
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("score function, 2 samples", lambda *_: cls(2), has_setting=False),)
 
     @property
     def over(self) -> StateSpace | None:

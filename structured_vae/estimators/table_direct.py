@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -12,10 +12,11 @@ from ..distributions import Distribution, Gibbs, PerturbAndMAP
 from ..errors import EstimatorError
 from ..noise import gumbel
 from ..objectives.costs import Cost
-from ..schedules import Schedule
+from ..schedules import Constant, Schedule
 from ..spaces.of_potentials import unary_noise
 from .epsilon import Epsilon, as_epsilon
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 from .reasons import too_many_states
 
 Noise = Literal["states", "unary"]
@@ -67,6 +68,16 @@ class TableDirect(Estimator):
         self.samples = samples
         self.sides = sides
         self.noise = noise
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.new_epsilon(), options.samples, options.sides)
+
+    @classmethod
+    def compared(cls) -> tuple[Compared, ...]:
+        """Return the forms of this estimator that `structured-vae gradients` measures."""
+        return (Compared("direct, exact cost", lambda value, _: cls(Constant(value))),)
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return the Gibbs distribution; with noise on the unary scores perturb-and-MAP."""

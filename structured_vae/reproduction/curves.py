@@ -11,8 +11,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..estimators.registry import ESTIMATORS
 from ..runs.folder.curves import PAGE_WIDTH
-from ..vaes.fitting import PERTURB_AND_MAP
 from .experiments import Experiment
 from .quantities import Records
 from .records import Record
@@ -139,7 +139,8 @@ def _late(record: Record) -> list[float]:
 def _losses(record: Record) -> tuple[list[float], bool]:
     """Return the monitored number of each epoch, and whether it is a bound."""
     settings = record.config
-    perturbed = settings.get("estimator") in PERTURB_AND_MAP
+    name = settings.get("estimator", "")
+    perturbed = name in ESTIMATORS and ESTIMATORS[name].perturbs
     coupled = settings.get("encoder") in ("supermodular", "general")
     coupled = coupled or settings.get("couplings", "none") != "none"
     if perturbed and coupled and all(SURROGATE in row for row in record.epochs):

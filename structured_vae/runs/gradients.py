@@ -17,20 +17,10 @@ from models import DiscreteVAE
 from ..atomic import whole_file
 from ..environment import environment
 from ..errors import ConfigError, RunError
-from ..estimators import (
-    ARM,
-    RAM,
-    REBAR,
-    Direct,
-    DisARM,
-    Estimator,
-    GumbelSoftmax,
-    ScoreFunction,
-    StraightThrough,
-    TableDirect,
-)
+from ..estimators import TableDirect
+from ..estimators.estimator import Compared
+from ..estimators.registry import ESTIMATORS
 from ..evaluation.gradients import GradientReport, gradient_report
-from ..schedules import Constant
 from ..seeds import Stream, generator
 from ..vaes.config import EstimatorConfig
 from ..vaes.fitting import fitting_solver
@@ -47,24 +37,15 @@ ROUNDING: Final = 1e-9
 SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Of epsilon and of the temperature."""
 
-Family = Callable[[float, Any], Estimator]
 
-FAMILIES: Final[dict[str, Family]] = {
-    "direct": lambda value, solver: Direct(solver, Constant(value)),
-    "direct, two-sided": lambda value, solver: Direct(solver, Constant(value), sides=2),
-    "direct, exact cost": lambda value, solver: TableDirect(Constant(value)),
-    "Gumbel-softmax": lambda value, solver: GumbelSoftmax(Constant(value)),
-    "straight-through": lambda value, solver: StraightThrough(Constant(value)),
-}
-"""Estimators with an epsilon or a temperature."""
-
-UNBIASED: Final[dict[str, Callable[[], Estimator]]] = {
-    "score function, 2 samples": lambda: ScoreFunction(2),
-    "REBAR": REBAR,
-    "ARM": ARM,
-    "DisARM": DisARM,
-    "RAM": RAM,
-}
+def compared(has_setting: bool) -> dict[str, Compared]:
+    """Return the forms of all estimators, by name, that have an epsilon or a temperature, or not."""
+    forms: dict[str, Compared] = {}
+    for estimator in ESTIMATORS.values():
+        for form in estimator.compared():
+            if form.has_setting == has_setting:
+                forms.setdefault(form.name, form)  # a plug-in may inherit the forms of its base
+    return forms
 
 
 @dataclass(frozen=True)
@@ -130,10 +111,12 @@ def gradient_figure(
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
     solver = fitting_solver(cast("EstimatorConfig", config).backend, vae)
     candidates = {
-        f"{name} {value:g}": make(value, solver)
-        for name, make in FAMILIES.items()
+        f"{name} {value:g}": form.of_setting(value, solver)
+        for name, form in compared(has_setting=True).items()
         for value in SETTINGS
-    } | {name: make() for name, make in UNBIASED.items()}
+    }
+    for name, form in compared(has_setting=False).items():
+        candidates[name] = form.of_setting(SETTINGS[0], solver)
     estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
     picture, record = place / "gradients.png", place / "gradients.json"
@@ -168,7 +151,13 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
 def family_of(name: str) -> str:
     """Of a report: its name without the setting."""
     return next(
-        (family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name
+        (
+            family
+            for family in compared(has_setting=True)
+            for value in SETTINGS
+            if name == f"{family} {value:g}"
+        ),
+        name,
     )
 
 
@@ -183,7 +172,9 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     _above(left, "norm of the exact gradient", norm)
     left.set(title="bias (hollow: not seen above chance)", ylabel="norm, nats")
     _lines(right, reports, lambda report: report.deviation)
-    of_unbiased = {name: reports[name].deviation for name in UNBIASED if name in reports}
+    of_unbiased = {
+        name: reports[name].deviation for name in compared(has_setting=False) if name in reports
+    }
     noisy = {
         name: deviation for name, deviation in of_unbiased.items() if deviation > ROUNDING * norm
     }
@@ -230,7 +221,7 @@ def _unseen(axes: Axes, reports: dict[str, GradientReport]) -> None:
 def _lines(
     axes: Axes, reports: dict[str, GradientReport], quantity: Callable[[GradientReport], float]
 ) -> None:
-    for name in FAMILIES:
+    for name in compared(has_setting=True):
         settings = [value for value in SETTINGS if f"{name} {value:g}" in reports]
         values = [quantity(reports[f"{name} {value:g}"]) for value in settings]
         if settings:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -17,78 +16,31 @@ from solvers import Problem, UnsupportedProblemError, resolve, solve
 from ..distributions import Gibbs
 from ..distributions.argmax import AnySolver, argmax
 from ..errors import ConfigError
-from ..estimators import (
-    ARM,
-    RAM,
-    REBAR,
-    RELAX,
-    Adaptive,
-    Direct,
-    DisARM,
-    Epsilon,
-    Estimator,
-    Exact,
-    GumbelSoftmax,
-    ImplicitMLE,
-    MaximumLikelihood,
-    PerturbedArgmax,
-    ScaleFree,
-    Scheduled,
-    ScoreFunction,
-    StraightThrough,
-    TableDirect,
-)
+from ..estimators import Estimator
+from ..estimators.options import EstimatorOptions
+from ..estimators.registry import ESTIMATORS
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..seeds import Stream, torch_seeded
-from .config import EstimatorConfig, LabelConfig, RecipeConfig, known
+from .config import FROM_PYTHON, EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
 """Those whose gradients need an estimator."""
 
-Build = Callable[[EstimatorConfig, AnySolver, int, int], Estimator]
-"""(configuration, solver, samples, n) -> an estimator."""
 
-ESTIMATORS: Final[dict[str, Build]] = {
-    "direct": lambda config, solver, samples, n: Direct(
-        solver, epsilon_of(config), samples, known(config.sides), flips=config.completions or None
-    ),
-    "table_direct": lambda config, solver, samples, n: TableDirect(
-        epsilon_of(config), samples, known(config.sides)
-    ),
-    "exact": lambda config, solver, samples, n: Exact(),
-    "maximum_likelihood": lambda config, solver, samples, n: MaximumLikelihood(),
-    "score_function": lambda config, solver, samples, n: ScoreFunction(samples),
-    "gumbel_softmax": lambda config, solver, samples, n: GumbelSoftmax(config.temperature, samples),
-    "straight_through": lambda config, solver, samples, n: StraightThrough(
-        config.temperature, samples
-    ),
-    "rebar": lambda config, solver, samples, n: REBAR(samples=samples),
-    "relax": lambda config, solver, samples, n: RELAX(n, samples=samples),
-    "arm": lambda config, solver, samples, n: ARM(samples),
-    "disarm": lambda config, solver, samples, n: DisARM(samples),
-    "ram": lambda config, solver, samples, n: RAM(samples, config.completions or None),
-    "implicit_mle": lambda config, solver, samples, n: ImplicitMLE(
-        solver, config.epsilon.schedule(), samples
-    ),
-    "perturbed_argmax": lambda config, solver, samples, n: PerturbedArgmax(solver, samples=samples),
-}
-"""By the name that a configuration gives them."""
-
-PERTURB_AND_MAP: Final = ("direct", "implicit_mle", "perturbed_argmax")
-"""Those whose states are no samples of the Gibbs distribution where bits or labels are coupled."""
-
-USUAL_SAMPLES: Final = {"score_function": 4, "perturbed_argmax": 8}
-"""Of the estimators that take more than one where nothing is asked for."""
-
-
-def epsilon_of(config: EstimatorConfig) -> Epsilon:
-    """The epsilon that a configuration names."""
-    rules: dict[str, Callable[[], Epsilon]] = {
-        "schedule": lambda: Scheduled(config.epsilon.schedule()),
-        "scale_free": lambda: ScaleFree(config.epsilon.schedule()),
-        "adaptive": lambda: Adaptive(config.epsilon.schedule().start),
-    }
-    return rules[config.epsilon_rule]()
+def options_of(
+    config: EstimatorConfig, solver: AnySolver, n: int, samples: int
+) -> EstimatorOptions:
+    """Return what a configuration says of an estimator of latent states of length n."""
+    return EstimatorOptions(
+        n=n,
+        solver=solver,
+        samples=samples,
+        completions=config.completions or None,
+        sides=known(config.sides),
+        epsilon=config.epsilon.schedule(),
+        epsilon_rule=config.epsilon_rule,
+        temperature=config.temperature,
+    )
 
 
 def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
@@ -235,13 +187,14 @@ def label_loss_of(config: LabelConfig, solver: AnySolver) -> LabelLoss | None:
 def _estimator(
     name: str, config: EstimatorConfig, solver: AnySolver, n: int, samples: int | None = None
 ) -> Estimator:
-    if name not in ESTIMATORS:
+    if name == FROM_PYTHON:
         raise ConfigError(
             "the estimator of this training was given in Python: give it again, estimator=..."
         )
-    return ESTIMATORS[name](
-        config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples, n
-    )
+    estimator = ESTIMATORS[name]
+    if samples is None:
+        samples = estimator.usual_samples
+    return estimator.of_options(options_of(config, solver, n, samples))
 
 
 def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ The configuration of a kind lies in its own folder and derives from these. Loads
 """
 
 from .data import DataConfig
-from .gradient import EpsilonConfig, Estimator, EstimatorConfig, SolverConfig
+from .gradient import FROM_PYTHON, EpsilonConfig, EstimatorConfig, SolverConfig
 from .labels import LabelConfig
 from .older import OLDER
 from .recipe import KLConfig, RecipeConfig
@@ -12,11 +12,11 @@ from .train_config import Decay, TrainConfig
 from .values import at_least, known
 
 __all__ = [
+    "FROM_PYTHON",
     "OLDER",
     "DataConfig",
     "Decay",
     "EpsilonConfig",
-    "Estimator",
     "EstimatorConfig",
     "KLConfig",
     "LabelConfig",

@@ -2,31 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
+from ...estimators.registry import ESTIMATORS
 from ...schedules import ExponentialDecay
 from .train_config import TrainConfig
-from .values import at_least
+from .values import at_least, named
 
-Estimator = Literal[
-    "direct",
-    "table_direct",
-    "exact",
-    "maximum_likelihood",
-    "score_function",
-    "gumbel_softmax",
-    "straight_through",
-    "rebar",
-    "relax",
-    "arm",
-    "disarm",
-    "ram",
-    "implicit_mle",
-    "perturbed_argmax",
-    "own",
-]
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
+
+FROM_PYTHON: Final = "own"
+"""The name of an estimator that a caller gives as an object in Python."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +42,9 @@ class EstimatorConfig(TrainConfig):
     """A training whose encoder needs a gradient estimator.
 
     Attributes:
-        estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
-            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram,
-            implicit_mle, perturbed_argmax, or own, one that is given in Python.
-        samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax
-            8.
+        estimator: of the encoder's gradient, by name; own is one that is given in Python.
+        samples: latent states drawn for a gradient; default: what is usual for the estimator, 1 for
+            most, 4 for score_function, 8 for perturbed_argmax.
         completions: bits of which ram, and direct of independent bits, try the other value, chosen
             at random in every step; 0 for all.
         sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2
@@ -73,7 +58,7 @@ class EstimatorConfig(TrainConfig):
             Python a number.
     """
 
-    estimator: Estimator = "direct"
+    estimator: str = named(ESTIMATORS, (FROM_PYTHON,), default="direct")
     samples: int | None = None
     completions: int = at_least(0, default=0)
     sides: Sides | None = None
@@ -89,8 +74,9 @@ class EstimatorConfig(TrainConfig):
     @property
     def from_python(self) -> tuple[str, ...]:
         """The estimator, where none of ours is named."""
-        own = ("estimator",) if self.estimator == "own" else ()
-        return (*super().from_python, *own)
+        if self.estimator == FROM_PYTHON:
+            return (*super().from_python, "estimator")
+        return super().from_python
 
     @property
     def backend(self) -> str:
@@ -125,10 +111,15 @@ class EstimatorConfig(TrainConfig):
         """Where epsilon starts unless it is said."""
         return 0.1
 
+    @property
+    def _takes_completions(self) -> bool:
+        """Whether the estimator tries the other values of some variables; its class says so."""
+        return self.estimator != FROM_PYTHON and ESTIMATORS[self.estimator].takes_completions
+
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
         self.epsilon.schedule()  # which raises where it is none
-        if self.completions and self.estimator not in ("ram", "direct"):
+        if self.completions and not self._takes_completions:
             yield (
                 f"completions has no meaning with the estimator {self.estimator}; got "
                 f"{self.completions}"

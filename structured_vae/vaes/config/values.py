@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, Field, field, fields
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,25 @@ Value = TypeVar("Value")
 
 LEAST: Final = "least"
 """Key of a field's metadata: the smallest value."""
+
+NAMES: Final = "names"
+"""Key of a field's metadata: the collections of names that the option may have."""
+
+
+def named(*names: Collection[str], default: str) -> str:
+    """Return a field of a name that is looked up when a configuration is made.
+
+    Args:
+        names: collections that together hold every name, such as a registry.
+        default: name where none is set.
+    """
+    option: str = field(default=default, metadata={NAMES: names})
+    return option
+
+
+def names_of(option: Field[Any]) -> tuple[str, ...]:
+    """Return every name that an option may have; empty where it is not a name."""
+    return tuple(name for names in option.metadata.get(NAMES, ()) for name in names)
 
 
 def at_least(least: int, default: int) -> int:
@@ -65,6 +85,19 @@ def faults_of_values(config: DataclassInstance) -> Iterator[str]:
         if choices and value not in choices:
             words = ", ".join(map(str, choices))
             yield f"{option.name} must be one of {words}; got {shortened(value)}"
+        yield from _fault_of_name(option, value)
         least = option.metadata.get(LEAST)
         if least is not None and value < least:
             yield f"{option.name} must be at least {least}; got {shortened(value)}"
+
+
+def _fault_of_name(option: Field[Any], value: Any) -> Iterator[str]:
+    """Yield what is wrong with an option that must be a name, with the nearest name."""
+    collections = option.metadata.get(NAMES, ())
+    if not collections or any(value in names for names in collections):
+        return
+    names = names_of(option)
+    fault = f"{option.name} must be one of {', '.join(names)}; got {shortened(value)}"
+    if near := get_close_matches(value, names, n=1):
+        fault += f". Did you mean {near[0]}?"
+    yield fault

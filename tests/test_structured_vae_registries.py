@@ -1,0 +1,123 @@
+"""What is new by name: a file and a line here, or a package that plugs it in."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from structured_vae import ConfigError, TrainConfig
+from structured_vae.cli.options_of_kinds import add_options
+from structured_vae.cli.terminal import command
+from structured_vae.errors import EstimatorError
+from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
+from structured_vae.runs.assembly import training_of
+from structured_vae.runs.networks import vae_of
+
+ROOT = Path(__file__).parents[1]
+SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
+
+PLUG_IN = """
+from structured_vae import Estimator, ScoreFunction
+
+class Doubled(ScoreFunction):
+    usual_samples = 3
+
+    @classmethod
+    def of_options(cls, options):
+        return cls(2 * options.samples)
+
+class NoEstimator:
+    pass
+"""
+ENTRY_POINTS = """
+[structured_vae.estimators]
+doubled = doubled_estimator:Doubled
+broken = no_such_module:X
+absent = doubled_estimator:Absent
+wrong = doubled_estimator:NoEstimator
+direct = doubled_estimator:NoEstimator
+"""
+
+
+@pytest.fixture
+def plug_ins(tmp_path, monkeypatch):
+    """Install a package with estimators; one has the name of ours."""
+    (tmp_path / "doubled_estimator.py").write_text(PLUG_IN)
+    metadata = tmp_path / "doubled_estimator-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: doubled\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("doubled_estimator", None)
+
+
+def test_a_configuration_names_an_estimator_that_a_package_plugs_in(plug_ins):
+    config = replace(SMALL, estimator="doubled")
+    assert "doubled_estimator" not in sys.modules, "a name is checked without an import"
+    training = training_of(config, vae_of(config, pixels=6))
+    assert training.estimator.samples == 6, "the usual three samples, doubled"
+    training.on_train_epoch_start()
+    loss = training.training_step((torch.ones(4, 6),), batch_idx=1)
+    assert loss.isfinite()
+    assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
+    assert ESTIMATORS["direct"].__module__ == "structured_vae.estimators.direct"
+    assert list(ESTIMATORS).count("direct") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("broken", "broken .*cannot be imported: No module named 'no_such_module'"),
+        ("absent", "absent .*cannot be imported"),
+        ("wrong", "wrong .*must be a class that derives from Estimator"),
+        ("direkt", "no estimator is called 'direkt'; did you mean direct"),
+    ],
+)
+def test_an_estimator_that_is_not_to_be_had_is_refused(plug_ins, name, message):
+    with pytest.raises(EstimatorError, match=message):
+        estimator_class(name)
+
+
+def test_the_file_of_a_run_names_no_code(plug_ins):
+    values = SMALL.to_dict()
+    for name in ("doubled_estimator:Doubled", "direct:Direct", "no_longer_installed"):
+        with pytest.raises(ConfigError, match=r"estimator must be one of direct, .*doubled"):
+            TrainConfig.from_dict({**values, "estimator": name})
+    assert "doubled_estimator" not in sys.modules
+
+
+def test_a_name_that_is_misspelt_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"got 'score_functoin'. Did you mean score_function\?"):
+        replace(SMALL, estimator="score_functoin")
+
+
+def test_the_help_of_train_lists_every_estimator(plug_ins):
+    parser = command("train", "")
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    assert f"{', '.join(ESTIMATORS)}, own" in text
+    assert "doubled" in text
+
+
+def test_the_options_are_listed_without_torch():
+    code = (
+        "import sys; from structured_vae.vaes.config import TrainConfig; TrainConfig(); "
+        "from structured_vae.cli.train import train_options; train_options().format_help(); "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_table_of_estimators_has_a_row_for_each():
+    page = (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
+    table = page.partition("## All of them")[2].partition("\n\n- ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
+    assert rows == list(BUILT_IN)
