@@ -245,17 +245,16 @@ class DiscreteVAE(Pretrained):
         prior_hidden: int = 0,
         prior_layers: int = 0,
         space: str = "",
-        k: int = 0,
-        least: int = -1,
-        rows: int = 0,
-        columns: int = 0,
+        **of_space: int,
     ) -> DiscreteVAE:
-        """Return networks of `paper_vae` with new weights; k to columns are those of the space."""
-        sizes = {"k": (k, 1), "least": (least, 0), "rows": (rows, 1), "columns": (columns, 1)}
-        of_space = {name: value for name, (value, smallest) in sizes.items() if value >= smallest}
+        """Return networks of `paper_vae` with new weights; other arguments are the space's."""
         state_space = None
         if space:
             state_space = named_space(space, of_space)
+        elif of_space:
+            raise SettingError(
+                f"unknown keys: {', '.join(of_space)}; arguments of a space need its name, space"
+            )
         return paper_vae(
             encoder,
             pixels=pixels,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from structured_vae import ConfigError, TrainConfig
+from models import load_pretrained
+from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
 from structured_vae.cli.terminal import command
 from structured_vae.errors import EstimatorError
@@ -33,7 +34,37 @@ class Doubled(ScoreFunction):
 class NoEstimator:
     pass
 """
+SPACE = """
+from dataclasses import dataclass
+
+import torch
+
+from structured_vae.errors import StructureError
+from structured_vae.spaces import StateSpace
+
+@dataclass(frozen=True)
+class Runs(StateSpace):
+    \"\"\"States with one run of `length` ones.\"\"\"
+
+    length: int
+
+    def check(self, n):
+        if n < self.length:
+            raise StructureError(f"a run of {self.length} does not fit")
+
+    def argmax(self, scores):
+        states = torch.ones(scores.shape[-1], scores.shape[-1], dtype=scores.dtype)
+        states = states.triu().tril(self.length - 1)[: scores.shape[-1] - self.length + 1]
+        return states[(scores @ states.T).argmax(dim=-1)]
+
+    @property
+    def arguments(self):
+        return {"space": "runs", "length": self.length}
+"""
 ENTRY_POINTS = """
+[structured_vae.spaces]
+runs = runs_of_ones:Runs
+
 [structured_vae.estimators]
 doubled = doubled_estimator:Doubled
 broken = no_such_module:X
@@ -45,15 +76,17 @@ direct = doubled_estimator:NoEstimator
 
 @pytest.fixture
 def plug_ins(tmp_path, monkeypatch):
-    """Install a package with estimators; one has the name of ours."""
+    """Install a package with estimators, one of which has the name of ours, and a space."""
     (tmp_path / "doubled_estimator.py").write_text(PLUG_IN)
+    (tmp_path / "runs_of_ones.py").write_text(SPACE)
     metadata = tmp_path / "doubled_estimator-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: doubled\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    sys.modules.pop("doubled_estimator", None)
+    for module in ("doubled_estimator", "runs_of_ones"):
+        sys.modules.pop(module, None)
 
 
 def test_a_configuration_names_an_estimator_that_a_package_plugs_in(plug_ins):
@@ -65,6 +98,21 @@ def test_a_configuration_names_an_estimator_that_a_package_plugs_in(plug_ins):
     loss = training.training_step((torch.ones(4, 6),), batch_idx=1)
     assert loss.isfinite()
     assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+@pytest.mark.usefixtures("on_tiny_images")
+def test_a_vae_over_a_space_that_a_package_plugs_in_trains_and_is_exported(plug_ins, tmp_path):
+    config = TrainConfig(
+        space="runs", space_options="length=2", n=5, hidden=4, epochs=1, picture_every=0
+    )
+    assert "runs-length2-of-independent5" in config.title
+    run = train(config, tmp_path / "run", progress=False)
+    assert Run.at(run.folder).config() == config
+    loaded = load_pretrained(export_run(run.folder, tmp_path / "exported", "last"))
+    assert loaded.space.arguments == {"space": "runs", "length": 2}
+    assert loaded.sample(3, torch.Generator().manual_seed(0)).shape == (3, loaded.pixels)
+    with pytest.raises(ConfigError, match="space runs of n = 5 bits"):
+        replace(config, space_options="length=6")
 
 
 def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):

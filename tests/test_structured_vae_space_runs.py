@@ -130,14 +130,19 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"space": "subset", "k": 9, "n": 5}, "subset of k = 9 of n = 5"),
+        ({"space": "subset", "k": 9, "n": 5}, "space subset of n = 5 bits: k = 9 of 5 variables"),
         ({"space": "subset", "encoder": "supermodular"}, "no scores of pairs"),
         ({"space": "subset", "k": 2, "prior": "gibbs"}, "prior gibbs"),
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
         ({"space": "assignment", "n": 5}, "n must be rows times columns"),
         ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),
         ({"rows": 4}, "rows is of the spaces"),
-        ({"space": "subsets"}, "space must be one of"),
+        ({"space": "subsets"}, r"space must be one of .*Did you mean subset\?"),
+        ({"space": "subset", "k": 2, "rows": 2}, "space subset has no option rows"),
+        ({"space": "subset", "k": 2, "space_options": "least"}, "names with whole numbers"),
+        ({"space": "subset", "k": 2, "space_options": "leats=1"}, "has no option leats"),
+        ({"space": "subset", "k": 2, "space_options": "least=3"}, "least must be at most k"),
+        ({"space_options": "least=1"}, "need a space other than bits"),
     ],
 )
 def test_impossible_spaces_are_refused_before_any_work(options, message):

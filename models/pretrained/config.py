@@ -94,15 +94,21 @@ def checked_arguments(
         PretrainedError: a name is unknown or missing, or a value has a wrong type or range.
     """
     parameters = inspect.signature(make).parameters.values()
-    needed = tuple(
-        parameter.name for parameter in parameters if parameter.default is parameter.empty
-    )
-    _check_keys(path, values, needed, tuple(parameter.name for parameter in parameters))
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    others = [parameter.name for parameter in parameters if parameter not in named]
+    needed = tuple(parameter.name for parameter in named if parameter.default is parameter.empty)
+    allowed = tuple(parameter.name for parameter in named)
+    if others:  # `make` checks the names of arguments that its signature leaves open
+        allowed += tuple(values)
+    _check_keys(path, values, needed, allowed)
     types = get_type_hints(make)
     for name, value in values.items():
-        smallest = 0 if name == "least" else 1  # a subset may be empty
-        if type(value) is not types[name] or (isinstance(value, int) and value < smallest):
-            wanted = "a positive integer" if types[name] is int else "a string"
+        type_ = types.get(name, int)
+        smallest = 1
+        if others and name not in types:
+            smallest = 0  # a subset may be empty
+        if type(value) is not type_ or (isinstance(value, int) and value < smallest):
+            wanted = "a positive integer" if type_ is int else "a string"
             raise PretrainedError(f"{path}: {name} must be {wanted}; got {shortened(value)}")
     return dict(values)
 

@@ -6,12 +6,12 @@ import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
 
-from ..errors import MissingPackageError
+from ..errors import MissingPackageError, StructureError
 from .batches import checked, positive_integer, shaped
 from .space import StateSpace
 
@@ -33,6 +33,22 @@ class _TwoSides(StateSpace):
             raise MissingPackageError(
                 "assignments need scipy: pip install 'structured-vae[assignments]'"
             )
+
+    @classmethod
+    def of_options(cls, n: int, **options: int) -> Self:
+        """Return the space of so many rows; by default of as many as columns.
+
+        Raises:
+            StructureError: n is not rows times columns.
+        """
+        rows = options.get("rows") or math.isqrt(n)
+        columns = options.get("columns") or max(n // max(rows, 1), 1)
+        if rows * columns != n or (not options and rows != columns):
+            raise StructureError(
+                f"n must be rows times columns, such as 25 for 5 rows; got n = {n}, rows = "
+                f"{options.get('rows', 0)}"
+            )
+        return cls(rows, columns)
 
     @property
     def arguments(self) -> dict[str, int | str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import torch
 
@@ -55,6 +55,22 @@ class StateSpace(ABC):
 
     categorical: ClassVar[bool] = False
     """Whether a state is made of one-hot vectors."""
+
+    @classmethod
+    def of_options(cls, n: int, **options: int) -> Self:
+        """Return the space of states of n entries that options of a training describe.
+
+        By default the options are the arguments of the class.
+
+        Args:
+            n: entries of a state.
+            options: arguments by name; `k` and `rows` are options of every training over a space
+                whose class has them.
+
+        Raises:
+            StructureError: there is no such space.
+        """
+        return cls(**options)
 
     @abstractmethod
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
+from ...errors import ConfigError
 from ..config import RecipeConfig, at_least
+from ..config.values import named
+from .spaces import BITS, SPACES, read_options, space_of_options, takes
 
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
-Space = Literal["bits", "subset", "assignment", "matching"]
 
 AUTOREGRESSIVE: Final = ("linear", "made", "transformer")
 """The priors that are autoregressive."""
@@ -51,10 +53,12 @@ class DiscreteConfig(RecipeConfig):
         prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the vectors
             of transformer, 0 for 64.
         prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
-        space: states that the n bits may take: all of them (bits); subset, with exactly k ones;
-            assignment or matching, of rows and columns, n being their product. The encoder of a
-            space other than bits is independent.
+        space: states that the n bits may take, by name: bits are all of them, a subset has exactly
+            k ones, an assignment or matching has rows and columns, n being their product. The
+            encoder of a space other than bits is independent.
         rows: of an assignment or matching; 0 for as many as columns.
+        space_options: other arguments of the class of the space, whole numbers, such as
+            k=3,least=1.
     """
 
     model: Literal["discrete"] = "discrete"
@@ -68,8 +72,9 @@ class DiscreteConfig(RecipeConfig):
     prior: Prior = "uniform"
     prior_hidden: int = at_least(0, default=0)
     prior_layers: int = at_least(0, default=0)
-    space: Space = "bits"
+    space: str = named((BITS,), SPACES, default=BITS)
     rows: int = at_least(0, default=0)
+    space_options: str = ""
 
     @property
     def title(self) -> str:
@@ -81,12 +86,32 @@ class DiscreteConfig(RecipeConfig):
             latent += f"-band{self.bandwidth}"
         if self.prior != "uniform":
             latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
-        if self.space != "bits":
-            latent = f"{self.space}{self.k if self.space == 'subset' else ''}-of-{latent}"
+        if self.space != BITS:
+            latent = f"{self._space_title}-of-{latent}"
         if self.draws_autoregressively:
             latent += "-autoregressive"
         trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
         return f"{self._data_name}-{latent}-{trained}"
+
+    @property
+    def _space_title(self) -> str:
+        """The space in the name of a folder."""
+        title = self.space
+        if takes(self.space, "k"):
+            title += str(self.k)
+        for name, value in read_options(self.space_options).items():
+            title += f"-{name}{value}"
+        return title
+
+    @property
+    def options_of_space(self) -> dict[str, int]:
+        """The arguments of the class of the space."""
+        options: dict[str, int] = {}
+        if takes(self.space, "k"):
+            options["k"] = self.k
+        if self.rows:
+            options["rows"] = self.rows
+        return options | read_options(self.space_options)
 
     @property
     def latent(self) -> int:
@@ -102,7 +127,7 @@ class DiscreteConfig(RecipeConfig):
     def _read(cls, values: dict[str, Any]) -> Self:
         """Leave out a k of bits and an n of categories, which older files hold without effect."""
         without_effect = "n" if values.get("encoder") == "categorical" else "k"
-        if values.get("space", "bits") == "subset":
+        if takes(values.get("space", BITS), "k"):
             without_effect = ""
         return super()._read(
             {name: value for name, value in values.items() if name != without_effect}
@@ -127,7 +152,7 @@ class DiscreteConfig(RecipeConfig):
     def _complete(self) -> None:
         """Anneal codes of few states, and learn them by one side where there is time."""
         self._fill(recipe="elbo")
-        if self.space != "bits" and self.encoder == DiscreteConfig.encoder:
+        if self.space != BITS and self.encoder == DiscreteConfig.encoder:
             object.__setattr__(self, "encoder", "independent")
         one_variable = self._is_categorical and self.variables == 1
         if self._is_whole and self._has_few_states:
@@ -165,7 +190,7 @@ class DiscreteConfig(RecipeConfig):
                 "prior factorised is of one variable of categories: for several take linear, made "
                 "or transformer"
             )
-        if self.prior in AUTOREGRESSIVE and self.space != "bits":
+        if self.prior in AUTOREGRESSIVE and self.space != BITS:
             yield (
                 f"prior {self.prior} is over all states of bits or categories, and not over the "
                 f"space {self.space}: take uniform or factorised"
@@ -187,11 +212,11 @@ class DiscreteConfig(RecipeConfig):
                 f"variables is of the encoder categorical; of {self.encoder} it is n; got "
                 f"{self.variables}"
             )
-        subset = self.space == "subset"
-        if self.k != DiscreteConfig.k and not self._is_categorical and not subset:
+        has_k = self._is_categorical or takes(self.space, "k")
+        if self.k != DiscreteConfig.k and not has_k:
             yield (
                 f"k is of the encoder categorical; of {self.encoder} there are n bits: give n, or "
-                f"encoder categorical, or space subset; got {self.k}"
+                f"encoder categorical, or a space with k, such as subset; got {self.k}"
             )
         if self.n != DiscreteConfig.n and self._is_categorical:
             yield (
@@ -206,9 +231,11 @@ class DiscreteConfig(RecipeConfig):
 
     def _faults_of_space(self) -> Iterator[str]:
         """Yield what is wrong with the space of the states."""
-        if self.space == "bits":
+        if self.space == BITS:
             if self.rows:
                 yield f"rows is of the spaces assignment and matching; got {self.rows}"
+            if self.space_options:
+                yield f"space_options need a space other than bits; got {self.space_options}"
             return
         if self.encoder != "independent":
             yield (
@@ -222,15 +249,10 @@ class DiscreteConfig(RecipeConfig):
             )
         if self.prior == "gibbs":
             yield f"prior gibbs has scores for pairs, which the space {self.space} has not"
-        if self.space == "subset" and self.k > self.n:
-            yield f"a subset of k = {self.k} of n = {self.n} bits does not exist: give k or n"
-        if self.space != "subset":
-            rows = self.rows or math.isqrt(self.n)
-            if self.n % rows or (not self.rows and rows**2 != self.n):
-                yield (
-                    f"n must be rows times columns of the space {self.space}, such as 25 for 5 "
-                    f"rows; got n = {self.n}, rows = {self.rows}"
-                )
+        try:
+            space_of_options(self.space, self.n, self.options_of_space)
+        except ConfigError as error:
+            yield str(error)
 
 
 CONFIG: Final = DiscreteConfig

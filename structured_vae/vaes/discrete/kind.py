@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
@@ -14,7 +13,6 @@ from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...objectives.recipes import RECIPES
 from ...schedules import Ramp
-from ...spaces import Assignments, KOfN, Matchings, StateSpace
 from ...training.base import Training
 from ..config import RecipeConfig, known
 from ..fitting import check_prior, fitting_estimator, fitting_solver, seeded_estimator
@@ -24,6 +22,7 @@ from ..shown import Shown
 from .config import DiscreteConfig
 from .evaluation import evaluate
 from .page import ShownStates
+from .spaces import space_of_options
 from .training import ArgmaxTraining
 
 SAMPLES: Final = 1000
@@ -100,19 +99,8 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,
-            space=_space_of(config),
+            space=space_of_options(config.space, config.n, config.options_of_space),
         )
-
-
-def _space_of(config: DiscreteConfig) -> StateSpace | None:
-    """Return the space of the states; None for all of them."""
-    if config.space == "bits":
-        return None
-    if config.space == "subset":
-        return KOfN(config.k)
-    rows = config.rows or math.isqrt(config.n)
-    make = {"assignment": Assignments, "matching": Matchings}[config.space]
-    return make(rows, config.n // rows)
 
 
 KIND: Final = DiscreteKind()
