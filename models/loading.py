@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from .attributes import AttributeVAE
 from .discrete import DiscreteVAE
 from .errors import PretrainedError
 from .gaussian_vae import GaussianVAE
 from .mixture import MixtureVAE
-from .pretrained import OWN, pretrained_config
+from .pretrained import OWN, Pretrained, pretrained_config
 
 VAES: Final = {
     model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE)
 }
-"""The models by the name that config.json gives them."""
+"""The models of this package by the name that config.json gives them."""
 
 
 def load_pretrained(
@@ -35,8 +35,32 @@ def load_pretrained(
     name = pretrained_config(folder).model
     if name == OWN or model is not None:
         return DiscreteVAE.from_pretrained(folder, model)
-    if name not in VAES:
+    classes = model_classes()
+    if name not in classes:
         raise PretrainedError(
-            f"{folder} holds a {name}, which is unknown; there are: {', '.join(VAES)}"
+            f"{folder} holds a {name}, which is unknown; there are: {', '.join(classes)}. If "
+            "another module defines it, import that module first"
         )
-    return VAES[name].from_pretrained(folder)
+    # Callers know the class of a folder of their own; the four of this package are typed.
+    vae: DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
+    vae = classes[name].from_pretrained(folder)
+    return vae
+
+
+def model_classes() -> dict[str, type[Any]]:
+    """Return the models by the name that config.json gives them.
+
+    They are those of this package, and every class that derives from `Pretrained` in a module that
+    has been imported. A file never makes Python import one.
+
+    Example:
+        >>> list(model_classes())[:2]
+        ['DiscreteVAE', 'MixtureVAE']
+    """
+    classes: dict[str, type[Any]] = dict(VAES)
+    waiting = list(Pretrained.__subclasses__())
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        classes.setdefault(model.__name__, model)
+    return classes

@@ -126,6 +126,15 @@ class Counting(Pretrained):
         return cls(n)
 
 
+def test_a_model_of_an_imported_module_is_loaded_by_the_name_of_its_class(tmp_path):
+    Counting(3).save_pretrained(tmp_path)
+    assert type(load_pretrained(tmp_path)) is Counting
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": ["os.system"]}))
+    with pytest.raises(PretrainedError, match=r"os\.system, which is unknown; there are: Disc"):
+        load_pretrained(tmp_path)
+
+
 def test_counters_beside_the_weights_keep_their_type(tmp_path):
     model = Counting(3).double()
     model.norm(torch.rand(5, 3).double())

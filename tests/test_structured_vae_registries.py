@@ -13,6 +13,7 @@ from models import load_pretrained
 from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
 from structured_vae.cli.terminal import command
+from structured_vae.data import dataset_names
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
 from structured_vae.runs.assembly import training_of
@@ -169,3 +170,10 @@ def test_the_table_of_estimators_has_a_row_for_each():
     table = page.partition("## All of them")[2].partition("\n\n- ")[0]
     rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
     assert rows == list(BUILT_IN)
+
+
+def test_the_help_of_train_lists_every_data_set():
+    parser = command("train", "")
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    assert f"the names are {', '.join(dataset_names())}" in text

@@ -130,7 +130,7 @@ def fields_of(kind):
 
 TOY = """
 from pathlib import Path
-from structured_vae import TrainConfig, evaluate_run, resume, train
+from structured_vae import TrainConfig, evaluate_run, export_run, resume, train
 from structured_vae.cli import main
 
 main("train --model toy --brightness 0.25 --epochs 1 --logger none --run toy".split())
@@ -140,6 +140,8 @@ assert len(bounds) == 2 and bounds[1] < bounds[0]
 config = run.config()
 assert (config.model, config.brightness, config.epochs) == ("toy", 0.25, 2)
 assert evaluate_run("toy").quantities["bound"].kind == "exact"
+from structured_vae.vaes.registry import load_exported
+assert type(load_exported(export_run("toy", "exported"))).__name__ == "ToyVAE"
 print(TrainConfig(model="toy").title)
 """
 

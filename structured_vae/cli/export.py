@@ -37,13 +37,12 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Export a run, and list the files that were written."""
-    from models import load_pretrained  # loads torch
-
-    from ..explorer.explored_model import not_shown
+    from ..explorer.explored_model import not_shown  # loads torch
     from ..runs.export import export_run
+    from ..vaes.registry import load_exported
 
     folder = export_run(chosen.folder, chosen.target, chosen.checkpoint, chosen.license)
     files = sorted(path for path in folder.iterdir() if path.is_file())
     console.print(file_table(files, "exported"))
-    if not not_shown(load_pretrained(folder)):
+    if not not_shown(load_exported(folder)):
         console.print(f"explore it: structured-vae explore {folder}")

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 from docstring_parser import parse
 from jsonargparse import ArgumentParser
 
+from ..data import dataset_names
 from ..vaes import KINDS
 from ..vaes.config.older import FORMER_ENCODERS
 from ..vaes.config.union import config_classes, kinds_with, option_types
@@ -37,6 +38,10 @@ def add_options(parser: ArgumentParser) -> None:
         _add_names(group, config, named & options)
         others = set(types_of(config)) - options
         group.add_class_arguments(config, as_group=False, skip=others | named)
+    for action in parser._actions:
+        if action.dest == "data.name":
+            described = str(action.help).rstrip(".")
+            action.help = f"{described}; the names are {', '.join(dataset_names())}"
 
 
 def _add_names(group: Any, config: Any, options: set[str]) -> None:

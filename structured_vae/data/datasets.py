@@ -8,23 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownDataNameError, shortened
-from .binarisation import BINARISATIONS, MAPPED, Binarisation, none
-from .celeba.faces import read_celeba
-from .fashion_mnist_mini import read_mini
-from .files.sources import FASHION_MNIST, MNIST
+from .binarisation import BINARISATIONS, Binarisation, none
 from .folders import read_folder
 from .in_memory import images_in_memory
-from .mnist import read_official
-from .omniglot import read_omniglot
 from .own import read_own
 from .reader import Reader, StoredDataset, StoredSplit
+from .registry import READERS
 
 T = TypeVar("T")
 
@@ -36,17 +31,6 @@ LONGEST_PATH: Final = 4096
 
 CELEBA: Final = "celeba"
 """The name of the dataset whose labels are attributes."""
-
-READERS: Final[Mapping[str, Reader]] = MappingProxyType(
-    {
-        "fashion-mnist-mini": Reader(lambda root: read_mini()),
-        "fashion-mnist": Reader(lambda root: read_official(FASHION_MNIST, root)),
-        "mnist": Reader(lambda root: read_official(MNIST, root)),
-        "omniglot": Reader(read_omniglot),
-        CELEBA: Reader(read_celeba, binarisations=MAPPED, shown=False),
-    }
-)
-"""The datasets that have a name; any other name is the path of the user's own images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +273,16 @@ def usual_binarisation(name: str) -> str:
     """
     binarisations = READERS[name].binarisations if name in READERS else BINARISATIONS
     return next(iter(binarisations))
+
+
+def is_shown(name: str) -> bool:
+    """Return whether the terms of a data set let others see its images, and what is made of them.
+
+    Example:
+        >>> is_shown("mnist"), is_shown("celeba")
+        (True, False)
+    """
+    return name not in READERS or READERS[name].shown
 
 
 def _look_up(kind: str, name: str, choices: Mapping[str, T]) -> T:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .reader import StoredDataset, StoredSplit
+from .reader import Reader, StoredDataset, StoredSplit
 
 MINI_COUNTS: Final = MappingProxyType({"train": 5_000, "validation": 1_000, "test": 1_000})
 IMAGE_SHAPE: Final = (28, 28)
@@ -66,3 +66,7 @@ def _array(arrays: np.lib.npyio.NpzFile, name: str, shape: tuple[int, ...]) -> N
     if array.dtype != np.uint8 or array.shape != shape:
         raise DataError(f"{name} is {array.dtype} {array.shape} instead of uint8 {shape}")
     return array
+
+
+READER: Final = Reader(lambda root: read_mini())
+"""Reads the subset, whatever the root."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .files.idx import read_idx
 from .files.roots import data_root, ways_to_provide
-from .files.sources import DataFile, Source, check_content
-from .reader import StoredDataset, StoredSplit
+from .files.sources import FASHION_MNIST, MNIST, DataFile, Source, check_content
+from .reader import Reader, StoredDataset, StoredSplit
 
 
 def read_official(source: Source, root: str | Path | None = None) -> StoredDataset:
@@ -51,3 +52,10 @@ def _read(source: Source, file: DataFile, path: Path) -> NDArray[np.uint8]:
             f"SHA-256 {file.sha256}.\n{ways_to_provide(source)}"
         ) from error
     return array
+
+
+FASHION_MNIST_READER: Final = Reader(lambda root: read_official(FASHION_MNIST, root))
+"""Reads Fashion-MNIST."""
+
+MNIST_READER: Final = Reader(lambda root: read_official(MNIST, root))
+"""Reads MNIST."""

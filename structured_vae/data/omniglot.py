@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, DataNotFoundError
 from .files.npz import read_npz
 from .files.roots import ROOT_VARIABLE, data_root
-from .reader import StoredDataset, StoredSplit
+from .reader import Reader, StoredDataset, StoredSplit
 
 Grey: TypeAlias = NDArray[np.uint8]
 
@@ -164,3 +164,7 @@ def _checked(split: tuple[Grey, Grey]) -> StoredSplit:
 
 def _subset(split: StoredSplit, indices: NDArray[np.int64]) -> StoredSplit:
     return StoredSplit(split.images[indices], split.labels[indices])
+
+
+READER: Final = Reader(read_omniglot)
+"""Reads Omniglot."""

@@ -19,10 +19,10 @@ from models import (
     DiscreteVAE,
     MixtureVAE,
     Potentials,
-    load_pretrained,
 )
 from models.potentials import AnyPotentials
 
+from ..data import is_shown
 from ..distributions import Distribution, Gibbs
 from ..errors import RunError
 from ..image_grids import grid
@@ -32,7 +32,7 @@ from ..runs.folder import Run
 from ..runs.networks import load_vae
 from ..vaes.config import EstimatorConfig, TrainConfig
 from ..vaes.fitting import fitting_estimator, fitting_solver
-from ..vaes.registry import AnyVAE, kind_of_networks
+from ..vaes.registry import AnyVAE, kind_of_networks, load_exported
 from ..vaes.shown import Shown
 from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
 from .state_paths import best_path
@@ -132,7 +132,7 @@ class Explored:
     @property
     def passed_on(self) -> bool:
         """Whether the terms of the images let pictures of them leave this machine."""
-        return self.training is None or self.training.data.name != "celeba"
+        return self.training is None or is_shown(self.training.data.name)
 
     def state(self, category: int) -> tuple[int, ...]:
         """Return the one-hot vector `[n]` of a category."""
@@ -342,7 +342,7 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         vae: AnyVAE = load_vae(folder, model=model)
     elif (run.folder / "config.json").exists():
         training = exported_training(folder)
-        vae = load_pretrained(folder, model)
+        vae = load_exported(folder, model)
     else:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) "

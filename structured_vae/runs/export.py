@@ -12,7 +12,7 @@ from typing import Any, Final
 from models import DiscreteVAE, Figure, ModelCard
 from models.pretrained import pretrained_config
 
-from ..data import CELEBA
+from ..data import is_shown
 from ..errors import ConfigError, RunError
 from ..training.checkpoints import read_checkpoint
 from ..vaes.config import TrainConfig
@@ -75,9 +75,10 @@ def export_run(
     if target.config_file.exists():
         raise RunError(f"{folder} is the folder of a run; name another one")
     config = run.config()
-    if license is None and config.data.name == CELEBA:
+    if license is None and not is_shown(config.data.name):
         raise ConfigError(
-            "the terms of celeba allow non-commercial research alone: name a license, such as other"
+            f"the terms of {config.data.name} forbid redistribution, and may restrict what is made "
+            "of its images: name a license, such as other"
         )
     vae = load_vae(run.folder, which, model)
     shared = shared_config(config)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Pretrained
+from models import (
+    AttributeVAE,
+    DiscreteVAE,
+    GaussianVAE,
+    MixtureVAE,
+    Pretrained,
+    load_pretrained,
+)
 
 from ..errors import RunError
 from . import KINDS
@@ -37,3 +45,18 @@ def kind_named(name: str) -> Kind[Any, Any]:
     """Return the kind in the folder of this name."""
     kind: Kind[Any, Any] = import_module(f"{__package__}.{name}.kind").KIND
     return kind
+
+
+def load_exported(folder: str | Path, model: DiscreteVAE | None = None) -> AnyVAE:
+    """Return the model of an exported folder, of any kind.
+
+    Args:
+        folder: the folder.
+        model: networks that the folder holds the weights of, where they are custom ones.
+
+    Raises:
+        models.errors.PretrainedError: a file is missing or damaged, or names an unknown model.
+    """
+    for name in KINDS:
+        kind_named(name)  # imports its networks, which `load_pretrained` then knows by name
+    return load_pretrained(folder, model)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, DataNotFoundError
+from ..binarisation import MAPPED
 from ..files.download import cache_folder
 from ..files.roots import ROOT_VARIABLE, data_root
-from ..reader import StoredDataset, StoredSplit
+from ..reader import Reader, StoredDataset, StoredSplit
 from .decoded import decoded
 from .images import SIDE, face, face_files
 from .lists import ATTRIBUTES, read_attributes, read_partition
@@ -120,3 +121,7 @@ def _single_file(folder: Path, patterns: tuple[str, ...]) -> Path | None:
             f"celeba: {folder} has several files that match {patterns[0]}: {names}; keep only one"
         )
     return files[0] if files else None
+
+
+READER: Final = Reader(read_celeba, binarisations=MAPPED, shown=False)
+"""Reads CelebA, whose terms forbid redistribution."""

@@ -14,11 +14,11 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba;
-            an .npz file with train_images, validation_images and test_images, uint8 [count, height,
-            width]; or a folder of PNG or JPEG files.
-        root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the
-            environment variable STRUCTURED_VAE_DATA, then a per-user cache filled by download.
+        name: a data set by name, of which fashion-mnist-mini ships with the package; an .npz file
+            with train_images, validation_images and test_images, uint8 [count, height, width]; or a
+            folder of PNG or JPEG files.
+        root: folder that holds a folder for each data set, named as it is; default: the environment
+            variable STRUCTURED_VAE_DATA, then a per-user cache filled by download.
         binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every
             training step) or none; default: threshold, and none for celeba.
         batch_size: images a step.
