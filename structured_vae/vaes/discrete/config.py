@@ -175,7 +175,7 @@ class DiscreteConfig(RecipeConfig):
                 f"{self.bandwidth}"
             )
         yield from self._faults_of_prior()
-        if self.draws_autoregressively and (self._is_categorical or self.space != "bits"):
+        if self.draws_autoregressively and (self._is_categorical or self.space != BITS):
             yield "the posterior autoregressive is of all states of bits; leave it out"
 
     def _faults_of_prior(self) -> Iterator[str]:
