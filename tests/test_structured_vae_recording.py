@@ -1,5 +1,8 @@
 """Exports and traces: a layer, a loss, a structure or a CRF refuses to lose its solver."""
 
+import logging
+import tempfile
+
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -80,8 +83,29 @@ WAYS = {
 }
 
 
+@pytest.fixture
+def closed_logs(tmp_path, monkeypatch):
+    """Close the log of `draft_export`, which torch leaves open where an export fails.
+
+    Garbage collection would find the open file later, and fail the test that runs by then.
+    """
+    handlers = []
+    add_handler = logging.Logger.addHandler
+
+    def remember(logger, handler):
+        handlers.append(handler)
+        add_handler(logger, handler)
+
+    monkeypatch.setattr(logging.Logger, "addHandler", remember)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where torch writes the log
+    yield
+    for handler in handlers:
+        handler.close()
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("head", HEADS)
+@pytest.mark.usefixtures("closed_logs")
 @pytest.mark.filterwarnings("ignore")  # torch's, of what it records
 def test_recordings_are_refused(head, way):
     with pytest.raises(ConfigError, match=r"cannot be exported or traced.*export the network"):
