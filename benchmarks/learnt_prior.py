@@ -15,16 +15,15 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
 from structured_vae import TrainConfig, evaluate_run, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.vaes.discrete.config import Prior
 
-PRIORS = get_args(Prior)
+PRIORS = ("uniform", "factorised", "gibbs")
 SHOWN = ("reconstruction", "kl", "bound", "minus_log_p")
 
 BASE = TrainConfig(
