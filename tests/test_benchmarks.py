@@ -443,6 +443,15 @@ def test_the_benchmark_of_learnt_priors(benchmark, tmp_path):
     assert len({row["bound"] for row in runs.values()}) == 3
 
 
+def test_the_benchmark_of_the_bare_loop(benchmark, tmp_path):
+    output = tmp_path / "loop.json"
+    benchmark("bare_loop").main(["--epochs", "1", "--rounds", "1", "--output", str(output)])
+    record = json.loads(output.read_text())
+    assert record["steps"] == 50
+    assert record["ratio"]["loop"] == 1
+    assert record["ratio"]["train, one evaluation"] > 1
+
+
 def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path, monkeypatch):
     module, output = benchmark("side_by_side"), tmp_path / "side.json"
     monkeypatch.setattr(module, "find_spec", lambda name: None)
