@@ -8,7 +8,7 @@ from ..solver import ArgmaxSolver
 from ..solving.kinds import Selection
 from .backends.bits import Bits
 from .backends.elimination import Elimination
-from .portfolio import Portfolio, elimination_entries
+from .messages_first import MessagesFirst, elimination_entries
 from .problem import LabelProblem
 from .registry import LABELS
 from .solver import LabelSolver
@@ -66,7 +66,7 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
         )
     if entries:
         return Selection(
-            Portfolio(), f"a search first, then its tables, which have {entries:.2g} entries"
+            MessagesFirst(), f"a search first, then its tables, which have {entries:.2g} entries"
         )
     return _select(
         "dual_ascent", "tables do not fit into memory, and no cut is exact: a search with messages"

@@ -181,7 +181,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
         )
     if chosen.solver.name in ("independent", "max_flow"):
         return Selection(
-            _portfolio().Portfolio(),
+            _sparse().SparsePortfolio(),
             f"{chosen.reason} for one state; for more, searches that keep the best",
         )
     return chosen
@@ -242,13 +242,13 @@ def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
         "else to dual_ascent for a moment and then to the backend that suits it, "
         "which `stats` names"
     )
-    return Selection(_portfolio().Portfolio(), reason)
+    return Selection(_sparse().SparsePortfolio(), reason)
 
 
 @cache
-def _portfolio() -> Any:
-    """The module of that name; who solves without it does not load it."""
-    return importlib.import_module(".portfolio", __package__)
+def _sparse() -> Any:
+    """Return the module of that name; who solves without it does not load it."""
+    return importlib.import_module(".sparse", __package__)
 
 
 def _search(n: int) -> Selection[ArgmaxSolver]:
