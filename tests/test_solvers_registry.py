@@ -15,11 +15,14 @@ from solvers import (
     ArgmaxSolver,
     Capabilities,
     Maximiser,
+    OptionError,
     Problem,
     Solution,
     SolveFailedError,
     SolverUnavailableError,
+    UnknownSolverError,
     available_solvers,
+    labels,
     select_solver,
     solve,
     solver_class,
@@ -462,6 +465,21 @@ def test_table_of_backends():
     assert rows["max_flow"].capabilities.supermodular_only
     needs("cplex", "cp_sat")
     assert all(info.installed for info in rows.values())
+
+
+def test_solvers_of_each_kind_are_in_one_registry():
+    of_labels = {info.name for info in available_solvers("labels")}
+    assert of_labels == {info.name for info in labels.available_solvers()}
+    assert solver_class("dual_ascent", "labels") is labels.solver_class("dual_ascent")
+    assert solver_class("dual_ascent", "labels") is not solver_class("dual_ascent")
+    for kind in ("words", 3, None, []):
+        with pytest.raises(OptionError, match="'bits' or 'labels'"):
+            available_solvers(kind)
+
+
+def test_a_solver_of_labels_is_refused_for_bits():
+    with pytest.raises(UnknownSolverError, match="ArgmaxSolver"):
+        solve([1.0, -1.0], solver=solver_class("elimination", "labels")())
 
 
 def test_solvers_never_import_torch():

@@ -1,11 +1,17 @@
 from .backends.bits import Bits
-from .call import Selection, select_solver, solve, solve_many
+from .call import (
+    Selection,
+    available_solvers,
+    select_solver,
+    solve,
+    solve_many,
+    solver_class,
+)
 from .completions import LabelCompletions
 from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
 from .prepared import PreparedLabels, prepare
 from .problem import LabelProblem
-from .registry import available_solvers, solver_class
 from .solver import LabelSolver
 
 __all__ = [

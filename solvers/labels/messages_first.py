@@ -11,10 +11,10 @@ from typing import Any
 
 from ..arrays import home_of
 from ..limits.deadline import Deadline
+from ..registry import LABELS
 from ..solution import Maximiser
 from ..solving.portfolio import Portfolio, Search, Turn
 from .problem import LabelProblem
-from .registry import LABELS
 from .solver import LabelSolver
 from .starts import given_labels
 
@@ -59,8 +59,9 @@ def elimination_entries(problem: LabelProblem) -> int:
     elimination = LABELS.solver_class("elimination")
     if elimination().why_not(problem):
         return 0
-    return elimination.entries(problem)  # type: ignore[attr-defined, no-any-return]  # it has
+    return elimination.entries(problem)  # type: ignore[no-any-return]  # it is a number
 
 
 def _messages(**options: Any) -> LabelSolver:
-    return LABELS.solver_class("dual_ascent")().with_options(**options)
+    solver: LabelSolver = LABELS.solver_class("dual_ascent")().with_options(**options)
+    return solver

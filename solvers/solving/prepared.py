@@ -12,12 +12,12 @@ from ..errors import ProblemError, shortened
 from ..options import is_whole
 from ..pairs import topology_of
 from ..problem import Problem
+from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..topology import Topology
 from .call import solve
 from .listening import Callback
-from .selection import named_solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,5 @@ def prepare(
     """
     if not is_whole(n, 1, 2**31):
         raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
-    return Prepared(
-        named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n))
-    )
+    named = BITS.named(solver) or "auto"
+    return Prepared(named, seconds_of(time_limit), topology_of(edges, int(n)))

@@ -96,17 +96,6 @@ def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> Certifie
     return kind.named(solver) or kind.select(problem).solver
 
 
-def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
-    """The solver object that `solver` means for every problem; None for "auto".
-
-    Raises:
-        UnknownSolverError: no solver has that name.
-    """
-    if isinstance(solver, str):  # an array would not compare with a name as one value
-        return None if solver == "auto" else solver_class(solver)()
-    return solver if isinstance(solver, ArgmaxSolver) else solver_class(solver)()
-
-
 @overload
 def select_solver(problem: Problem) -> Selection[ArgmaxSolver]: ...
 @overload
@@ -217,7 +206,7 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
     others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
     name = next(
-        each for each in others if solver_class(each)().why_not_within(problem, rows) is None
+        name for name in others if solver_class(name)().why_not_within(problem, rows) is None
     )
     return _select(name, f"its search takes constraints; {missing}")
 

@@ -10,10 +10,11 @@ import numpy as np
 from ...constraint_rows import Rows
 from ...errors import InfeasibleError
 from ...limits.deadline import Deadline, preparing
+from ...registry import BITS
 from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
 from ...solving.listening import heard_of
-from ...solving.selection import named_solver, resolve, select_within
+from ...solving.selection import resolve, select_within
 from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
 from ..indicators import rows_of_bits
 from ..problem import LabelProblem
@@ -86,7 +87,7 @@ class Bits(LabelSolver):
             return Maximiser(labels)
         rows = rows_of_bits(constraints, problem)
         with preparing(deadline):
-            named = named_solver(self.solver) or select_within(coded.problem, rows).solver
+            named = BITS.named(self.solver) or select_within(coded.problem, rows).solver
         binary = self._started(named, problem)
         try:
             with heard_of(coded.problem, coded.known):
