@@ -61,19 +61,21 @@ class SolverInfo:
     Attributes:
         name: registry name.
         origin: "built in", or the distribution that plugs the solver in.
-        capabilities: None for a plug-in, which is loaded only when it is named.
+        capabilities: None for a plug-in that is not loaded.
         missing: packages that it needs and that are not installed.
+        fault: why a plug-in cannot be loaded; empty if it can, or if that was not tried.
     """
 
     name: str
     origin: str
     capabilities: Capabilities | None
     missing: tuple[str, ...]
+    fault: str = ""
 
     @property
     def installed(self) -> bool:
         """Whether the solver can be used now."""
-        return not self.missing
+        return not self.missing and not self.fault
 
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])
@@ -143,17 +145,34 @@ class Registry(Generic[SolverT]):
             return solver  # type: ignore[return-value]
         return self.solver_class(solver)()
 
-    def available(self) -> tuple[SolverInfo, ...]:
-        """Every solver that can be named: what it takes, and what is missing to use it."""
-        built_in = [
-            SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())
-            for name, cls in ((name, self.solver_class(name)) for name in self.built_in)
-        ]
-        plugged_in = [
-            SolverInfo(name, point.dist.name if point.dist else point.value, None, ())
-            for name, point in self._plug_ins().items()
-        ]
+    def available(self, load: bool = False) -> tuple[SolverInfo, ...]:
+        """List every solver that can be named: what it takes, and what is missing to use it.
+
+        Args:
+            load: import plug-ins too, so that they say what they take.
+        """
+        built_in = [self._row(name, "built in") for name in self.built_in]
+        plugged_in = []
+        for name, point in self._plug_ins().items():
+            origin = point.dist.name if point.dist else point.value
+            row = self._loaded_row(name, origin) if load else SolverInfo(name, origin, None, ())
+            plugged_in.append(row)
         return (*built_in, *plugged_in)
+
+    def _row(self, name: str, origin: str) -> SolverInfo:
+        cls = self.solver_class(name)
+        return SolverInfo(name, origin, cls.capabilities, cls.missing_packages())
+
+    def _loaded_row(self, name: str, origin: str) -> SolverInfo:
+        """Return the row of a plug-in, by what its class says of itself."""
+        try:
+            return self._row(name, origin)
+        except SolverUnavailableError as error:
+            return SolverInfo(name, origin, None, (), fault=str(error))
+        except Exception as error:  # whatever the code of a plug-in raises
+            reason = f"{type(error).__name__}: {error}"
+            fault = f"the plug-in solver '{name}' is not a class of solvers: {reason}"
+            return SolverInfo(name, origin, None, (), fault=fault)
 
     def able(self, problem: Any) -> tuple[str, ...]:
         """Names of the installed built-in exact solvers that can take a problem."""
@@ -230,12 +249,13 @@ def solver_class(name: str, kind: str = "bits") -> type[CertifiedSolver[Any]]:
     return registry_of(kind).solver_class(name)
 
 
-def available_solvers(kind: str = "bits") -> tuple[SolverInfo, ...]:
+def available_solvers(kind: str = "bits", *, load: bool = False) -> tuple[SolverInfo, ...]:
     """List every solver that can be named: what it takes, and what is missing to use it.
 
     Args:
         kind: of the problems that they solve: "bits" or "labels". Problems over labels also take
             the solvers of bits, which then get the labels as bits.
+        load: import plug-ins too, so that their rows have capabilities.
 
     Raises:
         OptionError: there is no such kind.
@@ -246,4 +266,4 @@ def available_solvers(kind: str = "bits") -> tuple[SolverInfo, ...]:
         >>> [info.name for info in available_solvers("labels")][:3]
         ['independent', 'exhaustive', 'elimination']
     """
-    return registry_of(kind).available()
+    return registry_of(kind).available(load)

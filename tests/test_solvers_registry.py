@@ -505,6 +505,8 @@ class Zeros(ArgmaxSolver):
     def _argmax(self, problem, deadline):
         bound = np.maximum(problem.unary, 0).sum(1) + np.maximum(problem.pairwise, 0).sum(1)
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), bound)
+
+NUMBER = 3
 """
 
 
@@ -515,6 +517,7 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: zeros-solver\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
         "[structured_vae.solvers]\nzeros = zeros_solver:Zeros\nbroken = no_such_module:X\n"
+        "number = zeros_solver:NUMBER\n"
     )
     code = """
         import sys
@@ -524,6 +527,11 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
         rows = {info.name: info for info in solvers.available_solvers()}
         assert rows["zeros"].origin == "zeros-solver" and rows["zeros"].capabilities is None
         assert "zeros_solver" not in sys.modules
+        rows = {info.name: info for info in solvers.available_solvers(load=True)}
+        assert rows["zeros"].capabilities == solvers.Capabilities(exact=False)
+        assert rows["zeros"].installed and not rows["broken"].installed
+        assert "no_such_module" in rows["broken"].fault
+        assert "not a class of solvers" in rows["number"].fault
         solution = solvers.solve(np.array([1.0, -1.0]), solver="zeros")
         assert solution.solver == "zeros" and float(solution.score) == 0 and not solution.optimal
         assert float(solution.bound) == 1.0
