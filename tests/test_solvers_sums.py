@@ -484,7 +484,7 @@ def all_assignments(conversion):
 def test_sums_of_a_conversion_are_those_of_its_own_objective(seed):
     random = np.random.default_rng(seed)
     conversion = conversion_of(random)
-    names = list(conversion.labels)
+    names = list(conversion.names)
     seen = {
         name: conversion.values[int(random.integers(2))] for name in names if random.random() < 0.3
     }

@@ -79,7 +79,7 @@ def _heaviest_cut(graph: Any, weight: str) -> Conversion:
     place = places_of(nodes)
     pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
     weights = real_array(weight, [value for *_, value in edges], 1)
-    return replace(from_max_cut(len(nodes), pairs, weights), labels=nodes)
+    return replace(from_max_cut(len(nodes), pairs, weights), names=nodes)
 
 
 def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:

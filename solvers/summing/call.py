@@ -8,29 +8,28 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
-from ..conversions import Conversion
+from ..conversions import AnyConversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
-from ..labels.conversions import LabelConversion
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..options import check_threads
 from ..problem import Problem, check_problem
 from ..solving.fixing import Fix, Fixing
-from .answer import AnyConversion, GibbsAnswer, answered
+from .answer import GibbsAnswer, answered
 from .two_labels import estimate_of_bits
 
 Exact: TypeAlias = Literal["auto", "exact", "enumeration", "elimination"]
 AnyProblem: TypeAlias = Problem | LabelProblem
 
-_CHECKED = (Problem, LabelProblem, Conversion, LabelConversion)
+_CHECKED = (Problem, LabelProblem, AnyConversion)
 
 
 @overload
 def gibbs(
-    unary: AnyConversion,
+    unary: AnyConversion[Any],
     *,
     fix: Mapping[Hashable, Any] | None = None,
     uniforms: Any = None,
@@ -233,7 +232,7 @@ def gibbs(
 
 
 def uniforms_shape(
-    problem: AnyProblem | AnyConversion,
+    problem: AnyProblem | AnyConversion[Any],
     samples: int,
     method: Exact = "auto",
     *,
@@ -260,15 +259,16 @@ def uniforms_shape(
         >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3, fix={i: 0 for i in range(40)})
         (3, 1)
     """
-    if isinstance(problem, Conversion | LabelConversion):
+    whole: Any = problem
+    if isinstance(problem, AnyConversion):
         fix = _evidence_of(problem, fix)
-        problem = problem.problem
-    if isinstance(problem, LabelProblem):
+        whole = problem.problem
+    if isinstance(whole, LabelProblem):
         check_method(method)
-        return (samples, *problem.leading, problem.n)
-    check_problem(problem)
-    rest = _evidence(problem, fix).rest
-    return (samples, *problem.leading, *uniforms_of_bits(problem, rest, method))
+        return (samples, *whole.leading, whole.n)
+    check_problem(whole)
+    rest = _evidence(whole, fix).rest
+    return (samples, *whole.leading, *uniforms_of_bits(whole, rest, method))
 
 
 def _sums_of(
@@ -302,7 +302,7 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
 
 
-def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:
+def _evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | None:
     """Return {place: value} of what a caller fixes by name, and of what the conversion fixes.
 
     Raises:
@@ -310,13 +310,11 @@ def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:
     """
     if fix is not None and not isinstance(fix, Mapping):
         raise OptionError(f"fix of a conversion is {{name: value}}; got {shortened(fix)}")
-    if isinstance(conversion, LabelConversion):
-        return None if fix is None else conversion.labels(fix)
     places = {**conversion.states(fix or {}), **conversion.fixed}
     return places or None
 
 
-def _check_sums(conversion: AnyConversion) -> None:
+def _check_sums(conversion: AnyConversion[Any]) -> None:
     """Refuse a conversion whose problem has other sums than the objective that it came from.
 
     Raises:
@@ -331,7 +329,7 @@ def _check_sums(conversion: AnyConversion) -> None:
                 "not the sums; give them finite values of the size of the others",
             ),
         )
-    if isinstance(conversion, Conversion) and conversion.constraints:
+    if conversion.constraints:
         raise UnsupportedProblemError(
             "gibbs",
             (

@@ -76,7 +76,7 @@ def from_factors(
     _check_words(list(sizes), names, values)
     original = FactorSum(constant, given)
     return LabelConversion(
-        total.problem(), sign, constant + sign * total.constant, names, values, original
+        total.problem(), sign, constant + sign * total.constant, names, values, original=original
     )
 
 

@@ -36,7 +36,7 @@ def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) 
     conversion = from_factors(sizes, tables, names=list(names), values=list(names.values()))
     if not evidence:
         return conversion
-    kept = ((i, np.arange(sizes[i]) == value) for i, value in conversion.labels(evidence).items())
+    kept = ((i, np.arange(sizes[i]) == value) for i, value in conversion.states(evidence).items())
     observed = [((i,), np.where(keep, 0.0, -np.inf)) for i, keep in kept]
     return from_factors(sizes, [*tables, *observed], names=list(names), values=list(names.values()))
 
