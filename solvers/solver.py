@@ -135,9 +135,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             deadline: of the whole batch.
         """
 
-    @abstractmethod
     def why_not(self, problem: ProblemT) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        can = self.capabilities
+        reasons = []
+        if not can.pairwise and problem.e:
+            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
+        if can.max_size is not None and problem.n > can.max_size:
+            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
+        return tuple(reasons)
 
     @abstractmethod
     def _check_kind(self, problem: object) -> None:
@@ -477,19 +483,15 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
-        can = self.capabilities
-        reasons = []
-        if not can.pairwise and problem.e:
-            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
-        if can.max_size is not None and problem.n > can.max_size:
-            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
-        if can.supermodular_only and (negative := problem.negative_pair()):
+        reasons = super().why_not(problem)
+        if self.capabilities.supermodular_only and (negative := problem.negative_pair()):
             instance, i, j, score = negative
-            reasons.append(
+            reason = (
                 "pairwise scores must be >= 0 (supermodular) and that of the pair "
                 f"({i}, {j}) in instance {instance} is {score:.6g}"
             )
-        return tuple(reasons)
+            return (*reasons, reason)
+        return reasons
 
     def _check_kind(self, problem: object) -> None:
         check_problem(problem)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, Literal, TypeAlias, overload
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
+from typing_extensions import Unpack
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..conversions import AnyConversion
@@ -17,7 +18,7 @@ from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..options import check_threads
 from ..problem import Problem, check_problem
-from ..solving.fixing import Fix, Fixing
+from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
 from .two_labels import estimate_of_bits
 
@@ -27,109 +28,78 @@ AnyProblem: TypeAlias = Problem | LabelProblem
 _CHECKED = (Problem, LabelProblem, AnyConversion)
 
 
+class Options(TypedDict, total=False):
+    """What `gibbs` takes beside a problem and `method` for an estimate; it says what they mean."""
+
+    fix: Any
+    threads: int | None
+
+
+class ExactOptions(Options, total=False):
+    """What `gibbs` takes beside a problem and `method` for exact sums."""
+
+    uniforms: Any
+
+
 @overload
 def gibbs(
     unary: AnyConversion[Any],
     *,
-    fix: Mapping[Hashable, Any] | None = None,
-    uniforms: Any = None,
     method: Exact | Estimated = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> GibbsAnswer: ...
-
-
 @overload
 def gibbs(
-    unary: LabelProblem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    uniforms: Any = None,
-    method: Exact = "auto",
-    threads: int | None = None,
+    unary: LabelProblem[ArrayT], *, method: Exact = "auto", **options: Unpack[ExactOptions]
 ) -> LabelGibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: LabelProblem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    method: Estimated,
-    threads: int | None = None,
+    unary: LabelProblem[ArrayT], *, method: Estimated, **options: Unpack[Options]
 ) -> GibbsEstimate[LabelProblem[ArrayT], ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: Problem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    uniforms: Any = None,
-    method: Exact = "auto",
-    threads: int | None = None,
+    unary: Problem[ArrayT], *, method: Exact = "auto", **options: Unpack[ExactOptions]
 ) -> Gibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: Problem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    method: Estimated,
-    threads: int | None = None,
+    unary: Problem[ArrayT], *, method: Estimated, **options: Unpack[Options]
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
-    uniforms: Any = None,
     method: Exact = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> Gibbs[np.ndarray]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
     method: Estimated,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[np.ndarray], np.ndarray]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
-    uniforms: Any = None,
     method: Exact = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> Gibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
     method: Estimated,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
-
-
 def gibbs(
     unary: Any,
     pairwise: Any = None,
