@@ -18,6 +18,7 @@ from solvers import (
     SolveFailedError,
     UnknownSolverError,
     UnsupportedProblemError,
+    select_solver,
     solver_class,
 )
 from solvers import labels as several
@@ -27,7 +28,6 @@ from solvers.labels import (
     available_solvers,
     from_factors,
     gibbs,
-    select_solver,
     solve,
 )
 from solvers.labels.algorithms import sum_product

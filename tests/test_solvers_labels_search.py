@@ -11,12 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import InfeasibleError, OptionError
+from solvers import InfeasibleError, OptionError, select_solver
 from solvers.labels import (
     LabelProblem,
     from_factors,
     messages_first,
-    select_solver,
     solve,
     solver_class,
 )

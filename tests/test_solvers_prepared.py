@@ -11,7 +11,6 @@ from optional import optional
 
 from solvers import (
     OptionError,
-    Prepared,
     Problem,
     ProblemError,
     UnknownSolverError,
@@ -20,6 +19,7 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.solving.prepared import Prepared
 
 torch = optional("torch")
 

@@ -18,22 +18,9 @@ from ..registry import LABELS, SolverInfo
 from ..solution import Solution
 from ..solving.call import Options, Solver
 from ..solving.call import solve as solve_any
-from ..solving.kinds import Selection
 from ..solving.listening import Callback
-from ..solving.selection import select_solver
-from ..solving.streams import solve_many
 from .problem import LabelProblem
 from .solver import LabelSolver
-
-__all__ = [
-    "Selection",
-    "available_solvers",
-    "select_solver",
-    "solve",
-    "solve_labels",
-    "solve_many",
-    "solver_class",
-]
 
 _CHECKED = (AnyProblem, AnyConversion)
 
