@@ -506,7 +506,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         bound = found.bound
         if bound is None and not self.capabilities.exact:
             bound = problem.trivial_bound
-        rounding, tolerance = problem.rounding, problem.tolerance
+        rounding = problem.rounding
+        tolerance = problem.tolerance
         try:  # most answers, in one call
             pairs = problem.topology.pairs
             proof = _checks().proof_of(
@@ -569,7 +570,8 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 
     The tolerance of a problem is minus infinity there.
     """
-    tolerance, rounding = problem.tolerance, problem.rounding
+    tolerance = problem.tolerance
+    rounding = problem.rounding
     if tolerance is rounding:  # most problems
         return bound
     xp = namespace_of(bound)

@@ -241,7 +241,8 @@ class BitCases:
 
     def slack(self) -> np.ndarray:
         """`[3]`: what rounding may do to a score; it shares no code with the solvers."""
-        unary, pairwise = self.instances.unary, self.instances.pairwise
+        unary = self.instances.unary
+        pairwise = self.instances.pairwise
         magnitude = np.abs(unary).sum(axis=1) + np.abs(pairwise).sum(axis=1)
         slack: np.ndarray = 2 * EPSILON * (unary.shape[1] + pairwise.shape[1]) * magnitude
         return slack
@@ -326,7 +327,8 @@ def check_answers(
         AssertionError: the solver breaks a promise.
     """
     solution = solver.solve(problem)
-    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
+    own = scores[np.arange(len(scores)), state_numbers(solution)]
+    best = scores.max(axis=1)
     assert (np.abs(solution.score - own) <= slack).all(), (
         f"score {solution.score}, that of its state {own}"
     )
@@ -368,7 +370,8 @@ def check_stopped(
         if not np.isinf(scores).any():  # no allowed state was found in time
             raise
         return
-    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
+    own = scores[np.arange(len(scores)), state_numbers(solution)]
+    best = scores.max(axis=1)
     assert (solution.bound >= best - slack).all(), (
         f"after a time limit the bound {solution.bound} is below the maximum {best}; "
         "a solver that stops early returns a bound in its Maximiser"

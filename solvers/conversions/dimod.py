@@ -43,7 +43,8 @@ def from_dimod(bqm: Any) -> Conversion:
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
     if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, part) for part in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
-    biases, quadratic = _biases(bqm.linear), _biases(bqm.quadratic)
+    biases = _biases(bqm.linear)
+    quadratic = _biases(bqm.quadratic)
     offset = float(real_array("the offset", bqm.offset, 0))
     if kind == "SPIN":
         found = from_ising(biases, quadratic)

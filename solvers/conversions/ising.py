@@ -47,7 +47,8 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     original = Quadratic((), linear, pairs, weights, SPINS)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = weights.sum() - linear.sum()
-    pairs, weights = pairs[~loops], weights[~loops]
+    pairs = pairs[~loops]
+    weights = weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
     return converted(

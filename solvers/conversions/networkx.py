@@ -59,7 +59,8 @@ def from_networkx(
             )
     if kind == "max_cut":
         return _heaviest_cut(graph, weight)
-    nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
+    nodes = dict(graph.nodes(data=unary))
+    edges = list(graph.edges(data=pairwise))
     for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
         if value is None:
             raise ProblemError(

@@ -259,7 +259,8 @@ def folding_error(objective: Objective) -> float:
 
     The exact value is the difference of the original objective.
     """
-    terms, summed = objective.coefficients(), objective.most_summed()
+    terms = objective.coefficients()
+    summed = objective.most_summed()
     if summed <= 1 or sums_are_exact(terms):
         return 0.0
     return EPSILON * summed * GROWTH * float(np.abs(terms).sum())

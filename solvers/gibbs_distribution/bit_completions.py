@@ -95,7 +95,8 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
             along = evidence.gathered(np.concatenate(direction, axis=1))
         drawn = Drawn(self._z, evidence.numbers(self._chosen), weights)
         gradient = evidence.spread(derivative(self._free, drawn, along, threads))
-        ones, pairs = gradient[:, : problem.n], gradient[:, problem.n :]
+        ones = gradient[:, : problem.n]
+        pairs = gradient[:, problem.n :]
         return problem.restore(ones), problem.restore(pairs)
 
 
@@ -133,7 +134,8 @@ def complete(
         z, completed, conditionals = enumeration_completions.complete(
             free.running, rest.n, rest.edges, own_uniforms, numbers, threads
         )
-    whole, others = evidence.states(z), evidence.states(completed)
+    whole = evidence.states(z)
+    others = evidence.states(completed)
     return Completions(
         **placed(problem, whole, chosen, others, conditionals),
         _free=free,

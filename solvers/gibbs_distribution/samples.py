@@ -102,7 +102,8 @@ def checked_uniforms(
     Raises:
         ProblemError: they have another shape, range or precision.
     """
-    given, expected = to_numpy(as_array(uniforms, "uniforms")), (*problem.leading, *variables)
+    given = to_numpy(as_array(uniforms, "uniforms"))
+    expected = (*problem.leading, *variables)
     if given.dtype.kind not in "biuf":
         raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {given.dtype}")
     if given.dtype.kind == "f" and given.dtype.itemsize < 8:

@@ -78,7 +78,8 @@ class LabelEvidence(Evidence[LabelProblem]):
         """Return a gradient in all scores, by that in the scores of `rest`."""
         if self.values is None:
             return ones, pairs
-        known, unary = self._known, np.zeros_like(self._known)
+        known = self._known
+        unary = np.zeros_like(self._known)
         unary[:, self.places] = to_numpy(ones)[:, : len(self.places)]
         first, second = self.problem.topology.pairs.T
         pairwise = unary[:, first, :, None] * known[:, second, None, :]
@@ -90,7 +91,8 @@ class LabelEvidence(Evidence[LabelProblem]):
         """Return a direction of the scores of `rest`, by one of all scores."""
         if self.values is None:
             return direction
-        known, whole = self._known, direction.unary.copy()
+        known = self._known
+        whole = direction.unary.copy()
         first, second = self.problem.topology.pairs.T
         across = np.flatnonzero(~self._inside)
         tables = direction.pairwise[:, across]

@@ -100,7 +100,8 @@ def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tup
 def _as_scores(problem: LabelProblem, unary: Array, pairwise: Array) -> LabelProblem:
     """The problem of the same pairs, whose scores a direction is."""
     tables = np.arange(problem.e)
-    sizes, topology = problem.sizes, problem.topology
+    sizes = problem.sizes
+    topology = problem.topology
     return LabelProblem(
         unary, pairwise, tables, None, sizes, topology, (problem.batch,), problem.home
     )

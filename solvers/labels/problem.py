@@ -266,8 +266,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         """
         k = unary.shape[1]
         none = np.zeros((1, 0, k, k))
-        topology, home = pairs.topology_of(edges, len(unary)), home_of(unary)
-        which, own = np.arange(len(tables)), tuple(tables)
+        topology = pairs.topology_of(edges, len(unary))
+        home = home_of(unary)
+        which = np.arange(len(tables))
+        own = tuple(tables)
         problem: LabelProblem[np.ndarray] = LabelProblem(
             unary[None], none, which, None, sizes, topology, (), home, own
         )
@@ -625,7 +627,9 @@ def _of_tables(
 
     The rows of a table are the values of the edge's lower variable.
     """
-    xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
+    xp = namespace_of(unary)
+    k = int(unary.shape[-1])
+    e = topology.e
     if pairwise is None or (not e and 0 in pairwise.shape):  # an empty list has no other dimensions
         return (
             xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device),
@@ -698,7 +702,8 @@ def _flatten(
 
 def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
     """`[1, ...]` where all instances share it, else `[batch, ...]`."""
-    xp, own = namespace_of(array), tuple(array.shape[:-axes])
+    xp = namespace_of(array)
+    own = tuple(array.shape[:-axes])
     if math.prod(own) == 1:
         return xp.reshape(array, (1, *array.shape[-axes:]))
     check_room(f"the batch {leading}", array, math.prod(leading) * math.prod(array.shape[-axes:]))

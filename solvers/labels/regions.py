@@ -43,7 +43,8 @@ class _Part(NamedTuple):
         """`[n, k]`, bool: at least one value of each variable, none that the problem forbids."""
         if self.variable < 0:
             return self.whole
-        before, i = np.arange(self.variable), self.variable
+        before = np.arange(self.variable)
+        i = self.variable
         allowed = self.whole.copy()
         allowed[before] = False
         allowed[before, self.z[before]] = True
@@ -167,7 +168,9 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
     bound = min(around.bound, float(problem.trivial_bound[0]))
     regions = []
     for part in parts:
-        z, score, i = around.z, -math.inf, part.variable
+        z = around.z
+        score = -math.inf
+        i = part.variable
         if changed is not None and i >= 0:
             values = np.where(part.whole[i], changed[i], -math.inf)
             values[around.z[i]] = -math.inf
@@ -186,7 +189,8 @@ def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
     scores = np.asarray(problem.unary[0], np.float64).copy()
     if problem.e:
         i, j = problem.topology.pairs.T
-        tables, table_of = problem.tables[0].astype(np.float64), problem.table_of
+        tables = problem.tables[0].astype(np.float64)
+        table_of = problem.table_of
         weights = 1.0 if problem.weights is None else problem.weights[0].astype(np.float64)[:, None]
         np.add.at(scores, i, tables[table_of, :, z[j]] * weights)
         np.add.at(scores, j, tables[table_of, z[i]] * weights)

@@ -124,14 +124,19 @@ class Fixing:
 
         Its bound holds for the states with these values alone.
         """
-        problem, z = self.problem, self.values.copy()
-        bound, solver, stats = self.constant, "fixed", {}
+        problem = self.problem
+        z = self.values.copy()
+        bound = self.constant
+        solver = "fixed"
+        stats = {}
         optimal = np.ones(problem.batch, bool)
         if found is not None:
             z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
             # What folding the fixed scores into the others rounds, and the last sum.
             bound = self.raised(found.bound.reshape(-1))
-            optimal, solver, stats = found.optimal.reshape(-1), found.solver, dict(found.stats)
+            optimal = found.optimal.reshape(-1)
+            solver = found.solver
+            stats = dict(found.stats)
         score = problem.score_flat(z)
         return Solution(
             z=problem.restore(z),

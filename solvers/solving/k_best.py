@@ -57,10 +57,12 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    kind, deadline = request.kind, request.deadline
+    kind = request.kind
+    deadline = request.deadline
     count = check_count(request.k, request.problem)
     fixed = kind.fixed(request.problem.to_host(), request.fix)
-    problem, rest = fixed.problem, fixed.rest
+    problem = fixed.problem
+    rest = fixed.rest
     solver = choose_ranking(problem if rest is None else rest)
     existing = fixed.states(count)
     solver.check(problem if rest is None else rest)

@@ -46,7 +46,9 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
         SolveFailedError: none was found in time.
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    kind, problem, deadline = request.kind, request.problem, request.deadline
+    kind = request.kind
+    problem = request.problem
+    deadline = request.deadline
     count = check_count(request.k, problem)
     solver.check(problem)
     solver.check_within(problem, rows)
@@ -92,7 +94,8 @@ class _OneMoreConstraint:
         """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
         part = slice(instance, instance + 1)
         single = replace(problem, home=home_of(problem.unary)).instances(part)
-        rows, bound = self.rows, float(single.trivial_bound[0])
+        rows = self.rows
+        bound = float(single.trivial_bound[0])
         states: list[np.ndarray] = []
         bounds: list[float] = []
         while len(states) < count:

@@ -168,7 +168,8 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
         count: how many.
     """
     best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count]
-    least, name = math.inf, ""
+    least = math.inf
+    name = ""
     for turn in ranking_turns(problem):
         solver = turn.solver
         until = turn.deadline(deadline)

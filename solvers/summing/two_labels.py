@@ -32,7 +32,8 @@ def estimate_of_bits(
         ProblemTooLargeError: memory does not hold the marginals of all pairs.
     """
     found = estimated(as_two_labels(evidence.rest), method)
-    ones, pairs = found.of_variables[..., 1], found.of_pairs[..., 1, 1]
+    ones = found.of_variables[..., 1]
+    pairs = found.of_pairs[..., 1, 1]
     marginals = evidence.lifted(np.concatenate([ones, pairs], axis=1))
     restore = evidence.problem.restore
     return GibbsEstimate(

@@ -70,7 +70,8 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         _allowed_labels(problem)
     unary = np.array(problem.unary[0], np.float64, order="C")
     message = np.zeros((problem.e, 2, problem.k))
-    least, moved = np.inf, np.inf
+    least = np.inf
+    moved = np.inf
     for number in range(PASSES):
         # Forwards messages are never damped where the pass gives a bound, which is one for undamped
         # messages alone.
@@ -80,13 +81,12 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         if bound == -np.inf:
             raise InfeasibleError()
         _, back = kernels.pass_on(tree.kernel, unary, weights, message, False, damping)
-        least, moved = min(least, bound), max(there, back)
+        least = min(least, bound)
+        moved = max(there, back)
         if moved <= CLOSE:
             break
-    of_variables, of_pairs = (
-        np.zeros((problem.n, problem.k)),
-        np.zeros((problem.e, problem.k, problem.k)),
-    )
+    of_variables = np.zeros((problem.n, problem.k))
+    of_pairs = np.zeros((problem.e, problem.k, problem.k))
     estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
     return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
 

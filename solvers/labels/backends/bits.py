@@ -113,5 +113,6 @@ class Bits(LabelSolver):
         stats = dict(solution.stats)
         if self.start is not None and "start" not in binary.options():
             stats["start"] = "unused"
-        z, bound = coded.labels(solution.z), coded.bound(solution.bound)
+        z = coded.labels(solution.z)
+        bound = coded.bound(solution.bound)
         return Maximiser(z, bound, stats, solution.solver, coded.rounding, coded.tolerance)

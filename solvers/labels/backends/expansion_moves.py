@@ -70,7 +70,8 @@ def _moved(
     first: np.ndarray | None,
 ) -> tuple[np.ndarray, float]:
     """Labels and a bound of an instance, which has its part of the time."""
-    one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
+    one = problem.instances(slice(instance, instance + 1))
+    part = slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
     heard = soon.within_whole(one, partial(Known._replace, part=part))
     search = begun(WholeScores.of(one), heard, first)

@@ -45,7 +45,8 @@ class Toulbar2(LabelSolver):
     )
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
-        labels, bounds = np.asarray(problem.unary).argmax(axis=-1), np.full(problem.batch, math.inf)
+        labels = np.asarray(problem.unary).argmax(axis=-1)
+        bounds = np.full(problem.batch, math.inf)
         with Process() as process, tempfile.TemporaryDirectory() as folder:
             for b in range(problem.batch):
                 soon = deadline.within(deadline.left / (problem.batch - b))

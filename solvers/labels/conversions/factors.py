@@ -182,7 +182,9 @@ class _Sum:
     """Factors, added up by scope."""
 
     def __init__(self, sizes: list[int]):
-        self.given, self.sizes, self.constant = len(sizes), list(sizes), 0.0
+        self.given = len(sizes)
+        self.sizes = list(sizes)
+        self.constant = 0.0
         self._unary: dict[int, np.ndarray] = {}
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
 
@@ -257,16 +259,19 @@ class _Sum:
 
     def problem(self) -> LabelProblem[np.ndarray]:
         """All of it as arrays."""
-        n, k = len(self.sizes), max(self.sizes, default=0)
+        n = len(self.sizes)
+        k = max(self.sizes, default=0)
         check_memory(f"{n} variables of up to {k} values", n * k)
         unary = np.full((n, k), -np.inf)
         for v, size in enumerate(self.sizes):
             unary[v, :size] = self._unary.get(v, 0.0)
         if not self._pairs:
             return LabelProblem.from_arrays(unary, sizes=self.sizes)
-        padded, real = len(self._pairs) * k**2, sum(table.size for table in self._pairs.values())
+        padded = len(self._pairs) * k**2
+        real = sum(table.size for table in self._pairs.values())
         if padded > max(WORTH_PADDING * real, SMALL_TABLES):
-            ends, sizes = np.array(list(self._pairs)), np.array(self.sizes)
+            ends = np.array(list(self._pairs))
+            sizes = np.array(self.sizes)
             return LabelProblem.from_tables(unary, list(self._pairs.values()), ends, sizes)
         check_memory(f"{len(self._pairs)} pairs of up to {k} values", padded)
         pairwise = np.zeros((len(self._pairs), k, k))
@@ -290,10 +295,12 @@ def _best_cut(tuples: np.ndarray, shape: tuple[int, ...]) -> int:
     """
     if len(tuples) <= WHOLE_TUPLES:
         return 0
-    best, least = 0, len(tuples)
+    best = 0
+    least = len(tuples)
     for place in range(1, tuples.shape[1]):
         first = len(np.unique(_codes(tuples[:, :place], shape[:place])))
         second = len(np.unique(_codes(tuples[:, place:], shape[place:])))
         if max(first, second) < least and first * second <= MOST_JOINT:
-            best, least = place, max(first, second)
+            best = place
+            least = max(first, second)
     return best

@@ -69,7 +69,8 @@ class _Reader:
         variables: Mapping[str, Any],
         functions: Mapping[str, Any],
     ):
-        self.text, self.functions = text, functions
+        self.text = text
+        self.functions = functions
         self.sense, self.top = self._goal(problem.get("mustbe"))
         self.names = list(variables)
         self.values = [self._values(name, given) for name, given in variables.items()]

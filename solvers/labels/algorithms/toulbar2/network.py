@@ -42,9 +42,12 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
 
     No cost is below zero, and all together are less than the top, from which on costs forbid.
     """
-    constant, top, functions = 0, 1, list[str]()
+    constant = 0
+    top = 1
+    functions = list[str]()
     for number, (scope, costs) in enumerate(_functions(scores)):
-        constant, top = constant + costs.best, top + costs.most
+        constant = constant + costs.best
+        top = top + costs.most
         functions.append(f"{scope} {costs.text}")
         if number % AT_ONCE == 0 and deadline.passed:
             return None

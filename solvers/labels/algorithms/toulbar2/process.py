@@ -69,7 +69,8 @@ class Process:
         Raises:
             SolveFailedError: the process ended without an answer.
         """
-        process, labels = self._started(), None
+        process = self._started()
+        labels = None
         stop = _Stop(process)
         with deadline.alarm(stop):
             _ask(process, network)
@@ -120,7 +121,9 @@ class _Stop:
     """The word to end, and the end of a process that does not listen."""
 
     def __init__(self, process: subprocess.Popen[str]):
-        self._process, self.rung, self.answered = process, False, threading.Event()
+        self._process = process
+        self.rung = False
+        self.answered = threading.Event()
 
     def __call__(self) -> None:
         self.rung = True
