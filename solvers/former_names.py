@@ -1,4 +1,4 @@
-"""Names that left the top level of `solvers` and `solvers.labels`, and the modules that define them.
+"""Names that left the top level of `solvers`, and the modules that define them.
 
 They work for one release, with a DeprecationWarning that names the module.
 """

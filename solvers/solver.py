@@ -236,14 +236,14 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """Solve a problem that has been checked, without raising after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            found = self._found(work, deadline)
+            maximiser = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems "
                 f"of n = {problem.n} and {problem.e} pairs ({error}); "
                 "take another one, fewer threads or a smaller batch"
             ) from error
-        return self._certified(work, found)
+        return self._certified(work, maximiser)
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
@@ -254,8 +254,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             if not in_thread:
                 return self._argmax(work, deadline)
             # A search waits in a thread of its own, so that this one hears signals.
-            (found,) = in_threads([partial(self._argmax, work, deadline)], 1)
-            return found
+            (maximiser,) = in_threads([partial(self._argmax, work, deadline)], 1)
+            return maximiser
 
     def _takes_long(self, work: ProblemT) -> bool:
         """Whether a signal, or the end of its time, may come before the answer."""
@@ -393,9 +393,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             watched_by(deadline.watch),
             self._interrupts_first(problem, deadline),
         ):
-            (found,) = in_threads([search], 1)
-            self._check_within(problem, found.z, constraints)
-            solution = self._certified(problem, found)
+            (maximiser,) = in_threads([search], 1)
+            self._check_within(problem, maximiser.z, constraints)
+            solution = self._certified(problem, maximiser)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution

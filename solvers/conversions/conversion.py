@@ -154,10 +154,10 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             return fix  # which is refused for its shape
         values = values.copy()
         for place, state in self.fixed.items():
-            given = values[..., place]
-            if not ((given == state) | (given == FREE)).all():
+            fixed = values[..., place]
+            if not ((fixed == state) | (fixed == FREE)).all():
                 name = shortened(self.names[place])
-                raise OptionError(f"fix gives {name} the value {given.ravel()[0]}; it is {state}")
+                raise OptionError(f"fix gives {name} the value {fixed.ravel()[0]}; it is {state}")
             values[..., place] = state
         return values
 

@@ -100,10 +100,10 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     inner = ~leaves & ~enters
     constant = float(values[leaves].sum())
     original = Capacity(pairs, capacity, values)
-    found = converted(
+    conversion = converted(
         "minimise", range(n), -linear, pairs[inner], -values[inner], constant, original=original
     )
-    return replace(found, fixed={int(source): 1, int(sink): 0})
+    return replace(conversion, fixed={int(source): 1, int(sink): 0})
 
 
 def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) -> Weights:

@@ -36,7 +36,8 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
         >>> float(conversion.value(conversion.problem.score([0, 0])))  # spins -1, -1
         -1.5
     """
-    h, J = by_names("h", h), by_names("J", J)  # noqa: N806  # its name
+    h = by_names("h", h)
+    J = by_names("J", J)  # noqa: N806  # its name
     fields = h if isinstance(h, Mapping) else dict(enumerate(real_array("h", h, 1).tolist()))
     labels = ordered_labels((*fields, *ends_of(J)))
     linear = np.zeros(len(labels))

@@ -90,9 +90,11 @@ class Quadratic:
         if self.values != (0, 1):
             return 1 + _most(self.pairs.ravel())
         low, high = np.sort(self.pairs, axis=1).T
-        own = np.flatnonzero(self.linear)
+        diagonal = np.flatnonzero(self.linear)
         return _most(
-            np.unique(np.concatenate([low * n + high, own * n + own]), return_inverse=True)[1]
+            np.unique(
+                np.concatenate([low * n + high, diagonal * n + diagonal]), return_inverse=True
+            )[1]
         )
 
     def plus(self, constant: float) -> Quadratic:

@@ -22,7 +22,9 @@ from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import MEMORY, over_slices, threads_in_memory, workers_of
 
-ENTRY_NANOSECONDS, ENTRY_NANOSECONDS_IN_LANES, DRAW_NANOSECONDS = 20.0, 4.0, 5.0
+ENTRY_NANOSECONDS = 20.0
+ENTRY_NANOSECONDS_IN_LANES = 4.0
+DRAW_NANOSECONDS = 5.0
 BYTES = 24  # an entry
 CACHE = 1 << 20
 """Bytes of tables that stay in a core's cache.

@@ -55,8 +55,8 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
             values[:, variable] = value
         return values
     try:
-        given = to_numpy(as_array(fix, "fix"))
-        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(
+        array = to_numpy(as_array(fix, "fix"))
+        values = over_batch("fix", array, (*problem.leading, problem.n)).reshape(
             problem.batch, problem.n
         )
     except (ProblemError, OptionError) as error:

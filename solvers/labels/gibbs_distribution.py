@@ -181,7 +181,7 @@ def gibbs(
     problem = unary
     if not isinstance(problem, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
-    elif any(part is not None for part in (pairwise, edges, sizes, potts)):
+    elif any(array is not None for array in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
     return sums_of_labels(problem, fix, uniforms, method)
 

@@ -387,13 +387,13 @@ def _at_least(
     host = problem.to_host()
     z = to_numpy(solution.z).reshape(problem.batch, problem.n)
     score = to_numpy(solution.score).reshape(-1)
-    given = to_numpy(kind_of(problem).score(host, states))
-    better = (given > score) & ~optimal
+    start_score = to_numpy(kind_of(problem).score(host, states))
+    better = (start_score > score) & ~optimal
     if allowed is not None:
         better &= allowed
     if not better.any():
         return solution
-    score = np.where(better, given, score)
+    score = np.where(better, start_score, score)
     bound = np.maximum(score, to_numpy(solution.bound).reshape(-1))
     return replace(
         solution,

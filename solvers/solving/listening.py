@@ -120,8 +120,8 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
 
     def call(progress: Progress[np.ndarray]) -> object:
         z, score, bound = (
-            part.reshape(-1)
-            for part in map(np.asarray, (progress.z, progress.score, progress.bound))
+            array.reshape(-1)
+            for array in map(np.asarray, (progress.z, progress.score, progress.bound))
         )
         if z[0] < 0:  # nothing is found so far
             values = float(conversion.value(score[0])), float(conversion.value(bound[0]))

@@ -23,11 +23,11 @@ ENUMERABLE = 20
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
 
-ELIMINABLE, ELIMINABLE_STATES = 18, 1 << 24
-"""Limits up to which elimination takes some milliseconds per instance.
+ELIMINABLE = 18
+"""Treewidth up to which elimination takes some milliseconds per instance."""
 
-They are the treewidth, and n * 2^treewidth.
-"""
+ELIMINABLE_STATES = 1 << 24
+"""Limit of n * 2^treewidth up to which it does."""
 
 SPARSE_DEGREE = 20
 """Mean degree up to which presolve makes problems smaller.

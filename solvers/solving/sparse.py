@@ -30,14 +30,17 @@ from ..starts import given_states
 from .portfolio import SEPARATOR, Portfolio, Search, Turn
 from .third_parties import third_party
 
-QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
+QUICK_WIDTH = 20
+"""Width above which tables have more than `QUICK_ENTRIES`."""
+
+QUICK_ENTRIES = 1 << 22
 """Tables of so few entries take about ten milliseconds, and no search is much faster."""
 
-SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
-"""Width and number of entries up to which tables take less than a tenth of a second.
+SOON_WIDTH = 22
+"""Width beyond which the search for an elimination order alone takes a tenth of a second."""
 
-Beyond this width, the search for an elimination order alone takes as long.
-"""
+SOON_ENTRIES = 1 << 24
+"""Number of entries up to which tables take less than a tenth of a second."""
 
 MOST_ENTRIES = 1 << 30
 """Number of entries up to which tables take some seconds.
@@ -46,25 +49,26 @@ In a field they prove what neither messages nor odd cycles do. Other backends ru
 entries, and without a field.
 """
 
-SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
-"""Approximate seconds per table entry, and the share of the remaining time that tables may take.
+SECONDS_AN_ENTRY = 1.5e-9
+"""Approximate seconds per table entry.
 
-Elimination does not start if its tables would not be full in time. The share applies where other
-backends run first.
+Elimination does not start if its tables would not be full in time.
 """
+
+TABLES_SHARE = 0.5
+"""Share of the remaining time that tables may take where other backends run first."""
 
 EDGE_DEGREE = 8
 """Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
 
-FEW_VISITS, SOME_VISITS, MORE_VISITS = 1 << 17, 1 << 18, 1 << 19
-"""Visits of `dual_ascent` before other backends run.
+FEW_VISITS = 1 << 17
+"""Visits of `dual_ascent` before other backends run: about 10 ms."""
 
-| constant | time | used |
-|---|---|---|
-| `FEW_VISITS` | about 10 ms | by default |
-| `SOME_VISITS` | about 20 ms | before a third party, which takes as long to load a problem |
-| `MORE_VISITS` | about 40 ms | in a field, where messages are worth it |
-"""
+SOME_VISITS = 1 << 18
+"""Its visits before a third party, which takes as long to load a problem: about 20 ms."""
+
+MORE_VISITS = 1 << 19
+"""Its visits in a field, where messages are worth it: about 40 ms."""
 
 MOST_TURNED = 100
 """Variables of a part without a field above which its messages leave gaps that no search closes."""
@@ -76,20 +80,23 @@ A part with a smaller share may be the rest of a problem with couplings alone af
 clamped. Then only the few neighbours of this spin have a field.
 """
 
-CUT_SECONDS, TURN_SHARE, MOST_SECONDS = 0.5, 0.1, 60.0
-"""Minimum seconds, share of a long time limit and maximum seconds of a limited run.
+CUT_SECONDS = 0.5
+"""Minimum seconds of a run that is limited because another backend may prove the part sooner."""
 
-The run is limited because another backend may prove the part sooner.
-"""
+TURN_SHARE = 0.1
+"""Share of a long time limit that such a run may take."""
+
+MOST_SECONDS = 60.0
+"""Maximum seconds of such a run."""
 
 MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
 
-BRANCHED, BRANCHED_DEGREE = 120, 6
-"""Maximum variables and minimum mean degree for convex bounds in a field.
+BRANCHED = 120
+"""Variables of a part in a field up to which convex bounds soon prove what odd cycles leave open."""
 
-In this range convex bounds soon prove what odd cycles leave open.
-"""
+BRANCHED_DEGREE = 6
+"""Mean degree of such a part from which on they do."""
 
 RACED_DEGREE = 5
 """Mean degree from which on either odd cycles or convex bounds may be far better.

@@ -95,11 +95,11 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     order = _leaves_first(n, edges) or np.asarray(elimination_order(n, edges), np.int64).tolist()
     place = {v: t for t, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in range(n)]
-    own: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    edges_of: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for edge, (i, j) in enumerate(edges.tolist()):
         first, second = sorted((i, j), key=place.__getitem__)
         later[place[first]].add(place[second])
-        own[place[first]].append((edge, second))
+        edges_of[place[first]].append((edge, second))
     children: list[list[int]] = [[] for _ in range(n)]
     steps: list[Step] = []
     entries = largest = width = 0
@@ -109,7 +109,7 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
         if ahead:
             later[ahead[0]].update(ahead[1:])
             children[ahead[0]].append(t)
-        reads = tuple((edge, separator.index(u) + 1, v > u) for edge, u in own[t])
+        reads = tuple((edge, separator.index(u) + 1, v > u) for edge, u in edges_of[t])
         steps.append(Step(v, separator, reads, tuple(children[t])))
         size = math.prod(int(sizes[u]) for u in steps[-1].scope)
         entries = entries + size

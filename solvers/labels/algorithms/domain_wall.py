@@ -69,9 +69,9 @@ class DomainWall:
 
     def known(self, known: Known) -> Known:
         """What is known of labels, by what is known of bits."""
-        z, bound, part = known
+        z, bound, rows = known
         labels = None if z is None else self.labels(z)
-        return Known(labels, None if bound is None else self.bound(bound, part), part)
+        return Known(labels, None if bound is None else self.bound(bound, rows), rows)
 
 
 def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:

@@ -107,12 +107,12 @@ class Conditionals:
 
         The separators have their values in `states [batch, samples, n]`.
         """
-        found = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
+        conditionals = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
-            own = _conditionals(table, _below(step, table, chosen, states))
-            found[:, :, step.variable, : table.shape[1]] = own
-        return found
+            of_variable = _conditionals(table, _below(step, table, chosen, states))
+            conditionals[:, :, step.variable, : table.shape[1]] = of_variable
+        return conditionals
 
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
         """Return the gradient in the scores of a weighted sum of conditionals.
@@ -139,17 +139,17 @@ class Conditionals:
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
             below = _below(step, table, chosen, states)
-            own = _conditionals(table, below)
+            conditionals = _conditionals(table, below)
             places = xp.reshape(_places(table, below), (-1,))
             weight = weights[:, :, step.variable, : table.shape[1]]
-            moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
+            moved = conditionals * (weight - xp.sum(conditionals * weight, axis=-1, keepdims=True))
             gradient = np.zeros(prod(table.shape))
             # equal places add up
             np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))
             joint = xp.reshape(beside(table, gradient), table.shape)
-            known = above.take(step)
-            if known is not None:
-                joint += table * known[:, None, ...]
+            outside = above.take(step)
+            if outside is not None:
+                joint += table * outside[:, None, ...]
             above.give(step, joint)
             yield step, joint
 
@@ -160,8 +160,8 @@ class Conditionals:
         """The probabilities of each step's scope, the last step first."""
         above = _Above(self.buckets)
         for step, table in self._downwards():
-            known = above.take(step)
-            joint = table if known is None else table * known[:, None, ...]
+            outside = above.take(step)
+            joint = table if outside is None else table * outside[:, None, ...]
             above.give(step, joint)
             yield step, joint
 
@@ -179,16 +179,16 @@ class Conditionals:
         above = _Above(self.buckets)
         above_moved = _Above(self.buckets)
         for (step, table), (move, message) in zip(self._downwards(), reversed(moves), strict=True):
-            known = above.take(step)
+            outside = above.take(step)
             known_moved = above_moved.take(step)
-            if known is None or known_moved is None:
+            if outside is None or known_moved is None:
                 move = move - message  # not in place: that of a variable by itself is the caller's
             else:
-                move *= known[:, None, ...]
-                move += (known_moved - known * message[:, 0, ...])[:, None, ...]
+                move *= outside[:, None, ...]
+                move += (known_moved - outside * message[:, 0, ...])[:, None, ...]
             move *= table
             if step.children:  # else nobody reads these
-                above.give(step, table if known is None else table * known[:, None, ...])
+                above.give(step, table if outside is None else table * outside[:, None, ...])
                 above_moved.give(step, move)
             yield step, move
 

@@ -73,8 +73,10 @@ class Bits(LabelSolver):
         with preparing(deadline):
             binary = self._started(resolve(self.solver, coded.problem), problem)
         binary.check(coded.problem)
-        found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
-        return self._maximiser(coded, found, binary)
+        solution = binary.solve_until(
+            coded.problem, deadline.within_whole(coded.problem, coded.known)
+        )
+        return self._maximiser(coded, solution, binary)
 
     def _argmax_within(
         self, problem: LabelProblem, constraints: Rows, deadline: Deadline
@@ -91,14 +93,14 @@ class Bits(LabelSolver):
         binary = self._started(named, problem)
         try:
             with heard_of(coded.problem, coded.known):
-                found = binary.solve_within(coded.problem, rows, deadline)
+                solution = binary.solve_within(coded.problem, rows, deadline)
         except InfeasibleError:
             raise InfeasibleError(constraints.names) from None
         except SolveInterrupted as stopped:
             if not stopped.found:
                 raise
-            found = stopped.solution
-        return self._maximiser(coded, found, binary)
+            solution = stopped.solution
+        return self._maximiser(coded, solution, binary)
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
         """The binary solver, with the bits of the labels to start from if it takes a start."""

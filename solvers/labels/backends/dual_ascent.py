@@ -76,9 +76,9 @@ class DualAscent(LabelSolver):
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
         one = problem.instances(slice(instance, instance + 1))
-        part = slice(instance, instance + 1)
+        rows = slice(instance, instance + 1)
         soon = deadline.within(deadline.left / rounds).within_whole(
-            one, partial(Known._replace, part=part)
+            one, partial(Known._replace, part=rows)
         )
         search = begun(WholeScores.of(one), soon, first)
         search.run(soon, self.visits or np.inf)

@@ -58,12 +58,12 @@ def _reordered(
     """Places and logarithms of a factor's table, whose values come in the order of `names`."""
     table = np.asarray(factor.values, np.float64)
     for axis, name in enumerate(factor.variables):
-        own = list(factor.state_names[name])
-        if set(own) != set(names[name]) or len(own) != len(names[name]):
+        states = list(factor.state_names[name])
+        if set(states) != set(names[name]) or len(states) != len(names[name]):
             raise ProblemError(
                 f"the factors name the values of {shortened(name)} differently: "
-                f"{shortened(own)} and {shortened(names[name])}"
+                f"{shortened(states)} and {shortened(names[name])}"
             )
-        table = np.take(table, [own.index(value) for value in names[name]], axis=axis)
+        table = np.take(table, [states.index(value) for value in names[name]], axis=axis)
     with np.errstate(divide="ignore"):
         return [place[name] for name in factor.variables], np.log(table)

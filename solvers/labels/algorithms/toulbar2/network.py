@@ -76,8 +76,8 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
 
     which = (weights if len(weights) else table_of).tolist()
     sizes = scores.sizes[pairs].tolist()
-    for own, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
-        yield f"2 {i} {j}", costs_of(own, few, many)
+    for table, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
+        yield f"2 {i} {j}", costs_of(table, few, many)
 
 
 def _listed(table: np.ndarray) -> Costs:
