@@ -598,7 +598,9 @@ def deadline_of(time_limit: float | Deadline | None) -> Deadline:
     """
     if time_limit is None:  # most calls
         return Deadline.after(None)
-    return Deadline.of(time_limit if isinstance(time_limit, Deadline) else seconds_of(time_limit))
+    if isinstance(time_limit, Deadline):
+        return Deadline.of(time_limit)
+    return Deadline.of(seconds_of(time_limit))
 
 
 def seconds_of(time_limit: Any) -> float | None:

@@ -67,7 +67,9 @@ def random_instances(
         scale = 10.0 ** generator.integers(-12, 13)
         unary = scale * draw((3, n), generator)
         pairwise = scale * draw((3, len(edges)), generator)
-        yield Instances(unary, np.abs(pairwise) if sign == "positive" else pairwise, edges)
+        if sign == "positive":
+            pairwise = np.abs(pairwise)
+        yield Instances(unary, pairwise, edges)
 
 
 def _normal(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:

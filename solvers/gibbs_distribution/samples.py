@@ -219,7 +219,8 @@ def checked_direction(
     """
     parts = []
     for name, values, shape in zip(("unary", "pairwise"), (unary, pairwise), shapes, strict=True):
-        array = to_numpy(as_array(0.0 if values is None else values, name))
+        numbers = 0.0 if values is None else values
+        array = to_numpy(as_array(numbers, name))
         if array.dtype.kind not in "biuf":
             raise ProblemError(
                 f"the {name} direction must be real numbers; its type is {array.dtype}"

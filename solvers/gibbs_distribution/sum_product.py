@@ -61,10 +61,11 @@ def over_lanes(
     in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
+    nanoseconds = alone if lanes == 1 else in_lanes
     over_slices(
         partial(kernel, plan.schedule, lanes),
         *arrays,
-        nanoseconds=alone if lanes == 1 else in_lanes,
+        nanoseconds=nanoseconds,
         threads=threads_in_memory(threads, instance_bytes * lanes),
         together=lanes,
     )

@@ -171,13 +171,17 @@ def _of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) ->
     number[places] = np.arange(len(places))
     topology = Topology(len(places), number[host.topology.pairs[within]])
     own_tables = host.own
+    table_of = host.table_of[within]
     if own_tables is not None:
         own_tables = tuple(own_tables[edge] for edge in np.flatnonzero(within).tolist()) or None
+    if own_tables is not None:
+        table_of = np.arange(len(own_tables))
+    weights = None if host.weights is None else host.weights[:, within]
     return replace(
         host,
         unary=unary[:, places],
-        table_of=host.table_of[within] if own_tables is None else np.arange(len(own_tables)),
-        weights=None if host.weights is None else host.weights[:, within],
+        table_of=table_of,
+        weights=weights,
         sizes=host.sizes[places],
         topology=topology,
         own=own_tables,

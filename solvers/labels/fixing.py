@@ -86,7 +86,9 @@ class LabelFixing:
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
         """
-        return cls(problem if fix is None else with_values(problem, fix))
+        if fix is None:
+            return cls(problem)
+        return cls(with_values(problem, fix))
 
     @property
     def rest(self) -> LabelProblem:

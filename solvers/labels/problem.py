@@ -434,7 +434,9 @@ class LabelProblem(AnyProblem[ArrayT]):
         Raises:
             ProblemTooLargeError: memory does not hold them.
         """
-        shared = max(self.tables.shape[0], 1 if self.weights is None else self.weights.shape[0])
+        shared = self.tables.shape[0]
+        if self.weights is not None:
+            shared = max(shared, self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
         tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
         return (

@@ -102,7 +102,8 @@ class Fixing:
 
     def states(self, most: int) -> int:
         """How many states the rest has; `most` where it has more."""
-        return states_of(0 if self.rest is None else self.rest.n, most)
+        free = 0 if self.rest is None else self.rest.n
+        return states_of(free, most)
 
     def free(self, z: States) -> States:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""

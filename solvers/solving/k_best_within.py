@@ -102,10 +102,9 @@ class _OneMoreConstraint:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
+            told_of = None if states else single
             try:
-                with heard_of(
-                    None if states else single, lambda known: known._replace(part=of_one)
-                ):
+                with heard_of(told_of, lambda known: known._replace(part=of_one)):
                     solution = self._searched(single, rows, states)
             except InfeasibleError:
                 if not states:
@@ -114,9 +113,8 @@ class _OneMoreConstraint:
                 break
             if solution is not None:
                 states.append(solution.z[0])
-                bound = min(
-                    bound, float((solution.score if solution.optimal[0] else solution.bound)[0])
-                )
+                limit = solution.score if solution.optimal[0] else solution.bound
+                bound = min(bound, float(limit[0]))
                 bounds.append(bound)
                 rows = rows.without(single.columns(solution.z)[0])
         found_states, _ = filled(np.stack(states), np.zeros(len(states)), count)

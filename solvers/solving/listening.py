@@ -109,7 +109,8 @@ def _heard_from(
 def heard_of(part: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
     """Inside it, what searches tell of a part is told of the problem that it helps to solve."""
     whole = watch()
-    with watched_by(None if whole is None else Part(whole, part, lift)):
+    listener = None if whole is None else Part(whole, part, lift)
+    with watched_by(listener):
         yield
 
 

@@ -142,7 +142,8 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
         def solve(
             part: Problem, until: Deadline, start: np.ndarray | None
         ) -> tuple[np.ndarray, float]:
-            outcome = search(part, until, None if start is None else start[None])
+            states = None if start is None else start[None]
+            outcome = search(part, until, states)
             return outcome.z[0], float(outcome.bound[0])
 
         threads = self.threads or available_cores()

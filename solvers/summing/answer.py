@@ -148,11 +148,12 @@ def answered(conversion: AnyConversion[Any], sums: AnySums) -> GibbsAnswer:
         values = conversion.values_of(place)
         marginals[name] = dict(zip(values, rows[place, : len(values)].tolist(), strict=True))
     drawn = None if isinstance(sums, GibbsEstimate) else sums.samples
+    samples = None if drawn is None else in_words(conversion, drawn)
     return GibbsAnswer(
         log_partition=_log_partition(conversion, sums, rows),
         bound=sums.bound,
         marginals=marginals,
-        samples=None if drawn is None else in_words(conversion, drawn),
+        samples=samples,
         sums=sums,
         _conversion=conversion,
     )

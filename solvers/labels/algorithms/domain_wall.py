@@ -71,7 +71,8 @@ class DomainWall:
         """What is known of labels, by what is known of bits."""
         z, bound, rows = known
         labels = None if z is None else self.labels(z)
-        return Known(labels, None if bound is None else self.bound(bound, rows), rows)
+        total = None if bound is None else self.bound(bound, rows)
+        return Known(labels, total, rows)
 
 
 def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:

@@ -87,7 +87,8 @@ def moves_of(scores: WholeScores) -> list[Move]:
     if len(scores.tables.weights):
         return moves
     jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]
-    swaps = combinations(range(k if k <= SWAPPED else 0), 2)
+    swapped = k if k <= SWAPPED else 0
+    swaps = combinations(range(swapped), 2)
     return [*(partial(jump, by) for by in jumps), *moves, *(partial(swap, a, b) for a, b in swaps)]
 
 

@@ -188,7 +188,8 @@ class Conditionals:
                 move += (known_moved - outside * message[:, 0, ...])[:, None, ...]
             move *= table
             if step.children:  # else nobody reads these
-                above.give(step, table if outside is None else table * outside[:, None, ...])
+                passed = table if outside is None else table * outside[:, None, ...]
+                above.give(step, passed)
                 above_moved.give(step, move)
             yield step, move
 

@@ -127,7 +127,8 @@ class _Stop:
 
     def __call__(self) -> None:
         self.rung = True
-        self._process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+        word = signal.SIGTERM if sys.platform == "win32" else signal.SIGINT
+        self._process.send_signal(word)
         if not self.answered.wait(GRACE):
             self._process.kill()
 
@@ -140,4 +141,6 @@ def _ask(process: subprocess.Popen[str], network: Path) -> None:
 
 def _whole_below(bound: float) -> int:
     """The whole lower bound of which the nearest float is reported."""
-    return max(0, math.floor(bound) if bound < EXACT else int(math.nextafter(bound, 0.0)))
+    if bound < EXACT:
+        return max(0, math.floor(bound))
+    return max(0, int(math.nextafter(bound, 0.0)))
