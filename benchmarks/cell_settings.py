@@ -10,11 +10,16 @@ same part of them. What the record has is not trained again.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks.validation import complete
 from structured_vae import TrainConfig

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -19,6 +20,10 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 

@@ -10,9 +10,14 @@ record has is not trained again.
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks.validation import complete
 from structured_vae import TrainConfig

@@ -1,7 +1,7 @@
 """Trees and grids of five labels in batch, beside a loop over toulbar2.
 
     pip install -e '.[toulbar2]'
-    python -m benchmarks.label_batches --output results/label_batches.json
+    python benchmarks/label_batches.py --output results/label_batches.json
 
 `solvers.labels.solve` has the batch in one call; pytoulbar2 has one network after the other, in the
 same process, with costs to four decimals. Seconds are of CPU time, medians of rounds turn by turn,
@@ -13,12 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import networkx as nx
 import numpy as np
@@ -52,19 +57,20 @@ def drawn(name: str, batch: int, labels: int, seed: int) -> dict[str, Any]:
 def by_toulbar2(problem: dict[str, Any]) -> np.ndarray:
     """`[batch]`: the best scores, to so many decimals a table."""
     unary, pairwise, edges = problem["unary"], problem["pairwise"], problem["edges"]
-    labels, found = unary.shape[-1], []
-    for own, tables in zip(unary, pairwise, strict=True):
-        highest = [float(each.max()) for each in (*own, *tables)]
+    labels = unary.shape[-1]
+    best = []
+    for scores, tables in zip(unary, pairwise, strict=True):
+        highest = [float(table.max()) for table in (*scores, *tables)]
         network = pytoulbar2.CFN(1e6, resolution=DECIMALS)
-        for i, scores in enumerate(own):
+        for i, row in enumerate(scores):
             network.AddVariable(str(i), list(range(labels)))
-            network.AddFunction([str(i)], (scores.max() - scores).tolist())
+            network.AddFunction([str(i)], (row.max() - row).tolist())
         for (i, j), table in zip(edges.tolist(), tables, strict=True):
             network.AddFunction([str(i), str(j)], (table.max() - table).ravel().tolist())
         network.Option.verbose = -1
         _, cost, _ = network.Solve()
-        found.append(math.fsum(highest) - cost)
-    return np.array(found)
+        best.append(math.fsum(highest) - cost)
+    return np.array(best)
 
 
 def main() -> None:
@@ -81,7 +87,7 @@ def main() -> None:
         ours = solve(**problem)
         near = np.abs(ours.score - by_toulbar2(problem)).max()
         assert near < 10**-DECIMALS * (TREE + len(problem["edges"])), (name, near)
-        taken: dict[str, list[float]] = {"ours": [], "toulbar2": []}
+        times: dict[str, list[float]] = {"ours": [], "toulbar2": []}
         ways: dict[str, Callable[[], object]] = {
             "ours": partial(solve, **problem),
             "toulbar2": partial(by_toulbar2, problem),
@@ -90,8 +96,8 @@ def main() -> None:
             for who, call in ways.items():
                 begin = process_time()
                 call()
-                taken[who].append(process_time() - begin)
-        seconds = {who: median(each) for who, each in taken.items()}
+                times[who].append(process_time() - begin)
+        seconds = {who: median(values) for who, values in times.items()}
         rows[name] = {
             **seconds,
             "ratio": seconds["toulbar2"] / seconds["ours"],

@@ -30,12 +30,17 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import lightning.pytorch as pl
 import torch

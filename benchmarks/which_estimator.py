@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Collection, Mapping
@@ -21,6 +22,10 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 from torch import nn

@@ -25,7 +25,8 @@ from benchmarks.label_proofs import table_rows
 from benchmarks.losses import at_step, ends, milliseconds
 from benchmarks.qplib import PUBLISHED_LIMIT, commits_of, much_slower, proved_by_ours_alone, summary
 from benchmarks.regret import Row, best, by_family, factor, kept
-from solvers import SolverInfo, available_solvers
+from solvers import available_solvers
+from solvers.registry import SolverInfo
 from structured_vae.reproduction.experiments import Experiment, experiment_names
 from structured_vae.reproduction.report import records_of, write_report
 

@@ -34,8 +34,8 @@ from tqdm import tqdm
 from solvers import ArgmaxSolver, Problem, available_solvers, labels, solver_class
 from solvers.instances import Instances
 from solvers.labels import LabelProblem, LabelSolver, from_factors
-from solvers.labels.portfolio import Portfolio as LabelPortfolio
-from solvers.solving.portfolio import Portfolio
+from solvers.labels.messages_first import MessagesFirst
+from solvers.solving.sparse import SparsePortfolio
 from solvers.testing import random_instances
 
 LIMIT = 0.5
@@ -259,8 +259,8 @@ def checked(only: str) -> Iterator[ArgmaxSolver]:
     for info in available_solvers():
         if info.installed and re.search(only, info.name):
             yield solver_class(info.name)()
-    if re.search(only, Portfolio.name):
-        yield Portfolio()
+    if re.search(only, SparsePortfolio.name):
+        yield SparsePortfolio()
 
 
 def checked_labels(only: str) -> Iterator[LabelSolver]:
@@ -268,8 +268,8 @@ def checked_labels(only: str) -> Iterator[LabelSolver]:
     for info in labels.available_solvers():
         if info.installed and re.search(only, info.name):
             yield labels.solver_class(info.name)()
-    if re.search(only, LabelPortfolio.name):
-        yield LabelPortfolio()
+    if re.search(only, MessagesFirst.name):
+        yield MessagesFirst()
 
 
 def known_rows(output: Path | None) -> list[dict[str, int | str]]:

@@ -11,22 +11,19 @@ from .errors import (
 )
 from .gibbs_distribution.bit_completions import Completions
 from .gibbs_distribution.bits import Gibbs
-from .gibbs_distribution.estimate import GibbsEstimate
 from .labels.call import solve_labels
 from .labels.problem import LabelProblem
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
 from .limits.progress import Progress
 from .problem import Problem
-from .registry import SolverInfo, available_solvers, solver_class
+from .registry import available_solvers, solver_class
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .solving.call import solve
-from .solving.kinds import Selection
-from .solving.prepared import Prepared, prepare
+from .solving.prepared import prepare
 from .solving.selection import naming_alternatives, resolve, select_solver
 from .solving.streams import Failure, solve_many
-from .summing.answer import GibbsAnswer
 from .summing.call import gibbs, uniforms_shape
 
 __all__ = [
@@ -36,23 +33,18 @@ __all__ = [
     "Deadline",
     "Failure",
     "Gibbs",
-    "GibbsAnswer",
-    "GibbsEstimate",
     "InfeasibleError",
     "LabelProblem",
     "Maximiser",
     "OptionError",
-    "Prepared",
     "Problem",
     "ProblemError",
     "ProblemTooLargeError",
     "Progress",
-    "Selection",
     "Solution",
     "SolveFailedError",
     "SolveInterrupted",
     "SolverError",
-    "SolverInfo",
     "SolverUnavailableError",
     "UnknownSolverError",
     "UnsupportedProblemError",

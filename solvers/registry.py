@@ -1,4 +1,7 @@
-"""Solvers by name: the built-in ones, imported on use, and those that other packages plug in."""
+"""Look up solvers of every kind of problem by name.
+
+Built-in solvers are imported on first use. Other packages can plug in theirs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from .errors import ProblemTooLargeError, SolverUnavailableError, UnknownSolverError, shortened
+from .errors import (
+    OptionError,
+    ProblemTooLargeError,
+    SolverUnavailableError,
+    UnknownSolverError,
+    shortened,
+)
 from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 
 if TYPE_CHECKING:
     from .backends.elimination import Elimination
-
-ENTRY_POINT_GROUP = "structured_vae.solvers"
 
 BUILT_IN = {
     "independent": "solvers.backends.independent:Independent",
@@ -33,6 +40,18 @@ BUILT_IN = {
     "highs": "solvers.backends.highs:Highs",
     "local_search": "solvers.backends.local_search:LocalSearch",
 }
+"""Where the solvers of bits are."""
+
+BUILT_IN_OF_LABELS = {
+    "independent": "solvers.labels.backends.independent:Independent",
+    "exhaustive": "solvers.labels.backends.exhaustive:Exhaustive",
+    "elimination": "solvers.labels.backends.elimination:Elimination",
+    "dual_ascent": "solvers.labels.backends.dual_ascent:DualAscent",
+    "expansion_moves": "solvers.labels.backends.expansion_moves:ExpansionMoves",
+    "bits": "solvers.labels.backends.bits:Bits",
+    "toulbar2": "solvers.labels.backends.toulbar2:Toulbar2",
+}
+"""Where the solvers of labels are."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +61,21 @@ class SolverInfo:
     Attributes:
         name: registry name.
         origin: "built in", or the distribution that plugs the solver in.
-        capabilities: None for a plug-in, which is loaded only when it is named.
+        capabilities: None for a plug-in that is not loaded.
         missing: packages that it needs and that are not installed.
+        fault: why a plug-in cannot be loaded; empty if it can, or if that was not tried.
     """
 
     name: str
     origin: str
     capabilities: Capabilities | None
     missing: tuple[str, ...]
+    fault: str = ""
 
     @property
     def installed(self) -> bool:
         """Whether the solver can be used now."""
-        return not self.missing
+        return not self.missing and not self.fault
 
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])
@@ -65,11 +86,13 @@ class Registry(Generic[SolverT]):
     """Solvers of problems of one kind, by name.
 
     Attributes:
+        kind: "bits" or "labels", as problems and solvers name it.
         built_in: "module:class" by name, imported when one is asked for.
         group: the entry points by which other packages plug theirs in.
         base: what every solver of the kind is an object of, for errors.
     """
 
+    kind: str
     built_in: Mapping[str, str]
     group: str
     base: str
@@ -91,11 +114,11 @@ class Registry(Generic[SolverT]):
             return _imported(self.built_in[name])  # type: ignore[no-any-return]
         plugged_in = self._plug_ins()
         if name not in plugged_in:
-            known = [*self.built_in, *plugged_in]
-            near = difflib.get_close_matches(name, known, n=1)
+            names = [*self.built_in, *plugged_in]
+            near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean '{near[0]}'? " if near else ""
             unknown = f"no solver is called {shortened(name)}"
-            raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(known)}")
+            raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(names)}")
         try:
             # The entry point promises a solver class.
             return plugged_in[name].load()  # type: ignore[no-any-return]
@@ -105,17 +128,51 @@ class Registry(Generic[SolverT]):
                 f"cannot be imported: {error}"
             ) from error
 
-    def available(self) -> tuple[SolverInfo, ...]:
-        """Every solver that can be named: what it takes, and what is missing to use it."""
-        built_in = [
-            SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())
-            for name, cls in ((name, self.solver_class(name)) for name in self.built_in)
-        ]
-        plugged_in = [
-            SolverInfo(name, point.dist.name if point.dist else point.value, None, ())
-            for name, point in self._plug_ins().items()
-        ]
+    def named(self, solver: Any) -> SolverT | None:
+        """Return the solver object that `solver` means for every problem; None for "auto".
+
+        Args:
+            solver: "auto", a name, or an object, which is returned.
+
+        Raises:
+            UnknownSolverError: no solver has that name, or an object of another kind.
+            SolverUnavailableError: a plug-in of that name cannot be imported.
+        """
+        if isinstance(solver, str):  # an array would not compare with a name as one value
+            return None if solver == "auto" else self.solver_class(solver)()
+        if isinstance(solver, CertifiedSolver) and solver.kind == self.kind:
+            # Every solver of a kind is an object of its base class.
+            return solver  # type: ignore[return-value]
+        return self.solver_class(solver)()
+
+    def available(self, load: bool = False) -> tuple[SolverInfo, ...]:
+        """List every solver that can be named: what it takes, and what is missing to use it.
+
+        Args:
+            load: import plug-ins too, so that they say what they take.
+        """
+        built_in = [self._row(name, "built in") for name in self.built_in]
+        plugged_in = []
+        for name, point in self._plug_ins().items():
+            origin = point.dist.name if point.dist else point.value
+            row = self._loaded_row(name, origin) if load else SolverInfo(name, origin, None, ())
+            plugged_in.append(row)
         return (*built_in, *plugged_in)
+
+    def _row(self, name: str, origin: str) -> SolverInfo:
+        cls = self.solver_class(name)
+        return SolverInfo(name, origin, cls.capabilities, cls.missing_packages())
+
+    def _loaded_row(self, name: str, origin: str) -> SolverInfo:
+        """Return the row of a plug-in, by what its class says of itself."""
+        try:
+            return self._row(name, origin)
+        except SolverUnavailableError as error:
+            return SolverInfo(name, origin, None, (), fault=str(error))
+        except Exception as error:  # whatever the code of a plug-in raises
+            reason = f"{type(error).__name__}: {error}"
+            fault = f"the plug-in solver '{name}' is not a class of solvers: {reason}"
+            return SolverInfo(name, origin, None, (), fault=fault)
 
     def able(self, problem: Any) -> tuple[str, ...]:
         """Names of the installed built-in exact solvers that can take a problem."""
@@ -141,32 +198,72 @@ def _imported(address: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-BINARY: Registry[ArgmaxSolver] = Registry(BUILT_IN, ENTRY_POINT_GROUP, "ArgmaxSolver")
+BITS: Registry[ArgmaxSolver] = Registry("bits", BUILT_IN, "structured_vae.solvers", "ArgmaxSolver")
+LABELS: Registry[Any] = Registry(
+    "labels", BUILT_IN_OF_LABELS, "structured_vae.label_solvers", "LabelSolver"
+)
+
+REGISTRIES: Mapping[str, Registry[Any]] = {"bits": BITS, "labels": LABELS}
+"""The solvers of each kind of problem."""
+
+
+def registry_of(kind: str) -> Registry[Any]:
+    """Return the solvers of a kind of problem.
+
+    Raises:
+        OptionError: there is no such kind.
+    """
+    if not isinstance(kind, str) or kind not in REGISTRIES:
+        raise OptionError(
+            f"kind must be {' or '.join(map(repr, REGISTRIES))}; got {shortened(kind)}"
+        )
+    return REGISTRIES[kind]
 
 
 @overload
-def solver_class(name: Literal["elimination"]) -> type[Elimination]: ...
+def solver_class(
+    name: Literal["elimination"], kind: Literal["bits"] = "bits"
+) -> type[Elimination]: ...
 @overload
-def solver_class(name: str) -> type[ArgmaxSolver]: ...
-def solver_class(name: str) -> type[ArgmaxSolver]:
-    """The solver class registered under `name`, imported now.
+def solver_class(name: str, kind: Literal["bits"] = "bits") -> type[ArgmaxSolver]: ...
+@overload
+def solver_class(name: str, kind: str) -> type[CertifiedSolver[Any]]: ...
+def solver_class(name: str, kind: str = "bits") -> type[CertifiedSolver[Any]]:
+    """Return the solver class registered under `name`, imported now.
+
+    Args:
+        name: of a solver.
+        kind: of the problems that it solves: "bits" or "labels".
 
     Raises:
         UnknownSolverError: no solver has that name; the message suggests near ones.
         SolverUnavailableError: a plug-in of that name cannot be imported.
+        OptionError: there is no such kind.
 
     Example:
         >>> solver_class("max_flow").capabilities.supermodular_only
         True
+        >>> solver_class("toulbar2", "labels").capabilities.exact
+        True
     """
-    return BINARY.solver_class(name)
+    return registry_of(kind).solver_class(name)
 
 
-def available_solvers() -> tuple[SolverInfo, ...]:
-    """Every solver that can be named: what it takes, and what is missing to use it.
+def available_solvers(kind: str = "bits", *, load: bool = False) -> tuple[SolverInfo, ...]:
+    """List every solver that can be named: what it takes, and what is missing to use it.
+
+    Args:
+        kind: of the problems that they solve: "bits" or "labels". Problems over labels also take
+            the solvers of bits, which then get the labels as bits.
+        load: import plug-ins too, so that their rows have capabilities.
+
+    Raises:
+        OptionError: there is no such kind.
 
     Example:
         >>> [info.name for info in available_solvers()][:4]
         ['independent', 'exhaustive', 'max_flow', 'branch_and_bound']
+        >>> [info.name for info in available_solvers("labels")][:3]
+        ['independent', 'exhaustive', 'elimination']
     """
-    return BINARY.available()
+    return registry_of(kind).available(load)

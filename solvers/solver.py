@@ -135,9 +135,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             deadline: of the whole batch.
         """
 
-    @abstractmethod
     def why_not(self, problem: ProblemT) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        can = self.capabilities
+        reasons = []
+        if not can.pairwise and problem.e:
+            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
+        if can.max_size is not None and problem.n > can.max_size:
+            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
+        return tuple(reasons)
 
     @abstractmethod
     def _check_kind(self, problem: object) -> None:
@@ -230,14 +236,14 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """Solve a problem that has been checked, without raising after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            found = self._found(work, deadline)
+            maximiser = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems "
                 f"of n = {problem.n} and {problem.e} pairs ({error}); "
                 "take another one, fewer threads or a smaller batch"
             ) from error
-        return self._certified(work, found)
+        return self._certified(work, maximiser)
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
@@ -248,8 +254,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             if not in_thread:
                 return self._argmax(work, deadline)
             # A search waits in a thread of its own, so that this one hears signals.
-            (found,) = in_threads([partial(self._argmax, work, deadline)], 1)
-            return found
+            (maximiser,) = in_threads([partial(self._argmax, work, deadline)], 1)
+            return maximiser
 
     def _takes_long(self, work: ProblemT) -> bool:
         """Whether a signal, or the end of its time, may come before the answer."""
@@ -387,9 +393,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             watched_by(deadline.watch),
             self._interrupts_first(problem, deadline),
         ):
-            (found,) = in_threads([search], 1)
-            self._check_within(problem, found.z, constraints)
-            solution = self._certified(problem, found)
+            (maximiser,) = in_threads([search], 1)
+            self._check_within(problem, maximiser.z, constraints)
+            solution = self._certified(problem, maximiser)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
@@ -477,19 +483,15 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
-        can = self.capabilities
-        reasons = []
-        if not can.pairwise and problem.e:
-            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
-        if can.max_size is not None and problem.n > can.max_size:
-            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
-        if can.supermodular_only and (negative := problem.negative_pair()):
+        reasons = super().why_not(problem)
+        if self.capabilities.supermodular_only and (negative := problem.negative_pair()):
             instance, i, j, score = negative
-            reasons.append(
+            reason = (
                 "pairwise scores must be >= 0 (supermodular) and that of the pair "
                 f"({i}, {j}) in instance {instance} is {score:.6g}"
             )
-        return tuple(reasons)
+            return (*reasons, reason)
+        return reasons
 
     def _check_kind(self, problem: object) -> None:
         check_problem(problem)
@@ -504,7 +506,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         bound = found.bound
         if bound is None and not self.capabilities.exact:
             bound = problem.trivial_bound
-        rounding, tolerance = problem.rounding, problem.tolerance
+        rounding = problem.rounding
+        tolerance = problem.tolerance
         try:  # most answers, in one call
             pairs = problem.topology.pairs
             proof = _checks().proof_of(
@@ -567,7 +570,8 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 
     The tolerance of a problem is minus infinity there.
     """
-    tolerance, rounding = problem.tolerance, problem.rounding
+    tolerance = problem.tolerance
+    rounding = problem.rounding
     if tolerance is rounding:  # most problems
         return bound
     xp = namespace_of(bound)
@@ -594,7 +598,9 @@ def deadline_of(time_limit: float | Deadline | None) -> Deadline:
     """
     if time_limit is None:  # most calls
         return Deadline.after(None)
-    return Deadline.of(time_limit if isinstance(time_limit, Deadline) else seconds_of(time_limit))
+    if isinstance(time_limit, Deadline):
+        return Deadline.of(time_limit)
+    return Deadline.of(seconds_of(time_limit))
 
 
 def seconds_of(time_limit: Any) -> float | None:

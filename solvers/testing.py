@@ -67,7 +67,9 @@ def random_instances(
         scale = 10.0 ** generator.integers(-12, 13)
         unary = scale * draw((3, n), generator)
         pairwise = scale * draw((3, len(edges)), generator)
-        yield Instances(unary, np.abs(pairwise) if sign == "positive" else pairwise, edges)
+        if sign == "positive":
+            pairwise = np.abs(pairwise)
+        yield Instances(unary, pairwise, edges)
 
 
 def _normal(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
@@ -241,7 +243,8 @@ class BitCases:
 
     def slack(self) -> np.ndarray:
         """`[3]`: what rounding may do to a score; it shares no code with the solvers."""
-        unary, pairwise = self.instances.unary, self.instances.pairwise
+        unary = self.instances.unary
+        pairwise = self.instances.pairwise
         magnitude = np.abs(unary).sum(axis=1) + np.abs(pairwise).sum(axis=1)
         slack: np.ndarray = 2 * EPSILON * (unary.shape[1] + pairwise.shape[1]) * magnitude
         return slack
@@ -326,17 +329,20 @@ def check_answers(
         AssertionError: the solver breaks a promise.
     """
     solution = solver.solve(problem)
-    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
-    assert (np.abs(solution.score - own) <= slack).all(), (
-        f"score {solution.score}, that of its state {own}"
+    reached_score = scores[np.arange(len(scores)), state_numbers(solution)]
+    best = scores.max(axis=1)
+    assert (np.abs(solution.score - reached_score) <= slack).all(), (
+        f"score {solution.score}, that of its state {reached_score}"
     )
     assert (solution.bound >= best - slack).all(), (
         f"bound {solution.bound} below the maximum {best}"
     )
-    reached = own >= best - slack
-    assert (reached | ~solution.optimal).all(), f"says optimal at {own}, the maximum is {best}"
+    reached = reached_score >= best - slack
+    assert (reached | ~solution.optimal).all(), (
+        f"says optimal at {reached_score}, the maximum is {best}"
+    )
     if solver.capabilities.exact:
-        assert reached.all(), f"score {own}, the maximum is {best}"
+        assert reached.all(), f"score {reached_score}, the maximum is {best}"
         assert solution.optimal.all(), (
             f"exact, without a time limit, but optimal is {solution.optimal}"
         )
@@ -368,13 +374,14 @@ def check_stopped(
         if not np.isinf(scores).any():  # no allowed state was found in time
             raise
         return
-    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
+    reached_score = scores[np.arange(len(scores)), state_numbers(solution)]
+    best = scores.max(axis=1)
     assert (solution.bound >= best - slack).all(), (
         f"after a time limit the bound {solution.bound} is below the maximum {best}; "
         "a solver that stops early returns a bound in its Maximiser"
     )
-    assert ((own >= best - slack) | ~solution.optimal).all(), (
-        f"says optimal at {own} after a time limit, and the maximum is {best}"
+    assert ((reached_score >= best - slack) | ~solution.optimal).all(), (
+        f"says optimal at {reached_score} after a time limit, and the maximum is {best}"
     )
 
 
@@ -384,14 +391,14 @@ def _check_several(
     count = min(3, scores.shape[1])
     limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
     for limit in limits:
-        found = ranked_states(solver, problem, count, Deadline.after(limit))
-        if found is None:
+        ranking = ranked_states(solver, problem, count, Deadline.after(limit))
+        if ranking is None:
             return
-        numbers = (found.z.astype(np.int64) << np.arange(problem.n)).sum(axis=2)
+        numbers = (ranking.z.astype(np.int64) << np.arange(problem.n)).sum(axis=2)
         for instance, places in enumerate(numbers):
             others = np.delete(scores[instance], places).max(initial=-np.inf)
-            assert found.others[instance] >= others - slack[instance], (
-                f"best_states({count}) has the bound {found.others[instance]} on other states, "
+            assert ranking.others[instance] >= others - slack[instance], (
+                f"best_states({count}) has the bound {ranking.others[instance]} on other states, "
                 f"and one scores {others}"
             )
 

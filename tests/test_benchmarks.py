@@ -2,6 +2,10 @@
 
 import importlib
 import json
+import os
+import re
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from itertools import product
@@ -22,6 +26,27 @@ ROOT = Path(__file__).parents[1]
 def benchmark(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     return lambda name: importlib.import_module(f"benchmarks.{name}")
+
+
+def test_every_benchmark_can_be_started_by_its_path():
+    """Its folder has a `solvers.py`, which would hide the package from a script in it."""
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if 'if __name__ == "__main__":' not in text:
+            continue
+        guard = text.index("sys.path[0] = ")
+        packages = re.search(
+            r"^(from|import) (benchmarks|models|solvers|structured_vae)", text, re.M
+        )
+        assert guard < packages.start(), path.name
+
+
+def test_label_batches_starts_by_its_path():
+    pytest.importorskip("pytoulbar2")
+    script = str(ROOT / "benchmarks" / "label_batches.py")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, script, "--help"]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
 
 
 def test_the_table_of_solvers(benchmark, tmp_path):

@@ -1,17 +1,17 @@
-"""The names at the top level of `structured_vae` and `models`, and those that have left it."""
+"""The names at the top level of `structured_vae`, `models` and `solvers`, and those that have left it."""
 
 import importlib
 
 import pytest
 
 
-@pytest.mark.parametrize("package", ["structured_vae", "models"])
+@pytest.mark.parametrize("package", ["structured_vae", "models", "solvers", "solvers.labels"])
 def test_tab_completion_lists_exactly_the_public_names(package):
     module = importlib.import_module(package)
     assert sorted(dir(module)) == sorted(module.__all__)
 
 
-@pytest.mark.parametrize("package", ["structured_vae", "models"])
+@pytest.mark.parametrize("package", ["structured_vae", "models", "solvers", "solvers.labels"])
 def test_names_that_left_the_top_level_warn_and_name_their_module(package):
     module = importlib.import_module(package)
     table = importlib.import_module(f"{package}.former_names")
@@ -28,7 +28,7 @@ def test_names_that_left_the_top_level_warn_and_name_their_module(package):
         assert name not in module.__all__
 
 
-@pytest.mark.parametrize("package", ["structured_vae", "models"])
+@pytest.mark.parametrize("package", ["structured_vae", "models", "solvers", "solvers.labels"])
 def test_a_name_that_never_was_is_an_attribute_error(package):
     with pytest.raises(AttributeError, match=r"attribute .*no_such_name"):
         importlib.import_module(package).no_such_name  # noqa: B018

@@ -286,7 +286,7 @@ def test_edges_in_a_csv_file(tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text('i,j,score\n"b",c d,3\nb,,-1\nc d,c d,-1.5\n\nc,b,2e0\nb,c d,0.5\n')
     conversion = read_problem(path)
-    assert list(conversion.labels) == ["b", "c d", "c"]
+    assert list(conversion.names) == ["b", "c d", "c"]
     problem = conversion.problem
     found = solve(problem.unary[0], problem.pairwise[0], edges=problem.edges)
     assert (float(found.score), conversion.assignment(found.z)) == (3.0, {"b": 1, "c d": 1, "c": 1})

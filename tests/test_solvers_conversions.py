@@ -20,6 +20,7 @@ from solvers import (
     ProblemError,
     ProblemTooLargeError,
     SolverError,
+    labels,
     solve,
 )
 from solvers.conversions import (
@@ -52,7 +53,7 @@ def check_values(conversion, objective):
     values = []
     for z in states(conversion.problem.n):
         score = conversion.problem.score(z)
-        values.append(objective(dict(zip(conversion.labels, z.tolist(), strict=True))))
+        values.append(objective(dict(zip(conversion.names, z.tolist(), strict=True))))
         assert conversion.value(score) == pytest.approx(values[-1], abs=1e-9)
         assert conversion.score(values[-1]) == pytest.approx(float(score), abs=1e-9)
         assert conversion.objective(z) == pytest.approx(values[-1], abs=1e-9)
@@ -206,9 +207,9 @@ def test_networkx(kind, seed):
 
 
 def test_labels_are_integers_in_order_or_as_they_come():
-    assert from_qubo({(7, 2): 1.0, (2, 5): 1.0}).labels == (2, 5, 7)
-    assert from_qubo({("b", "a"): 1.0, ("a", 1): 1.0}).labels == ("b", "a", 1)
-    assert tuple(from_ising({5: 1.0}, {(1, 0): 2.0}).labels) == (0, 1, 5)
+    assert from_qubo({(7, 2): 1.0, (2, 5): 1.0}).names == (2, 5, 7)
+    assert from_qubo({("b", "a"): 1.0, ("a", 1): 1.0}).names == ("b", "a", 1)
+    assert tuple(from_ising({5: 1.0}, {(1, 0): 2.0}).names) == (0, 1, 5)
     assert from_qubo({("b", "a"): 1.0}).assignment([1, 0]) == {"b": 1, "a": 0}
 
 
@@ -248,7 +249,7 @@ def test_round_trips(seed):
     assert from_ising(h, J).constant == pytest.approx(-offset)
     names = list("vwxyz")
     back = from_qubo(to_qubo(problem, labels=names))
-    assert list(back.labels) == names
+    assert list(back.names) == names
     same(problem, back.problem)
 
 
@@ -279,9 +280,9 @@ def test_dimod(spins, seed):
     check_values(
         conversion, lambda z: bqm.energy({k: 2 * v - 1 if spins else v for k, v in z.items()})
     )
-    back = to_dimod(conversion.problem, conversion.labels)
+    back = to_dimod(conversion.problem, conversion.names)
     for z in states(3):
-        energy = back.energy(dict(zip(conversion.labels, z.tolist(), strict=True)))
+        energy = back.energy(dict(zip(conversion.names, z.tolist(), strict=True)))
         assert energy == pytest.approx(-float(conversion.problem.score(z)))
 
 
@@ -493,3 +494,19 @@ def test_the_sides_of_spins_are_the_lower_and_the_higher_value():
 def test_an_assignment_is_of_zeros_and_ones_alone(z):
     with pytest.raises(ProblemError, match="zeros and ones"):
         from_qubo({("a", "b"): 1.0}).assignment(z)
+
+
+def test_former_names_of_conversions_warn():
+    conversion = from_qubo({("a", "b"): -1.0})
+    with pytest.warns(DeprecationWarning, match=r"now Conversion\.names"):
+        assert conversion.labels == conversion.names
+    vote = labels.from_factors([2, 2], [((0, 1), np.eye(2))], names=["coat", "shoe"])
+    with pytest.warns(DeprecationWarning, match="now states"):
+        assert vote.labels({"shoe": 1}) == vote.states({"shoe": 1}) == {1: 1}
+
+
+def test_conversions_of_both_kinds_say_the_same_of_themselves():
+    bits = from_ising({"a": 0.5}, {})
+    assert (list(bits.names), list(bits.values_of(0)), bits.constraints) == (["a"], [-1, 1], ())
+    of_labels = labels.from_factors([3], [((0,), np.zeros(3))], names=["x"], values=["abc"])
+    assert (of_labels.names, list(of_labels.values_of(0)), of_labels.fixed) == (["x"], [*"abc"], {})

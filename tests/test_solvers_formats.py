@@ -127,7 +127,7 @@ def test_what_a_file_means(file, format):
 
 
 def test_variables_keep_their_numbers(file):
-    first = {format: read_problem(file(text), format).labels[0] for format, text in TEXTS.items()}
+    first = {format: read_problem(file(text), format).names[0] for format, text in TEXTS.items()}
     assert first == {
         "qubo": 1,
         "orlib": 1,

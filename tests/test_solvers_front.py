@@ -82,7 +82,6 @@ def test_the_choice_of_a_solver_is_one_function_for_both_kinds():
     assert select_solver(small(0)).solver.name == "elimination"
     assert select_solver(Problem.from_arrays([1.0])).solver.name == "independent"
     assert resolve("cp_sat", small(0)).name == "bits"
-    assert labels.select_solver is select_solver
 
 
 def test_a_stream_holds_problems_of_both_kinds():

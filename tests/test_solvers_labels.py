@@ -18,6 +18,7 @@ from solvers import (
     SolveFailedError,
     UnknownSolverError,
     UnsupportedProblemError,
+    select_solver,
     solver_class,
 )
 from solvers import labels as several
@@ -27,7 +28,6 @@ from solvers.labels import (
     available_solvers,
     from_factors,
     gibbs,
-    select_solver,
     solve,
 )
 from solvers.labels.algorithms import sum_product
@@ -547,3 +547,16 @@ def test_labels_that_bits_found_are_proved_as_labels(solver, seed):
     best = max(scores[range(n), order].sum() for order in itertools.permutations(range(n)))
     assert best - found.score < 1e-11 or not found.optimal
     assert found.optimal or solver != "elimination"
+
+
+def test_a_solver_of_labels_refuses_more_variables_than_it_takes():
+    class Small(LabelSolver):
+        name = "small"
+        capabilities = Capabilities(exact=False, max_size=2)
+
+        def _argmax(self, problem, deadline):
+            return Maximiser(np.zeros((problem.batch, problem.n), np.int64))
+
+    with pytest.raises(UnsupportedProblemError, match="at most 2 variables"):
+        solve(np.zeros((3, 2)), solver=Small())
+    assert solve(np.zeros((2, 2)), solver=Small()).labels.tolist() == [0, 0]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optional import optional
 
-from solvers import OptionError, ProblemError, ProblemTooLargeError
+from solvers import OptionError, ProblemError, ProblemTooLargeError, solve_many
 from solvers.formats import ProblemFileError
 from solvers.labels import (
     LabelProblem,
@@ -20,7 +20,6 @@ from solvers.labels import (
     from_pgmpy,
     gibbs,
     solve,
-    solve_many,
 )
 from solvers.labels.formats import read_problem
 

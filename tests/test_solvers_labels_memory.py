@@ -6,8 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from solvers import ProblemError, ProblemTooLargeError
-from solvers.labels import LabelProblem, from_factors, gibbs, select_solver, solve
+from solvers import ProblemError, ProblemTooLargeError, select_solver
+from solvers.labels import LabelProblem, from_factors, gibbs, solve
 
 SOLVERS = ["auto", "elimination", "dual_ascent", "exhaustive", "bits", "expansion_moves"]
 MEBIBYTE = 1 << 20

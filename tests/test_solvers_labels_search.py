@@ -11,8 +11,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import InfeasibleError, OptionError
-from solvers.labels import LabelProblem, from_factors, portfolio, select_solver, solve, solver_class
+from solvers import InfeasibleError, OptionError, select_solver
+from solvers.labels import (
+    LabelProblem,
+    from_factors,
+    messages_first,
+    solve,
+    solver_class,
+)
 from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.graph import graph_of, score_of
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
@@ -171,10 +177,10 @@ def complete(n, k, seed, batch=1):
 
 def test_what_a_search_leaves_goes_to_the_tables(monkeypatch):
     problem = complete(7, 3, 0, batch=6)
-    monkeypatch.setattr(portfolio, "ENTRIES_A_VISIT", 1 << 40)
+    monkeypatch.setattr(messages_first, "ENTRIES_A_VISIT", 1 << 40)
     for at_once, names in ((1, "elimination"), (1 << 20, "dual_ascent")):
         monkeypatch.setattr(dual_search, "VISITS_A_CALL", at_once)
-        found = solve(problem, solver=portfolio.Portfolio())
+        found = solve(problem, solver=messages_first.MessagesFirst())
         assert found.optimal.all()
         assert names in found.solver
         np.testing.assert_allclose(found.score, maxima(problem))

@@ -11,7 +11,6 @@ from optional import optional
 
 from solvers import (
     OptionError,
-    Prepared,
     Problem,
     ProblemError,
     UnknownSolverError,
@@ -20,6 +19,7 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.solving.prepared import Prepared
 
 torch = optional("torch")
 
@@ -245,3 +245,13 @@ def test_a_solution_is_scored_to_the_last_bits():
         for u, w, z in zip(unary, pairwise, found.z, strict=True)
     ]
     np.testing.assert_allclose(found.score, np.array(exact, float), rtol=1e-15)
+
+
+def test_a_start_is_used_as_solve_uses_it():
+    chain = prepare([[0, 1], [1, 2]], 3, solver="dual_ascent")
+    scores = ([1.0, -3.0, 1.0], [1.0, 1.0])
+    start = chain(*scores, start=[1, 0, 1])
+    assert start.stats["start"] == "used"
+    assert float(start.score) >= 2.0
+    with pytest.raises(OptionError, match="zeros and ones"):
+        chain(*scores, start=[2, 0, 1])

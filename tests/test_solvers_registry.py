@@ -15,11 +15,14 @@ from solvers import (
     ArgmaxSolver,
     Capabilities,
     Maximiser,
+    OptionError,
     Problem,
     Solution,
     SolveFailedError,
     SolverUnavailableError,
+    UnknownSolverError,
     available_solvers,
+    labels,
     select_solver,
     solve,
     solver_class,
@@ -31,9 +34,10 @@ from solvers.constraints import cardinality, implies, linear
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.limits.deadline import Deadline
 from solvers.solution import Ranking
-from solvers.solving.portfolio import CUT_SECONDS, CUT_SHARE, MOST_SECONDS, Portfolio, turns
+from solvers.solving.portfolio import CUT_SHARE, Turn
 from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.solving.selection import select_within
+from solvers.solving.sparse import CUT_SECONDS, MOST_SECONDS, SparsePortfolio, turns
 from solvers.solving.third_parties import third_party
 from solvers.testing import check_conformance, enumerate_scores
 
@@ -234,9 +238,48 @@ def test_a_turn_of_the_leader_is_for_the_least_bound_alone(monkeypatch, leader):
         return Solution(zeros, np.zeros(1), np.zeros(1, bool), np.full(1, bound), solver.name, {})
 
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
-    in_turn_of(problem, Deadline.after(60.0))
+    deadline = Deadline.after(60.0)
+    in_turn_of(problem, turns(problem, deadline), deadline)
     more = ["branch_and_bound"] if leader == "branch_and_bound" else []
     assert called == ["cycle_cuts", "branch_and_bound", *more, "cycle_cuts"]
+
+
+class Zeros(ArgmaxSolver):
+    """Answers zeros, which are proved where no score is positive."""
+
+    name = "zeros"
+    capabilities = Capabilities(exact=True)
+
+    def _argmax(self, problem, deadline):
+        zeros = np.zeros((problem.batch, problem.n), np.int8)
+        return Maximiser(zeros, problem.trivial_bound)
+
+
+def test_the_next_backend_gets_the_instances_that_are_not_proved():
+    unary = [[-1.0, -2.0], [3.0, -1.0], [-1.0, -1.0], [2.0, 1.0]]
+    problem = Problem.from_arrays(unary, [[0.0], [-5.0], [0.0], [-9.0]], edges=[[0, 1]])
+    turns = [Turn(Zeros()), Turn(solver_class("exhaustive")())]
+    outcome = in_turn_of(problem, turns, Deadline.after(None))
+    assert outcome.z.tolist() == [[0, 0], [1, 0], [0, 0], [1, 0]]
+    assert outcome.bound.tolist() == [0.0, 3.0, 0.0, 2.0]
+    assert outcome.ledger.turns == {"zeros": 4, "exhaustive": 2}
+    assert outcome.ledger.solver == "zeros + exhaustive"
+
+
+def test_a_backend_that_may_fail_leaves_all_to_the_next():
+    class Failing(Zeros):
+        name = "failing"
+
+        def _argmax(self, problem, deadline):
+            raise SolveFailedError("no state in time")
+
+    problem = Problem.from_arrays([[1.0, -1.0]])
+    turns = [Turn(Failing(), may_fail=True), Turn(solver_class("exhaustive")())]
+    outcome = in_turn_of(problem, turns, Deadline.after(None))
+    assert outcome.z.tolist() == [[1, 0]]
+    assert outcome.ledger.solver == "exhaustive"
+    with pytest.raises(SolveFailedError, match="no state in time"):
+        in_turn_of(problem, turns[:1], Deadline.after(None))
 
 
 def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeypatch):
@@ -248,7 +291,9 @@ def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeyp
         return Solution(zeros, np.zeros(1), np.zeros(1, bool), np.full(1, 5.0), solver.name, {})
 
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
-    in_turn_of(regular(200, 6, 0.0), Deadline.after(1.0))
+    problem = regular(200, 6, 0.0)
+    deadline = Deadline.after(1.0)
+    in_turn_of(problem, turns(problem, deadline), deadline)
     assert left[:2] == [pytest.approx(CUT_SHARE, abs=0.1)] * 2
     assert left[-1] == pytest.approx(1.0, abs=0.2)
 
@@ -350,7 +395,7 @@ def test_auto_names_presolve_where_it_leaves_nothing():
     square = nx.convert_node_labels_to_integers(nx.grid_2d_graph(16, 16))
     edges = np.sort(np.array(square.edges), axis=1)
     problem = without_field(Instances(np.zeros((1, 256)), signs, edges)).problem()
-    solution = Portfolio().solve(problem)
+    solution = SparsePortfolio().solve(problem)
     assert solution.solver == "presolve"
     assert solution.optimal.all()
     np.testing.assert_allclose(solution.score, solver_class("cycle_cuts")().solve(problem).score)
@@ -360,7 +405,7 @@ def test_auto_names_presolve_where_it_leaves_nothing():
 def test_a_portfolio_proves_what_enumeration_confirms(limit):
     for seed in range(5):
         instances = spin_glass(4, 4, 3, np.random.default_rng(seed))
-        solution = Portfolio().solve(instances.problem(), limit)
+        solution = SparsePortfolio().solve(instances.problem(), limit)
         best = enumerate_scores(instances).max(axis=1)
         assert (solution.bound >= best - instances.problem().rounding).all()
         proved = solution.optimal
@@ -422,6 +467,21 @@ def test_table_of_backends():
     assert all(info.installed for info in rows.values())
 
 
+def test_solvers_of_each_kind_are_in_one_registry():
+    of_labels = {info.name for info in available_solvers("labels")}
+    assert of_labels == {info.name for info in labels.available_solvers()}
+    assert solver_class("dual_ascent", "labels") is labels.solver_class("dual_ascent")
+    assert solver_class("dual_ascent", "labels") is not solver_class("dual_ascent")
+    for kind in ("words", 3, None, []):
+        with pytest.raises(OptionError, match="'bits' or 'labels'"):
+            available_solvers(kind)
+
+
+def test_a_solver_of_labels_is_refused_for_bits():
+    with pytest.raises(UnknownSolverError, match="ArgmaxSolver"):
+        solve([1.0, -1.0], solver=solver_class("elimination", "labels")())
+
+
 def test_solvers_never_import_torch():
     code = """
         import sys
@@ -445,6 +505,8 @@ class Zeros(ArgmaxSolver):
     def _argmax(self, problem, deadline):
         bound = np.maximum(problem.unary, 0).sum(1) + np.maximum(problem.pairwise, 0).sum(1)
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), bound)
+
+NUMBER = 3
 """
 
 
@@ -455,6 +517,7 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: zeros-solver\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
         "[structured_vae.solvers]\nzeros = zeros_solver:Zeros\nbroken = no_such_module:X\n"
+        "number = zeros_solver:NUMBER\n"
     )
     code = """
         import sys
@@ -464,6 +527,11 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
         rows = {info.name: info for info in solvers.available_solvers()}
         assert rows["zeros"].origin == "zeros-solver" and rows["zeros"].capabilities is None
         assert "zeros_solver" not in sys.modules
+        rows = {info.name: info for info in solvers.available_solvers(load=True)}
+        assert rows["zeros"].capabilities == solvers.Capabilities(exact=False)
+        assert rows["zeros"].installed and not rows["broken"].installed
+        assert "no_such_module" in rows["broken"].fault
+        assert "not a class of solvers" in rows["number"].fault
         solution = solvers.solve(np.array([1.0, -1.0]), solver="zeros")
         assert solution.solver == "zeros" and float(solution.score) == 0 and not solution.optimal
         assert float(solution.bound) == 1.0

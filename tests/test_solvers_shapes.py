@@ -97,7 +97,7 @@ def test_a_table_of_pandas_keeps_its_names(columns):
     answer = solve(from_qubo(frame))
     assert (answer.value, answer.assignment) == (-9.0, {"a": 1, "b": 0})
     assert dict(from_qubo(frame).places) == {
-        name: i for i, name in enumerate(from_qubo(frame).labels)
+        name: i for i, name in enumerate(from_qubo(frame).names)
     }
     spins = solve(from_ising(frame.loc["a"], frame))
     best = min(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import solvers
 from solvers import (
     InfeasibleError,
     OptionError,
@@ -484,7 +483,7 @@ def all_assignments(conversion):
 def test_sums_of_a_conversion_are_those_of_its_own_objective(seed):
     random = np.random.default_rng(seed)
     conversion = conversion_of(random)
-    names = list(conversion.labels)
+    names = list(conversion.names)
     seen = {
         name: conversion.values[int(random.integers(2))] for name in names if random.random() < 0.3
     }
@@ -650,8 +649,3 @@ def test_uniforms_have_the_shape_that_the_problem_wants():
     many = Problem.from_arrays(np.zeros(30))
     assert uniforms_shape(many, 5) == (5, 30)
     assert uniforms_shape(many, 5, fix=dict.fromkeys(range(12), 0)) == (5,)
-
-
-def test_the_old_name_of_estimates_warns():
-    with pytest.warns(DeprecationWarning, match="is now solvers.GibbsEstimate"):
-        assert labels.LabelGibbsEstimate is solvers.GibbsEstimate

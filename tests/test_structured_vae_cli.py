@@ -941,6 +941,29 @@ def test_solvers_names_every_backend(cli):
     assert "<= 30" in rows["elimination"]
 
 
+def test_solvers_says_what_plug_ins_take(cli, tmp_path, monkeypatch):
+    (tmp_path / "halves_solver.py").write_text(
+        "from solvers import ArgmaxSolver, Capabilities\n"
+        "class Halves(ArgmaxSolver):\n"
+        "    name = 'halves'\n"
+        "    capabilities = Capabilities(exact=False, max_size=77)\n"
+    )
+    metadata = tmp_path / "halves_solver-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: halves-solver\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[structured_vae.solvers]\nhalves = halves_solver:Halves\nbroken = no_such_module:X\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    status, out, _ = cli("solvers")
+    assert status == 0
+    rows = {line.split("│")[1].strip(): line for line in out.splitlines() if "│" in line}
+    assert "77" in rows["halves"]
+    assert "?" in rows["broken"]
+    assert "broken, of halves-solver" in out
+    assert "no_such_module" in out
+
+
 # --- spelling -----------------------------------------------------------------------------------
 
 

@@ -11,8 +11,6 @@ from models.gaussian import Gaussian
 from models.potentials import AnyPotentials
 from solvers import (
     Failure,
-    GibbsAnswer,
-    GibbsEstimate,
     Problem,
     Solution,
     gibbs,
@@ -21,7 +19,9 @@ from solvers import (
     solve_many,
 )
 from solvers.conversions import from_qubo
+from solvers.gibbs_distribution.estimate import GibbsEstimate
 from solvers.labels import LabelGibbs, LabelProblem
+from solvers.summing.answer import GibbsAnswer
 from structured_vae import (
     ArgmaxLayer,
     Direct,

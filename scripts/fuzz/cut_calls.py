@@ -117,7 +117,7 @@ def _from_file(draw: Draw, folder: Path) -> Callable[[], None]:
 
     def call() -> None:
         conversion = read_problem(path)
-        _check(solve(conversion), network, list(conversion.labels))
+        _check(solve(conversion), network, list(conversion.names))
 
     return call
 

@@ -10,6 +10,7 @@ import dimod
 import numpy as np
 import torch
 
+from solvers import solve_many
 from solvers.labels import (
     LabelProblem,
     available_solvers,
@@ -18,7 +19,6 @@ from solvers.labels import (
     from_pgmpy,
     gibbs,
     solve,
-    solve_many,
     solver_class,
 )
 from solvers.labels.formats import FORMATS, read_problem

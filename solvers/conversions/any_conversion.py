@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
@@ -38,11 +38,22 @@ class AnyConversion(ABC, Generic[ProblemT]):
         problem: what to solve.
         sign: 1 where the original is maximised, -1 where it is minimised.
         constant: the original objective of a score of zero.
+        names: what the original calls each of its variables, in the order of z.
+        original: the objective in the original's own terms; None where it is constant + sign *
+            score(z).
+        constraints: what the original asks of the variables, which `problem` alone does not know;
+            `solve` of the conversion keeps to them.
+        fixed: {place in z: state} of variables that have no choice, such as the source and the sink
+            of a cut.
     """
 
     problem: ProblemT
     sign: int
     constant: float
+    names: Sequence[Hashable]
+    original: Objective | None = field(default=None, kw_only=True)
+    constraints: tuple[Constraint, ...] = field(default=(), kw_only=True)
+    fixed: Mapping[int, int] = field(default_factory=dict, kw_only=True)
 
     @overload
     def value(self, score: float) -> float: ...
@@ -65,22 +76,12 @@ class AnyConversion(ABC, Generic[ProblemT]):
 
     @property
     @abstractmethod
-    def _names(self) -> Sequence[Hashable]:
-        """What the original calls each of its variables, in the order of z."""
-
-    @property
-    @abstractmethod
-    def _objective(self) -> Objective | None:
-        """The objective in the original's own terms; None where it is constant + sign * score."""
-
-    @property
-    @abstractmethod
     def _rounding(self) -> float:
         """How far a difference of scores can be from that of the original, by rounding."""
 
     @abstractmethod
-    def _values_of(self, place: int) -> Sequence[Hashable]:
-        """What the original calls the values of a variable, from 0 on."""
+    def values_of(self, place: int) -> Sequence[Hashable]:
+        """Return what the original calls the values of a variable, in the order of its states."""
 
     @abstractmethod
     def _states_of(self, z: Any) -> np.ndarray:
@@ -110,7 +111,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
             >>> solve(model, constraints=[one_of(model.places[name] for name in "bc")]).assignment
             {'a': 1, 'b': 0, 'c': 1}
         """
-        return {name: place for place, name in enumerate(self._names)}
+        return {name: place for place, name in enumerate(self.names)}
 
     def objective(self, z: Any) -> float:
         """Return the original objective of an assignment, rounded once.
@@ -130,9 +131,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
             (0.1, 0.2)
         """
         states = self._states_of(z)
-        if self._objective is None:
+        if self.original is None:
             return total([self.constant, *(self.sign * self._score_terms(z)).tolist()])
-        return total(self._objective.terms(states))
+        return total(self.original.terms(states))
 
     def objective_bound(self, z: Any, bound: float) -> float:
         """A bound on the original objective, by a bound on the scores.
@@ -146,7 +147,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
             ProblemError: `z` has another shape, or other numbers.
         """
         states = self._states_of(z)
-        original = self._objective
+        original = self.original
         value = self.objective(z) if original is None else total(original.solved_terms(states))
         if not math.isfinite(value):
             return float(self.value(bound))
@@ -168,8 +169,8 @@ class AnyConversion(ABC, Generic[ProblemT]):
         """
         states = self._states_of(z).tolist()
         return {
-            name: self._values_of(place)[state]
-            for place, (name, state) in enumerate(zip(self._names, states, strict=True))
+            name: self.values_of(place)[state]
+            for place, (name, state) in enumerate(zip(self.names, states, strict=True))
         }
 
     def states(self, assignment: Mapping[Any, Any]) -> dict[int, int]:
@@ -191,20 +192,19 @@ class AnyConversion(ABC, Generic[ProblemT]):
         for name, value in assignment.items():
             if name not in self.places:
                 raise OptionError(
-                    f"{shortened(name)} is no variable; "
-                    f"the first one is {shortened(self._names[0])}"
+                    f"{shortened(name)} is no variable; the first one is {shortened(self.names[0])}"
                 )
             place = self.places[name]
             states[place] = self._state_of(place, value)
         return states
 
     def _state_of(self, place: int, value: Any) -> int:
-        values = list(self._values_of(place))
+        values = list(self.values_of(place))
         if value not in values:
-            choice = (
-                f"{values[0]} or {values[1]}" if len(values) == 2 else f"one of {shortened(values)}"
-            )
-            name = shortened(self._names[place])
+            choice = f"one of {shortened(values)}"
+            if len(values) == 2:
+                choice = f"{values[0]} or {values[1]}"
+            name = shortened(self.names[place])
             raise OptionError(f"{name} cannot be {shortened(value)}; it is {choice}")
         return values.index(value)
 
@@ -229,12 +229,12 @@ class AnyConversion(ABC, Generic[ProblemT]):
         if not isinstance(start, Mapping):
             return start
         states = self.states(start)
-        missing = [name for place, name in enumerate(self._names) if place not in states]
+        missing = [name for place, name in enumerate(self.names) if place not in states]
         if missing:
             raise OptionError(
                 f"start has no value for {shortened(missing[0])}; it needs all variables"
             )
-        return self._whole([states[place] for place in range(len(self._names))])
+        return self._whole([states[place] for place in range(len(self.names))])
 
     def _whole(self, states: list[int]) -> list[int]:
         """The states of all variables of the problem, by those of the original's own."""
@@ -248,7 +248,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         Raises:
             OptionError: the variables are not 0 and 1.
         """
-        return constraints
+        return (*self.constraints, *constraints)
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""

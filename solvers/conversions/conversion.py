@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -41,12 +42,12 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         problem: what to solve.
         sign: 1 where the original is maximised, -1 where it is minimised.
         constant: the original objective of a score of zero.
-        labels: `[n]`, what the original calls each variable, in the order of z.
+        names: `[n]`, what the original calls each variable, in the order of z.
         values: what the original calls 0 and 1: -1 and 1 where its variables are spins.
-        constraints: what the original asks of the variables, which `problem` alone does not know;
-            `solve` of the conversion keeps to them.
         original: the objective in the original's own terms; None where it is constant + sign *
             score(z).
+        constraints: what the original asks of the variables, which `problem` alone does not know;
+            `solve` of the conversion keeps to them.
         fixed: {place in z: value} of variables that have no choice, such as the source and the sink
             of a cut.
 
@@ -58,19 +59,14 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         (-2.0, {'a': 1, 'b': 1})
     """
 
-    labels: Labels
     values: tuple[int, int] = (0, 1)
-    constraints: tuple[Constraint, ...] = ()
-    original: Objective | None = None
-    fixed: Mapping[int, int] = field(default_factory=dict)
 
     @property
-    def _names(self) -> Labels:
-        return self.labels
-
-    @property
-    def _objective(self) -> Objective | None:
-        return self.original
+    def labels(self) -> Labels:
+        """The former name of `names`."""
+        message = "Conversion.labels is now Conversion.names; the old name goes in the next release"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.names
 
     @cached_property
     def _rounding(self) -> float:
@@ -80,7 +76,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             return folding
         return folding + float(problem.rounding[0])
 
-    def _values_of(self, place: int) -> tuple[int, int]:
+    def values_of(self, place: int) -> tuple[int, int]:
+        """Return what the original calls 0 and 1."""
         return self.values
 
     def _score_terms(self, z: Any) -> np.ndarray:
@@ -94,8 +91,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     def _states_of(self, z: Any) -> np.ndarray:
         """`[n]` integers, those of fixed variables as they have to be."""
         states = to_numpy(as_array(z, "z"))
-        if states.shape != (len(self.labels),):
-            raise ProblemError(f"z must be [{len(self.labels)}]; its shape is {states.shape}")
+        if states.shape != (len(self.names),):
+            raise ProblemError(f"z must be [{len(self.names)}]; its shape is {states.shape}")
         if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
             raise ProblemError(f"z must hold zeros and ones; got {shortened(z)}")
         states = states.astype(np.int64)
@@ -105,7 +102,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     def _state_of(self, place: int, value: Any) -> int:
         state = super()._state_of(place, value)
         if self.fixed.get(place, state) != state:
-            name = shortened(self.labels[place])
+            name = shortened(self.names[place])
             raise OptionError(
                 f"{name} is {self.values[1 - state]} and cannot be {shortened(value)}"
             )
@@ -139,7 +136,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
                 f"are {self.values[0]} and "
                 f"{self.values[1]}: write them for z of its .problem, and solve that"
             )
-        return (*self.constraints, *constraints)
+        return super().with_constraints(constraints)
 
     def fix(self, fix: Any) -> Any:
         """Return what a caller fixes and what has no choice, as `solve` of the problem takes it.
@@ -153,14 +150,14 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         if fix is None or isinstance(fix, Mapping):
             return {**(fix or {}), **self.fixed}
         values = to_numpy(as_array(fix, "fix"))
-        if values.shape[-1:] != (len(self.labels),):
+        if values.shape[-1:] != (len(self.names),):
             return fix  # which is refused for its shape
         values = values.copy()
         for place, state in self.fixed.items():
-            given = values[..., place]
-            if not ((given == state) | (given == FREE)).all():
-                name = shortened(self.labels[place])
-                raise OptionError(f"fix gives {name} the value {given.ravel()[0]}; it is {state}")
+            fixed = values[..., place]
+            if not ((fixed == state) | (fixed == FREE)).all():
+                name = shortened(self.names[place])
+                raise OptionError(f"fix gives {name} the value {fixed.ravel()[0]}; it is {state}")
             values[..., place] = state
         return values
 

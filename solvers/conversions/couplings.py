@@ -110,9 +110,9 @@ def check_terms(names: Iterable[Iterable[Hashable]], terms: np.ndarray) -> None:
     """
     if np.isfinite(terms).all():
         return
-    for own, term in zip(names, terms.tolist(), strict=True):
+    for variables, term in zip(names, terms.tolist(), strict=True):
         if not math.isfinite(term):
-            said = " and ".join(shortened(name) for name in dict.fromkeys(own))
+            said = " and ".join(shortened(name) for name in dict.fromkeys(variables))
             raise ProblemError(f"the term of {said} is {term}; terms must be finite")
 
 

@@ -42,7 +42,8 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
     """
     pairs, values = edge_list(n, edges, weights)
     crossing = pairs[:, 0] != pairs[:, 1]
-    pairs, values = pairs[crossing], values[crossing]
+    pairs = pairs[crossing]
+    values = values[crossing]
     linear = sums_at(n, pairs.ravel(), np.repeat(values, 2))
     return converted(
         "maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values)
@@ -87,20 +88,22 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
         raise ProblemError(f"capacities[{arc}] is {capacity[arc]}; capacities must be >= 0")
     start, end = pairs.T
     cuttable = (start != end) & (start != sink) & (end != source)
-    pairs, capacity = pairs[cuttable], capacity[cuttable]
+    pairs = pairs[cuttable]
+    capacity = capacity[cuttable]
     values = _capped(n, pairs, capacity, int(source), int(sink))
     start, end = pairs.T
-    leaves, enters = start == source, end == sink
+    leaves = start == source
+    enters = end == sink
     # c z_u (1 - z_v) is c (1 - z_v) from the source, c z_u into the sink
     linear = sums_at(n, end[leaves & ~enters], values[leaves & ~enters])
     linear -= sums_at(n, start[~leaves], values[~leaves])
     inner = ~leaves & ~enters
     constant = float(values[leaves].sum())
     original = Capacity(pairs, capacity, values)
-    found = converted(
+    conversion = converted(
         "minimise", range(n), -linear, pairs[inner], -values[inner], constant, original=original
     )
-    return replace(found, fixed={int(source): 1, int(sink): 0})
+    return replace(conversion, fixed={int(source): 1, int(sink): 0})
 
 
 def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) -> Weights:
@@ -143,10 +146,12 @@ def _widest_path(
     """
     order = np.argsort(arcs[:, 0], kind="stable")
     first = np.searchsorted(arcs[order, 0], np.arange(n + 1)).tolist()
-    ends, wide = arcs[order, 1].tolist(), capacities[order].tolist()
+    ends = arcs[order, 1].tolist()
+    wide = capacities[order].tolist()
     best = [0.0] * n
     best[source] = math.inf
-    waiting, settled = [(-math.inf, source)], np.zeros(n, bool)
+    waiting = [(-math.inf, source)]
+    settled = np.zeros(n, bool)
     while waiting:
         width, node = heapq.heappop(waiting)
         if node == sink:

@@ -41,17 +41,20 @@ def from_dimod(bqm: Any) -> Conversion:
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
-    if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, part) for part in PARTS):
+    if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, attribute) for attribute in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
-    biases, quadratic = _biases(bqm.linear), _biases(bqm.quadratic)
+    biases = _biases(bqm.linear)
+    quadratic = _biases(bqm.quadratic)
     offset = float(real_array("the offset", bqm.offset, 0))
     if kind == "SPIN":
-        found = from_ising(biases, quadratic)
+        conversion = from_ising(biases, quadratic)
     else:
-        found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
+        conversion = from_qubo(
+            {**{(label, label): bias for label, bias in biases.items()}, **quadratic}
+        )
     if not math.isfinite(offset):
         raise ProblemError(f"the offset must be a finite number; got {offset}")
-    return _plus(found, offset)
+    return _plus(conversion, offset)
 
 
 def _from_constrained(model: Any) -> Conversion:
@@ -64,11 +67,14 @@ def _from_constrained(model: Any) -> Conversion:
     model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
     biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
     quadratic = _biases(model.objective.quadratic)
-    found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
-    constraints = tuple(
-        _constraint(label, each, found.places) for label, each in model.constraints.items()
+    conversion = from_qubo(
+        {**{(label, label): bias for label, bias in biases.items()}, **quadratic}
     )
-    return replace(_plus(found, float(model.objective.offset)), constraints=constraints)
+    constraints = tuple(
+        _constraint(label, constraint, conversion.places)
+        for label, constraint in model.constraints.items()
+    )
+    return replace(_plus(conversion, float(model.objective.offset)), constraints=constraints)
 
 
 def _plus(conversion: Conversion, offset: float) -> Conversion:

@@ -36,7 +36,8 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
         >>> float(conversion.value(conversion.problem.score([0, 0])))  # spins -1, -1
         -1.5
     """
-    h, J = by_names("h", h), by_names("J", J)  # noqa: N806  # its name
+    h = by_names("h", h)
+    J = by_names("J", J)  # noqa: N806  # its name
     fields = h if isinstance(h, Mapping) else dict(enumerate(real_array("h", h, 1).tolist()))
     labels = ordered_labels((*fields, *ends_of(J)))
     linear = np.zeros(len(labels))
@@ -47,7 +48,8 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     original = Quadratic((), linear, pairs, weights, SPINS)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = weights.sum() - linear.sum()
-    pairs, weights = pairs[~loops], weights[~loops]
+    pairs = pairs[~loops]
+    weights = weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
     return converted(

@@ -59,7 +59,8 @@ def from_networkx(
             )
     if kind == "max_cut":
         return _heaviest_cut(graph, weight)
-    nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
+    nodes = dict(graph.nodes(data=unary))
+    edges = list(graph.edges(data=pairwise))
     for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
         if value is None:
             raise ProblemError(
@@ -79,7 +80,7 @@ def _heaviest_cut(graph: Any, weight: str) -> Conversion:
     place = places_of(nodes)
     pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
     weights = real_array(weight, [value for *_, value in edges], 1)
-    return replace(from_max_cut(len(nodes), pairs, weights), labels=nodes)
+    return replace(from_max_cut(len(nodes), pairs, weights), names=nodes)
 
 
 def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:

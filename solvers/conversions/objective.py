@@ -90,9 +90,11 @@ class Quadratic:
         if self.values != (0, 1):
             return 1 + _most(self.pairs.ravel())
         low, high = np.sort(self.pairs, axis=1).T
-        own = np.flatnonzero(self.linear)
+        diagonal = np.flatnonzero(self.linear)
         return _most(
-            np.unique(np.concatenate([low * n + high, own * n + own]), return_inverse=True)[1]
+            np.unique(
+                np.concatenate([low * n + high, diagonal * n + diagonal]), return_inverse=True
+            )[1]
         )
 
     def plus(self, constant: float) -> Quadratic:
@@ -259,7 +261,8 @@ def folding_error(objective: Objective) -> float:
 
     The exact value is the difference of the original objective.
     """
-    terms, summed = objective.coefficients(), objective.most_summed()
+    terms = objective.coefficients()
+    summed = objective.most_summed()
     if summed <= 1 or sums_are_exact(terms):
         return 0.0
     return EPSILON * summed * GROWTH * float(np.abs(terms).sum())

@@ -80,7 +80,7 @@ class _Network:
         arcs = np.asarray(self.ends, np.int64).reshape(-1, 2)
         capacities = np.asarray(self.capacities, np.float64)
         conversion = from_min_cut(self.n, arcs, capacities, source, sink)
-        return replace(conversion, labels=range(1, self.n + 1))
+        return replace(conversion, names=range(1, self.n + 1))
 
 
 def _header(text: TextFile, row: list[bytes]) -> _Network:

@@ -21,4 +21,4 @@ def read_max_cut(text: TextFile) -> Conversion:
     rows = text.rows()
     n, count = read_sizes(text, next(rows, None))
     edges, weights = read_entries(text, rows, n, count, first=1)
-    return replace(from_max_cut(n, edges, weights), labels=range(1, n + 1))
+    return replace(from_max_cut(n, edges, weights), names=range(1, n + 1))

@@ -15,10 +15,7 @@ from . import enumeration_completions, sum_product_completions
 from .bit_evidence import BitEvidence
 from .completions import SampleCompletions, placed
 from .derivatives import FreeSums, derivative
-from .samples import Drawn, checked_direction, checked_variables
-
-LARGEST = float(np.finfo(np.float64).max)
-"""Magnitude of a direction."""
+from .samples import Drawn, checked_variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,24 +77,26 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
 
         Example:
             >>> from solvers import gibbs
-            >>> found = gibbs([0.0, 0.0], [0.0], edges=[[0, 1]]).completions([[0.6, 0.4]])
-            >>> found.samples.tolist(), found.completed.tolist()
+            >>> pair = gibbs([0.0, 0.0], [0.0], edges=[[0, 1]])
+            >>> completions = pair.completions([[0.6, 0.4]])
+            >>> completions.samples.tolist(), completions.completed.tolist()
             ([[0, 1]], [[[1, 1], [0, 0]]])
-            >>> unary, pairwise = found.derivative([[3.0, 0.0]])
+            >>> unary, pairwise = completions.derivative([[3.0, 0.0]])
             >>> unary.tolist(), pairwise.tolist()
             ([0.75, 0.0], [0.75])
         """
         check_threads(threads)
-        problem, evidence = self._problem, self._evidence
+        problem = self._problem
+        evidence = self._evidence
         weights = self._weights("changes", changes)
         along = None
-        if unary is not None or pairwise is not None:
-            shapes = (problem.n,), (problem.e,)
-            direction = checked_direction(problem, unary, pairwise, shapes, LARGEST)
+        direction = self._direction(unary, pairwise, ((problem.n,), (problem.e,)))
+        if direction is not None:
             along = evidence.gathered(np.concatenate(direction, axis=1))
         drawn = Drawn(self._z, evidence.numbers(self._chosen), weights)
         gradient = evidence.spread(derivative(self._free, drawn, along, threads))
-        ones, pairs = gradient[:, : problem.n], gradient[:, problem.n :]
+        ones = gradient[:, : problem.n]
+        pairs = gradient[:, problem.n :]
         return problem.restore(ones), problem.restore(pairs)
 
 
@@ -135,7 +134,8 @@ def complete(
         z, completed, conditionals = enumeration_completions.complete(
             free.running, rest.n, rest.edges, own_uniforms, numbers, threads
         )
-    whole, others = evidence.states(z), evidence.states(completed)
+    whole = evidence.states(z)
+    others = evidence.states(completed)
     return Completions(
         **placed(problem, whole, chosen, others, conditionals),
         _free=free,

@@ -129,7 +129,8 @@ def sums_of_bits(
     if method == "elimination" and evidence.values is None:
         problem = problem.copied()
         evidence = BitEvidence.none(problem.to_host())
-    host, rest = evidence.problem, evidence.rest
+    host = evidence.problem
+    rest = evidence.rest
     shape = _uniforms_of(method, host)
     if uniforms is None:
         numbers = np.empty((host.batch, 0, *shape))

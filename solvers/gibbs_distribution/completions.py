@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 
 from ..arrays import ArrayT
-from .samples import ProblemT, by_completion, by_sample, checked_weights
+from .samples import (
+    Direction,
+    ProblemT,
+    by_completion,
+    by_sample,
+    checked_direction,
+    checked_weights,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,9 @@ class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
         values of one variable, the others by common random numbers.
     """
 
+    _LARGEST: ClassVar[float] = float(np.finfo(np.float64).max)
+    """Largest magnitude of a direction."""
+
     samples: ArrayT
     variables: np.ndarray
     completed: ArrayT
@@ -51,6 +61,23 @@ class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
         """
         shape = tuple(self.conditionals.shape)
         return checked_weights(self._problem, name, weights, shape)
+
+    def _direction(
+        self, unary: Any, pairwise: Any, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    ) -> Direction | None:
+        """Return a caller's direction of marginals; None if there is none.
+
+        Args:
+            unary: what broadcasts to its shape; None for zeros.
+            pairwise: likewise.
+            shapes: of both, without the leading dimensions.
+
+        Raises:
+            ProblemError: a part does not broadcast to its shape, or is not finite.
+        """
+        if unary is None and pairwise is None:
+            return None
+        return checked_direction(self._problem, unary, pairwise, shapes, self._LARGEST)
 
 
 def placed(

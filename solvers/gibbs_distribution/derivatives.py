@@ -57,24 +57,28 @@ def derivative(
     problem = free.problem
     # Only ratios matter to rounding and overflow.
     parts = [
-        part for part in (direction, None if drawn is None else drawn.changes) if part is not None
+        weights
+        for weights in (direction, None if drawn is None else drawn.changes)
+        if weights is not None
     ]
-    largest = [np.abs(part).reshape(problem.batch, -1).max(axis=1, initial=0.0) for part in parts]
+    largest = [
+        np.abs(weights).reshape(problem.batch, -1).max(axis=1, initial=0.0) for weights in parts
+    ]
     scale = np.maximum(np.max(largest, axis=0), np.finfo(np.float64).tiny)[:, None]
     if drawn is not None:
         drawn = drawn._replace(changes=np.ascontiguousarray(drawn.changes / scale[..., None]))
     if direction is not None:
         direction = direction / scale
     if free.running is None:
-        found = _by_elimination(problem, drawn, direction, threads)
+        gradient = _by_elimination(problem, drawn, direction, threads)
     else:
         along = np.zeros(free.marginals.shape) if direction is None else direction
         means = np.sum(free.marginals * along, axis=1)
-        found = enumeration_derivative.derivative(
+        gradient = enumeration_derivative.derivative(
             free.running, problem.edges, drawn or _nothing(problem), along, means, threads
         )
-    found *= scale
-    return found
+    gradient *= scale
+    return gradient
 
 
 def _by_elimination(
@@ -83,12 +87,12 @@ def _by_elimination(
     """`[batch, n + e]`."""
     plan = problem.topology.recall(cached_plan)
     scores = (problem.unary, problem.pairwise)
-    found = np.zeros((problem.batch, problem.n + problem.e))
+    gradient = np.zeros((problem.batch, problem.n + problem.e))
     if direction is not None:
-        found += sum_product_derivative.covariance_product(plan, *scores, direction, threads)
+        gradient += sum_product_derivative.covariance_product(plan, *scores, direction, threads)
     if drawn is not None:
-        found += sum_product_completions.derivative(plan, *scores, drawn, threads)
-    return found
+        gradient += sum_product_completions.derivative(plan, *scores, drawn, threads)
+    return gradient
 
 
 def _nothing(problem: Problem) -> Drawn:

@@ -152,7 +152,8 @@ class Distribution(Sums[ProblemT, ArrayT]):
             [[0.25, -0.25]]
         """
         check_threads(threads)
-        problem, leading = self.problem, len(self.problem.leading)
+        problem = self.problem
+        leading = len(self.problem.leading)
         shapes = (
             tuple(self.unary_marginals.shape[leading:]),
             tuple(self.pairwise_marginals.shape[leading:]),

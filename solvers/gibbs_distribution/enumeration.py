@@ -58,7 +58,8 @@ def infer(
     coefficients = np.ascontiguousarray(coefficients)  # of columns, where both are
     blocks = (batch, 1 << max(n - kernels.BLOCK_BITS, 0))
     sums = RunningSums(coefficients, np.empty(batch), np.empty(blocks), np.empty(blocks))
-    log_z, marginals = np.empty(batch), np.empty_like(coefficients)
+    log_z = np.empty(batch)
+    marginals = np.empty_like(coefficients)
     work = NANOSECONDS * (2**n + 2**12)
     kernel = partial(kernels.infer, edges, n)
     over_slices(kernel, *sums, log_z, marginals, nanoseconds=work, threads=threads)

@@ -41,7 +41,8 @@ def complete(
         chosen: `[batch, samples, m]`, variables.
         threads: most threads to use; None for all cores.
     """
-    z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, n), np.int8)
+    z = np.empty(uniforms.shape, np.int8)
+    completed = np.empty((*chosen.shape, n), np.int8)
     instances = (sums.coefficients, sums.references, sums.weights)
     conditionals = np.empty(chosen.shape)
     arrays = (

@@ -44,7 +44,8 @@ def derivative(
         threads: most threads to use; None for all cores.
     """
     n = drawn.z.shape[-1]
-    products, totals = np.empty_like(sums.coefficients), np.ascontiguousarray(sums.blocks[:, -1])
+    products = np.empty_like(sums.coefficients)
+    totals = np.ascontiguousarray(sums.blocks[:, -1])
     of_instances = (sums.coefficients, sums.references, sums.weights, totals, drawn.z, drawn.chosen)
     arrays = (
         *of_instances,

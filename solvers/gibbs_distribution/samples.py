@@ -102,25 +102,26 @@ def checked_uniforms(
     Raises:
         ProblemError: they have another shape, range or precision.
     """
-    given, expected = to_numpy(as_array(uniforms, "uniforms")), (*problem.leading, *variables)
-    if given.dtype.kind not in "biuf":
-        raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {given.dtype}")
-    if given.dtype.kind == "f" and given.dtype.itemsize < 8:
+    numbers = to_numpy(as_array(uniforms, "uniforms"))
+    expected = (*problem.leading, *variables)
+    if numbers.dtype.kind not in "biuf":
+        raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {numbers.dtype}")
+    if numbers.dtype.kind == "f" and numbers.dtype.itemsize < 8:
         raise ProblemError(
-            f"uniforms must be drawn in float64; those of {given.dtype} are too coarse "
+            f"uniforms must be drawn in float64; those of {numbers.dtype} are too coarse "
             "for many states"
         )
-    given = given.astype(np.float64, copy=False)
-    if given.shape[1:] != expected or not given.ndim:
+    numbers = numbers.astype(np.float64, copy=False)
+    if numbers.shape[1:] != expected or not numbers.ndim:
         raise ProblemError(
             f"uniforms must be [samples, {', '.join(map(str, expected))}]{why}; "
-            f"their shape is {given.shape}"
+            f"their shape is {numbers.shape}"
         )
-    outside = np.argwhere(~((given >= 0) & (given < 1)))
+    outside = np.argwhere(~((numbers >= 0) & (numbers < 1)))
     if len(outside):
         where = tuple(outside[0].tolist())
-        raise ProblemError(f"uniforms{list(where)} is {given[where]}; they must be in [0, 1)")
-    return by_instance(problem, given)
+        raise ProblemError(f"uniforms{list(where)} is {numbers[where]}; they must be in [0, 1)")
+    return by_instance(problem, numbers)
 
 
 def checked_variables(
@@ -218,7 +219,8 @@ def checked_direction(
     """
     parts = []
     for name, values, shape in zip(("unary", "pairwise"), (unary, pairwise), shapes, strict=True):
-        array = to_numpy(as_array(0.0 if values is None else values, name))
+        numbers = 0.0 if values is None else values
+        array = to_numpy(as_array(numbers, name))
         if array.dtype.kind not in "biuf":
             raise ProblemError(
                 f"the {name} direction must be real numbers; its type is {array.dtype}"

@@ -22,7 +22,9 @@ from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import MEMORY, over_slices, threads_in_memory, workers_of
 
-ENTRY_NANOSECONDS, ENTRY_NANOSECONDS_IN_LANES, DRAW_NANOSECONDS = 20.0, 4.0, 5.0
+ENTRY_NANOSECONDS = 20.0
+ENTRY_NANOSECONDS_IN_LANES = 4.0
+DRAW_NANOSECONDS = 5.0
 BYTES = 24  # an entry
 CACHE = 1 << 20
 """Bytes of tables that stay in a core's cache.
@@ -54,14 +56,16 @@ def over_lanes(
         draws: of variables, of an instance.
         bytes_an_entry: of all tables that the kernel makes.
     """
-    batch, instance_bytes = len(arrays[0]), bytes_an_entry * plan.entries
+    batch = len(arrays[0])
+    instance_bytes = bytes_an_entry * plan.entries
     in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
+    nanoseconds = alone if lanes == 1 else in_lanes
     over_slices(
         partial(kernel, plan.schedule, lanes),
         *arrays,
-        nanoseconds=alone if lanes == 1 else in_lanes,
+        nanoseconds=nanoseconds,
         threads=threads_in_memory(threads, instance_bytes * lanes),
         together=lanes,
     )
@@ -96,11 +100,9 @@ def infer(
     unary, pairwise, uniforms = (
         np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms)
     )
-    log_z, ones, pairs = (
-        np.empty(len(unary)),
-        np.empty((len(unary), plan.n)),
-        np.empty((len(unary), plan.edges)),
-    )
+    log_z = np.empty(len(unary))
+    ones = np.empty((len(unary), plan.n))
+    pairs = np.empty((len(unary), plan.edges))
     z = np.empty(uniforms.shape, np.int8)
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
     over_lanes(kernels.sum_product, plan, arrays, threads, draws=uniforms[0].size)

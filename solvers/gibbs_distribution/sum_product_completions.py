@@ -38,7 +38,8 @@ def complete(
         threads: most threads to use; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
-    z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, plan.n), np.int8)
+    z = np.empty(uniforms.shape, np.int8)
+    completed = np.empty((*chosen.shape, plan.n), np.int8)
     conditionals = np.empty(chosen.shape)
     arrays = (*scores, chosen, z, completed, conditionals)
     over_lanes(kernels.complete_by_elimination, plan, arrays, threads, draws=completed[0].size)
@@ -64,7 +65,8 @@ def derivative(
         threads: most threads to use; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
-    ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
+    ones = np.empty((len(unary), plan.n))
+    pairs = np.empty((len(unary), plan.edges))
     arrays = (*scores, *drawn, ones, pairs)
     over_lanes(kernels.derive_by_elimination, plan, arrays, threads, draws=drawn.chosen[0].size)
     return np.concatenate((ones, pairs), axis=1)

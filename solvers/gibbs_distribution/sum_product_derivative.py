@@ -31,7 +31,8 @@ def covariance_product(
     """
     scores = (unary, pairwise, direction[:, : plan.n], direction[:, plan.n :])
     arrays = [np.require(array, np.float64, ["C", "W"]) for array in scores]
-    ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
+    ones = np.empty((len(unary), plan.n))
+    pairs = np.empty((len(unary), plan.edges))
     over_lanes(
         kernels.covary, plan, (*arrays, ones, pairs), threads, passes=2, bytes_an_entry=BYTES
     )

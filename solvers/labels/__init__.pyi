@@ -1,30 +1,23 @@
 from .backends.bits import Bits
-from .call import Selection, select_solver, solve, solve_many
-from .completions import LabelCompletions
+from .call import available_solvers, solve, solver_class
 from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
-from .prepared import PreparedLabels, prepare
+from .prepared import prepare
 from .problem import LabelProblem
-from .registry import available_solvers, solver_class
 from .solver import LabelSolver
 
 __all__ = [
     "Bits",
-    "LabelCompletions",
     "LabelConversion",
     "LabelGibbs",
     "LabelProblem",
     "LabelSolver",
-    "PreparedLabels",
-    "Selection",
     "available_solvers",
     "from_dimod",
     "from_factors",
     "from_pgmpy",
     "gibbs",
     "prepare",
-    "select_solver",
     "solve",
-    "solve_many",
     "solver_class",
 ]

@@ -14,16 +14,13 @@ from ..constraints import Constraint
 from ..conversions import Answer, AnyConversion
 from ..errors import ProblemError
 from ..limits.deadline import Deadline
+from ..registry import LABELS, SolverInfo
 from ..solution import Solution
 from ..solving.call import Options, Solver
 from ..solving.call import solve as solve_any
-from ..solving.kinds import Selection
 from ..solving.listening import Callback
-from ..solving.selection import select_solver
-from ..solving.streams import solve_many
 from .problem import LabelProblem
-
-__all__ = ["Selection", "select_solver", "solve", "solve_labels", "solve_many"]
+from .solver import LabelSolver
 
 _CHECKED = (AnyProblem, AnyConversion)
 
@@ -159,3 +156,27 @@ def solve_labels(
 
 
 solve = solve_labels
+
+
+def solver_class(name: str) -> type[LabelSolver]:
+    """Return the label solver class registered under `name`; `solvers.solver_class` does so too.
+
+    Raises:
+        UnknownSolverError: no label solver has that name; the message suggests near ones.
+        SolverUnavailableError: a plug-in of that name cannot be imported.
+
+    Example:
+        >>> solver_class("elimination").capabilities.exact
+        True
+    """
+    return LABELS.solver_class(name)
+
+
+def available_solvers() -> tuple[SolverInfo, ...]:
+    """List every label solver that has a name, as `solvers.available_solvers("labels")` does.
+
+    Example:
+        >>> [info.name for info in available_solvers()][:3]
+        ['independent', 'exhaustive', 'elimination']
+    """
+    return LABELS.available()

@@ -6,21 +6,18 @@ A completion shows what a sample would be if one variable had another value.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays import ArrayT, to_numpy
 from ..errors import ProblemError
 from ..gibbs_distribution.completions import SampleCompletions, placed
-from ..gibbs_distribution.samples import checked_direction, checked_variables
+from ..gibbs_distribution.samples import checked_variables
 from ..options import check_threads
 from .evidence import LabelEvidence
 from .free_sums import FreeLabelSums, concatenated
 from .problem import LabelProblem
-
-LARGEST = 1e290
-"""Magnitude of a direction, so that sums over its numbers are finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +43,9 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
         values of one variable, the others by common random numbers.
     """
+
+    _LARGEST: ClassVar[float] = 1e290
+    """Largest magnitude of a direction, so that sums over its numbers are finite."""
 
     _free: FreeLabelSums = field(repr=False)
     _evidence: LabelEvidence = field(repr=False)
@@ -82,28 +82,30 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         Example:
             >>> from solvers import labels
             >>> pair = labels.gibbs([[0.0, 0.0], [0.0, 0.0]], potts=0.0, edges=[[0, 1]])
-            >>> found = pair.completions([[0.6, 0.4]])
-            >>> found.samples.tolist(), found.completed.tolist()
+            >>> completions = pair.completions([[0.6, 0.4]])
+            >>> completions.samples.tolist(), completions.completed.tolist()
             ([[1, 0]], [[[[0, 0]], [[1, 1]]]])
-            >>> found.derivative([[[0.0, 4.0], [0.0, 0.0]]])[0].tolist()
+            >>> completions.derivative([[[0.0, 4.0], [0.0, 0.0]]])[0].tolist()
             [[-1.0, 1.0], [0.0, 0.0]]
         """
         check_threads(threads)
-        problem, evidence, free = self._problem, self._evidence, self._free
+        problem = self._problem
+        evidence = self._evidence
+        free = self._free
         of_chosen = self._weights("costs", costs)
         weights = np.zeros((*self._z.shape, free.problem.k))
         instances, samples = np.ogrid[: len(of_chosen), : of_chosen.shape[1]]
         chosen = evidence.numbers(self._chosen)
-        np.add.at(
-            weights, (instances[..., None], samples[..., None], chosen), of_chosen
-        )  # one may be chosen twice
-        found = [part.pulled_back(*rows) for part, *rows in free.by_part(self._z, weights)]
-        ones, pairs = concatenated(free.problem, found)
-        if unary is not None or pairwise is not None:
-            shapes = (problem.n, problem.k), (problem.e, problem.k, problem.k)
-            direction = checked_direction(problem, unary, pairwise, shapes, LARGEST)
-            more = free.covariance(evidence.gathered(direction))
-            ones, pairs = ones + more[0], pairs + more[1]
+        # One variable may be chosen twice.
+        np.add.at(weights, (instances[..., None], samples[..., None], chosen), of_chosen)
+        gradients = [sums.pulled_back(*rows) for sums, *rows in free.by_part(self._z, weights)]
+        ones, pairs = concatenated(free.problem, gradients)
+        shapes = (problem.n, problem.k), (problem.e, problem.k, problem.k)
+        direction = self._direction(unary, pairwise, shapes)
+        if direction is not None:
+            of_ones, of_pairs = free.covariance(evidence.gathered(direction))
+            ones = ones + of_ones
+            pairs = pairs + of_pairs
         ones, pairs = evidence.spread(ones, pairs)
         return problem.restore(ones), problem.restore(pairs)
 
@@ -128,7 +130,8 @@ def complete(
         ProblemError: the variables have another shape or range, or one of them is fixed; or some
             have fewer values than others.
     """
-    k, samples = problem.k, uniforms.shape[1]
+    k = problem.k
+    samples = uniforms.shape[1]
     sizes = problem.sizes[evidence.places]
     if (sizes != k).any():
         raise ProblemError(
@@ -136,9 +139,10 @@ def complete(
             f"here they have {sizes.min()} to {k}"
         )
     chosen = checked_variables(problem, samples, variables, evidence.fixed)
-    numbers, draws = evidence.numbers(chosen), evidence.uniforms(uniforms)
+    numbers = evidence.numbers(chosen)
+    draws = evidence.uniforms(uniforms)
     z = free.drawn(draws)
-    of_all = np.concatenate([to_numpy(part.at(rows)) for part, rows in free.by_part(z)])
+    of_all = np.concatenate([to_numpy(sums.at(rows)) for sums, rows in free.by_part(z)])
     conditionals = np.take_along_axis(of_all, numbers[..., None], axis=2)
     completed = _completed(free, draws, z, numbers)
     return LabelCompletions(
@@ -160,16 +164,17 @@ def _completed(
         z: `[batch, samples, n]`, the samples.
         chosen: `[batch, samples, m]`.
     """
-    k, n = free.problem.k, free.problem.n
+    k = free.problem.k
+    n = free.problem.n
     batch, samples, m = chosen.shape
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
-    given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
+    labels = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
-        given,
+        labels,
         np.broadcast_to(chosen[..., None, None], (*others.shape, 1)),
         others[..., None],
         axis=-1,
     )
-    again = np.broadcast_to(uniforms[:, :, None, None, :], given.shape)
+    again = np.broadcast_to(uniforms[:, :, None, None, :], labels.shape)
     flat = (batch, samples * m * (k - 1), n)
-    return free.drawn(again.reshape(flat), given.reshape(flat)).reshape(given.shape)
+    return free.drawn(again.reshape(flat), labels.reshape(flat)).reshape(labels.shape)

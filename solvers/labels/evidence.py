@@ -78,11 +78,12 @@ class LabelEvidence(Evidence[LabelProblem]):
         """Return a gradient in all scores, by that in the scores of `rest`."""
         if self.values is None:
             return ones, pairs
-        known, unary = self._known, np.zeros_like(self._known)
+        values = self._known
+        unary = np.zeros_like(self._known)
         unary[:, self.places] = to_numpy(ones)[:, : len(self.places)]
         first, second = self.problem.topology.pairs.T
-        pairwise = unary[:, first, :, None] * known[:, second, None, :]
-        pairwise += known[:, first, :, None] * unary[:, second, None, :]
+        pairwise = unary[:, first, :, None] * values[:, second, None, :]
+        pairwise += values[:, first, :, None] * unary[:, second, None, :]
         pairwise[:, self._inside] = to_numpy(pairs)
         return unary, pairwise
 
@@ -90,13 +91,14 @@ class LabelEvidence(Evidence[LabelProblem]):
         """Return a direction of the scores of `rest`, by one of all scores."""
         if self.values is None:
             return direction
-        known, whole = self._known, direction.unary.copy()
+        values = self._known
+        whole = direction.unary.copy()
         first, second = self.problem.topology.pairs.T
         across = np.flatnonzero(~self._inside)
         tables = direction.pairwise[:, across]
         # The row or column of the known value; zeros where the other end is no variable of `rest`.
-        to_first = np.einsum("beij,bej->bei", tables, known[:, second[across]])
-        to_second = np.einsum("beij,bei->bej", tables, known[:, first[across]])
+        to_first = np.einsum("beij,bej->bei", tables, values[:, second[across]])
+        to_second = np.einsum("beij,bei->bej", tables, values[:, first[across]])
         by_variable = whole.swapaxes(0, 1)  # a view
         np.add.at(by_variable, first[across], to_first.swapaxes(0, 1))
         np.add.at(by_variable, second[across], to_second.swapaxes(0, 1))
@@ -126,8 +128,8 @@ def _reduced(problem: LabelProblem, allowed: LabelProblem, values: np.ndarray) -
     host = allowed.to_host()
     rows = np.arange(host.batch)
     unary = np.asarray(as_float64(host.unary)).copy()
-    known = np.flatnonzero(~free)
-    constant = unary[rows[:, None], known, values[:, known]].sum(axis=1)
+    fixed = np.flatnonzero(~free)
+    constant = unary[rows[:, None], fixed, values[:, fixed]].sum(axis=1)
     # Pairs with a known end become unary scores, or part of the constant.
     for edge in np.flatnonzero(~inside(host, places)).tolist():
         i, j = host.topology.pairs[edge].tolist()
@@ -168,17 +170,21 @@ def _of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) ->
     number = np.zeros(host.n, np.int64)
     number[places] = np.arange(len(places))
     topology = Topology(len(places), number[host.topology.pairs[within]])
-    own = host.own
-    if own is not None:
-        own = tuple(own[edge] for edge in np.flatnonzero(within).tolist()) or None
+    own_tables = host.own
+    table_of = host.table_of[within]
+    if own_tables is not None:
+        own_tables = tuple(own_tables[edge] for edge in np.flatnonzero(within).tolist()) or None
+    if own_tables is not None:
+        table_of = np.arange(len(own_tables))
+    weights = None if host.weights is None else host.weights[:, within]
     return replace(
         host,
         unary=unary[:, places],
-        table_of=host.table_of[within] if own is None else np.arange(len(own)),
-        weights=None if host.weights is None else host.weights[:, within],
+        table_of=table_of,
+        weights=weights,
         sizes=host.sizes[places],
         topology=topology,
-        own=own,
+        own=own_tables,
     )
 
 

@@ -55,8 +55,8 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
             values[:, variable] = value
         return values
     try:
-        given = to_numpy(as_array(fix, "fix"))
-        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(
+        array = to_numpy(as_array(fix, "fix"))
+        values = over_batch("fix", array, (*problem.leading, problem.n)).reshape(
             problem.batch, problem.n
         )
     except (ProblemError, OptionError) as error:
@@ -86,7 +86,9 @@ class LabelFixing:
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
         """
-        return cls(problem if fix is None else with_values(problem, fix))
+        if fix is None:
+            return cls(problem)
+        return cls(with_values(problem, fix))
 
     @property
     def rest(self) -> LabelProblem:

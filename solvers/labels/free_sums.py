@@ -35,14 +35,14 @@ class FreeLabelSums:
     def of(cls, problem: LabelProblem) -> FreeLabelSums:
         """Return the sums of a problem whose tables fit into memory."""
         buckets = buckets_of(problem)
-        parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
-        ones, pairs = concatenated(problem, [part.marginals() for part in parts])
+        parts = tuple(Conditionals.of(sums, buckets) for sums in in_parts(problem, buckets))
+        ones, pairs = concatenated(problem, [sums.marginals() for sums in parts])
         return cls(problem, parts, ones, pairs)
 
     def log_partition(self) -> Array:
         """`[batch]`: minus infinity where everything is forbidden."""
         xp = namespace_of(self.problem.unary)
-        return xp.concat([part.log_partition for part in self.parts], axis=0)
+        return xp.concat([sums.log_partition for sums in self.parts], axis=0)
 
     def entropies(self) -> Array:
         """`[batch]`: log Z less the mean score."""
@@ -65,17 +65,17 @@ class FreeLabelSums:
                 all are.
         """
         arrays = (uniforms,) if given is None else (uniforms, given)
-        drawn = [to_numpy(part.samples(*rows)) for part, *rows in self.by_part(*arrays)]
+        drawn = [to_numpy(sums.samples(*rows)) for sums, *rows in self.by_part(*arrays)]
         return np.concatenate(drawn)
 
     def covariance(self, direction: Direction) -> tuple[Array, Array]:
         """Cov(phi, phi . d) `[batch, n, k]` and `[batch, e, k, k]`, where phi indicates values."""
-        unary, pairwise = (np.ascontiguousarray(part) for part in direction)
-        found = [
-            part.derivative(_as_scores(part.problem, *rows))
-            for part, *rows in self.by_part(unary, pairwise)
+        unary, pairwise = (np.ascontiguousarray(scores) for scores in direction)
+        gradients = [
+            sums.derivative(_as_scores(sums.problem, *rows))
+            for sums, *rows in self.by_part(unary, pairwise)
         ]
-        return concatenated(self.problem, found)
+        return concatenated(self.problem, gradients)
 
     def by_part(self, *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
         """Yield each part of the batch with its rows of arrays `[batch, ...]`.
@@ -83,24 +83,25 @@ class FreeLabelSums:
         The rows are arrays of the same kind as those of the part's problem.
         """
         start = 0
-        for part in self.parts:
-            rows = slice(start, start + part.problem.batch)
-            yield part, *(beside(part.problem.unary, array[rows]) for array in arrays)
-            start += part.problem.batch
+        for sums in self.parts:
+            rows = slice(start, start + sums.problem.batch)
+            yield sums, *(beside(sums.problem.unary, array[rows]) for array in arrays)
+            start += sums.problem.batch
 
 
 def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Arrays of unary and of pairwise features of the whole batch, by those of its parts."""
     xp = namespace_of(problem.unary)
-    unary = xp.concat([part[0] for part in parts], axis=0)
-    pairwise = xp.concat([part[1] for part in parts], axis=0)
+    unary = xp.concat([gradient[0] for gradient in parts], axis=0)
+    pairwise = xp.concat([gradient[1] for gradient in parts], axis=0)
     return unary, pairwise
 
 
 def _as_scores(problem: LabelProblem, unary: Array, pairwise: Array) -> LabelProblem:
     """The problem of the same pairs, whose scores a direction is."""
     tables = np.arange(problem.e)
-    sizes, topology = problem.sizes, problem.topology
+    sizes = problem.sizes
+    topology = problem.topology
     return LabelProblem(
         unary, pairwise, tables, None, sizes, topology, (problem.batch,), problem.home
     )

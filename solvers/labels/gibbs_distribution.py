@@ -17,7 +17,7 @@ from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
 from ..options import check_threads
 from .algorithms.buckets import Buckets, why_not_eliminated
-from .completions import LARGEST, LabelCompletions, complete
+from .completions import LabelCompletions, complete
 from .evidence import LabelEvidence
 from .free_sums import FreeLabelSums
 from .gibbs_estimate import estimate_of_labels
@@ -49,7 +49,7 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
     _free: FreeLabelSums = field(repr=False)
     _evidence: LabelEvidence = field(repr=False)
 
-    _LARGEST: ClassVar[float] = LARGEST
+    _LARGEST: ClassVar[float] = LabelCompletions._LARGEST
 
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
@@ -181,7 +181,7 @@ def gibbs(
     problem = unary
     if not isinstance(problem, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
-    elif any(part is not None for part in (pairwise, edges, sizes, potts)):
+    elif any(array is not None for array in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
     return sums_of_labels(problem, fix, uniforms, method)
 

@@ -44,16 +44,16 @@ def estimate_of_labels(
     check_room(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
     )
-    found = estimated(evidence.rest.to_host(), method)
-    ones, pairs = evidence.lifted(found.of_variables, found.of_pairs)
+    estimates = estimated(evidence.rest.to_host(), method)
+    ones, pairs = evidence.lifted(estimates.of_variables, estimates.of_pairs)
     return GibbsEstimate(
-        log_partition=problem.restore(found.log_partition + evidence.constant),
+        log_partition=problem.restore(estimates.log_partition + evidence.constant),
         bound=BOUNDS[method],
         unary_marginals=problem.restore(ones),
         pairwise_marginals=problem.restore(pairs),
         method=method,
         problem=problem,
-        converged=problem.restore(found.converged),
+        converged=problem.restore(estimates.converged),
     )
 
 
@@ -80,5 +80,5 @@ def estimated(problem: LabelProblem, method: Estimated) -> Estimates:
         InfeasibleError: every assignment of an instance is forbidden.
     """
     one_by_one = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
-    found = [_WAYS[method](instance) for instance in one_by_one]
-    return Estimates(*(np.stack(part) for part in zip(*found, strict=True)))
+    estimates = [_WAYS[method](instance) for instance in one_by_one]
+    return Estimates(*(np.stack(arrays) for arrays in zip(*estimates, strict=True)))

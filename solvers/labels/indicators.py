@@ -65,7 +65,8 @@ def rows_of_bits(rows: Rows, problem: LabelProblem) -> Rows:
     b_(-1) = 1 and 0 behind the last bit. So the coefficient of bit t is c_(t+1) - c_t, and c_0 is a
     constant.
     """
-    bits, constants = [], np.zeros(len(rows), np.int64)
+    bits = []
+    constants = np.zeros(len(rows), np.int64)
     for variable, size in enumerate(problem.sizes.tolist()):
         first = variable * problem.k
         coefficients = rows.matrix[:, first : first + size]

@@ -15,7 +15,6 @@ from .fixing import LabelFixing
 from .indicators import rows_of
 from .problem import LabelProblem
 from .regions import LabelRegions
-from .registry import LABELS
 from .selection import named_solver, select_labels, select_within
 from .solver import LabelSolver
 from .starts import given_labels
@@ -24,7 +23,7 @@ from .starts import given_labels
 class Labelled(Kind[LabelProblem]):
     """Problems over variables of several values."""
 
-    registry = LABELS
+    name = "labels"
     state_type = np.int64
 
     def named(self, solver: Any) -> LabelSolver | None:

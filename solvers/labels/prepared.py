@@ -8,19 +8,17 @@ from typing import Any, overload
 import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
-from ..errors import ProblemError, shortened
-from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
-from ..solving.call import solve
 from ..solving.listening import Callback
+from ..solving.prepared import AnyPrepared, checked_size
 from .problem import LabelProblem, Pairs
 from .selection import named_solver
 from .solver import LabelSolver
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedLabels:
+class PreparedLabels(AnyPrepared):
     """`solve` for label problems over the same pairs; `prepare` makes one.
 
     It keeps nothing of the scores that it is called with, and threads may share it.
@@ -31,8 +29,6 @@ class PreparedLabels:
         sizes: `[n]`, how many values each variable has; None for as many as the scores say.
     """
 
-    solver: str | LabelSolver
-    time_limit: float | None
     sizes: Any
     _pairs: Pairs = field(repr=False)
 
@@ -80,13 +76,7 @@ class PreparedLabels:
             SolverError: as `solve`.
         """
         problem = LabelProblem.over(self._pairs, unary, pairwise, sizes=self.sizes, potts=potts)
-        return solve(
-            problem,
-            solver=self.solver,
-            time_limit=self.time_limit,
-            start=start,
-            callback=callback,
-        )
+        return self._solution(problem, start, callback)
 
 
 def prepare(
@@ -120,7 +110,5 @@ def prepare(
         >>> [chain(scores, potts=reward).labels.tolist() for reward in (0.1, 0.3)]
         [[0, 1, 0], [0, 0, 0]]
     """
-    if not is_whole(n, 1, 2**31):
-        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
-    pairs = Pairs.of(np.array(edges, copy=True), int(n))
+    pairs = Pairs.of(np.array(edges, copy=True), checked_size(n))
     return PreparedLabels(named_solver(solver) or "auto", seconds_of(time_limit), sizes, pairs)

@@ -80,11 +80,11 @@ class Pairs:
         """
         if edges is None:
             return cls(Topology(n, np.empty((0, 2), np.int64)), np.zeros(0, bool))
-        given = pairs.upright(to_numpy(as_array(edges, "edges")))
-        topology = pairs.topology_of(given, n)
+        upright = pairs.upright(to_numpy(as_array(edges, "edges")))
+        topology = pairs.topology_of(upright, n)
         if not topology.e:
             return cls(topology, np.zeros(0, bool))
-        return cls(topology, given[:, 0] > given[:, 1])
+        return cls(topology, upright[:, 0] > upright[:, 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,18 +225,18 @@ class LabelProblem(AnyProblem[ArrayT]):
         pairs_of: Callable[[int], Pairs],
     ) -> LabelProblem:
         """Checks and flattens; `pairs_of` gives the pairs of so many variables."""
-        given = {"unary": as_array(unary, "unary")}
+        arrays = {"unary": as_array(unary, "unary")}
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
-                given[name] = as_array(array, name)
-        alone = "potts" in given and given["potts"].ndim == 0
+                arrays[name] = as_array(array, name)
+        alone = "potts" in arrays and arrays["potts"].ndim == 0
         if alone:
-            number = to_numpy(given["potts"])  # of no library
+            number = to_numpy(arrays["potts"])  # of no library
             if number.dtype.kind not in "biuf":
                 raise ProblemError(f"potts must be a number, or [..., e]; got {shortened(potts)}")
-            given["potts"] = beside(given["unary"], number[None])
-        home = home_of(*given.values())
-        scores = as_floats(given, home)
+            arrays["potts"] = beside(arrays["unary"], number[None])
+        home = home_of(*arrays.values())
+        scores = as_floats(arrays, home)
         n, k = _shape_of(scores["unary"])
         checked = pairs_of(n)
         size = _sizes(sizes, n, k)
@@ -266,10 +266,12 @@ class LabelProblem(AnyProblem[ArrayT]):
         """
         k = unary.shape[1]
         none = np.zeros((1, 0, k, k))
-        topology, home = pairs.topology_of(edges, len(unary)), home_of(unary)
-        which, own = np.arange(len(tables)), tuple(tables)
+        topology = pairs.topology_of(edges, len(unary))
+        home = home_of(unary)
+        which = np.arange(len(tables))
+        arrays = tuple(tables)
         problem: LabelProblem[np.ndarray] = LabelProblem(
-            unary[None], none, which, None, sizes, topology, (), home, own
+            unary[None], none, which, None, sizes, topology, (), home, arrays
         )
         _check_finite(problem)
         return problem
@@ -293,8 +295,8 @@ class LabelProblem(AnyProblem[ArrayT]):
             return replace(self, tables=beside(self.unary, eye[None, None]))
         check_memory(f"{self.e} tables of {self.k} x {self.k} values", COPIES * self.e * self.k**2)
         tables = np.zeros((1, self.e, self.k, self.k))
-        for edge, own in enumerate(self.own):
-            tables[0, edge, : own.shape[0], : own.shape[1]] = own
+        for edge, table in enumerate(self.own):
+            tables[0, edge, : table.shape[0], : table.shape[1]] = table
         return replace(self, tables=tables, own=None)
 
     @property
@@ -372,10 +374,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         parts = self.unary, tables
         if (
             not isinstance(self.unary, np.ndarray)
-            and sum(math.prod(part.shape) for part in parts) > BLOCK
+            and sum(math.prod(array.shape) for array in parts) > BLOCK
         ):
             return None  # which would have to come from a device
-        first, second = (to_numpy(part).reshape(part.shape[0], -1) for part in parts)
+        first, second = (to_numpy(array).reshape(array.shape[0], -1) for array in parts)
         return units_of(
             first, second, to_numpy(self.magnitude), 2 * EPSILON * (self.n + self.e + 1)
         )
@@ -419,12 +421,12 @@ class LabelProblem(AnyProblem[ArrayT]):
             return (
                 beside(self.unary, equal[None]) * as_float64(self.weights)[:, edge][:, None, None]
             )
-        part = as_float64(
+        table = as_float64(
             self.tables[:, int(self.table_of[edge]), : int(self.sizes[i]), : int(self.sizes[j])]
         )
         if self.weights is None:
-            return part
-        return part * as_float64(self.weights[:, edge])[:, None, None]
+            return table
+        return table * as_float64(self.weights[:, edge])[:, None, None]
 
     def all_pairwise(self) -> Float[np.ndarray, "shared e k k"]:
         """`[1 or batch, e, k, k]`: the float64 table of every edge of a host problem, in one array.
@@ -432,7 +434,9 @@ class LabelProblem(AnyProblem[ArrayT]):
         Raises:
             ProblemTooLargeError: memory does not hold them.
         """
-        shared = max(self.tables.shape[0], 1 if self.weights is None else self.weights.shape[0])
+        shared = self.tables.shape[0]
+        if self.weights is not None:
+            shared = max(shared, self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
         tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
         return (
@@ -451,13 +455,13 @@ class LabelProblem(AnyProblem[ArrayT]):
         Raises:
             ProblemError: `labels` has another shape, or values that a variable does not have.
         """
-        given = to_numpy(as_array(labels, "labels"))
+        states = to_numpy(as_array(labels, "labels"))
         expected = (*self.leading, self.n)
-        if given.shape != expected:
+        if states.shape != expected:
             raise ProblemError(
-                f"labels must have the shape {expected}; their shape is {given.shape}"
+                f"labels must have the shape {expected}; their shape is {states.shape}"
             )
-        flat = given.reshape(self.batch, self.n)
+        flat = states.reshape(self.batch, self.n)
         if fault := self.fault_of(flat):
             raise ProblemError(f"labels {fault}")
         return self.restore(self.score_flat(beside(self.unary, flat.astype(np.int64))))
@@ -589,14 +593,14 @@ def _shape_of(unary: Array) -> tuple[int, int]:
 def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
     if sizes is None:
         return np.full(n, k, np.int64)
-    given = to_numpy(as_array(sizes, "sizes"))
+    array = to_numpy(as_array(sizes, "sizes"))
     if (
-        given.shape != (n,)
-        or given.dtype.kind not in "iu"
-        or not ((given >= 1) & (given <= k)).all()
+        array.shape != (n,)
+        or array.dtype.kind not in "iu"
+        or not ((array >= 1) & (array <= k)).all()
     ):
         raise ProblemError(f"sizes must be integers [{n}] from 1 to {k}; got {shortened(sizes)}")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, np.ndarray, Array]:
@@ -625,7 +629,9 @@ def _of_tables(
 
     The rows of a table are the values of the edge's lower variable.
     """
-    xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
+    xp = namespace_of(unary)
+    k = int(unary.shape[-1])
+    e = topology.e
     if pairwise is None or (not e and 0 in pairwise.shape):  # an empty list has no other dimensions
         return (
             xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device),
@@ -698,8 +704,9 @@ def _flatten(
 
 def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
     """`[1, ...]` where all instances share it, else `[batch, ...]`."""
-    xp, own = namespace_of(array), tuple(array.shape[:-axes])
-    if math.prod(own) == 1:
+    xp = namespace_of(array)
+    before = array.shape[:-axes]
+    if math.prod(before) == 1:
         return xp.reshape(array, (1, *array.shape[-axes:]))
     check_room(f"the batch {leading}", array, math.prod(leading) * math.prod(array.shape[-axes:]))
     array = xp.broadcast_to(array, (*leading, *array.shape[-axes:]))

@@ -43,7 +43,8 @@ class _Part(NamedTuple):
         """`[n, k]`, bool: at least one value of each variable, none that the problem forbids."""
         if self.variable < 0:
             return self.whole
-        before, i = np.arange(self.variable), self.variable
+        before = np.arange(self.variable)
+        i = self.variable
         allowed = self.whole.copy()
         allowed[before] = False
         allowed[before, self.z[before]] = True
@@ -87,10 +88,10 @@ class LabelRegions:
         """
         problem = fixed.problem
         nothing = np.zeros(problem.n, np.int64)
-        part = _Part(problem.unary[0] > -math.inf, nothing, -1)
-        whole = _Region(nothing, -math.inf, math.inf, part)
+        piece = _Part(problem.unary[0] > -math.inf, nothing, -1)
+        whole = _Region(nothing, -math.inf, math.inf, piece)
         with heard_of(problem, partial(Known._replace, part=slice(number, number + 1))):
-            first = self._searched(problem, whole, [part])
+            first = self._searched(problem, whole, [piece])
         if not first:
             raise InfeasibleError()
         if first[0].score == -math.inf:
@@ -116,10 +117,10 @@ class LabelRegions:
     ) -> list[_Region]:
         """Parts of a region with their best assignments; those without any are left out."""
         batch = problem.instances(np.zeros(len(parts), np.int64))
-        allowed = np.stack([part.allowed for part in parts])
+        allowed = np.stack([piece.allowed for piece in parts])
         batch = replace(batch, unary=np.where(allowed, batch.unary, -np.inf))
         try:
-            found = self._searches.best(batch)
+            best = self._searches.best(batch)
         except InfeasibleError:
             return self._one_by_one(problem, around, parts) if len(parts) > 1 else []
         except SolveFailedError:
@@ -129,20 +130,20 @@ class LabelRegions:
                 return self._one_by_one(problem, around, parts)
             return _unsearched(problem, around, parts)
         # Proved up to rounding: that of sums of bounds would add up.
-        bounds = np.minimum(np.where(found.optimal, found.score, found.bound), around.bound)
-        known = zip(found.z, found.score.tolist(), bounds.tolist(), parts, strict=True)
-        return [_Region(*region) for region in known]
+        bounds = np.minimum(np.where(best.optimal, best.score, best.bound), around.bound)
+        fields = zip(best.z, best.score.tolist(), bounds.tolist(), parts, strict=True)
+        return [_Region(*region) for region in fields]
 
     def _one_by_one(
         self, problem: LabelProblem, around: _Region, parts: list[_Part]
     ) -> list[_Region]:
         """Parts of which at least one has no allowed assignment."""
         regions: list[_Region] = []
-        for part in parts:
+        for piece in parts:
             if self._searches.over:
-                regions += _unsearched(problem, around, [part])
+                regions += _unsearched(problem, around, [piece])
             else:
-                regions += self._searched(problem, around, [part])
+                regions += self._searched(problem, around, [piece])
         return regions
 
 
@@ -162,19 +163,21 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
     Where the region has no assignment that is known, or all of the nearest are forbidden, none of
     the part is known.
     """
-    known = around.score > -math.inf
-    changed = _scores_of_changes(problem, around.z) if known else None
+    is_allowed = around.score > -math.inf
+    changed = _scores_of_changes(problem, around.z) if is_allowed else None
     bound = min(around.bound, float(problem.trivial_bound[0]))
     regions = []
-    for part in parts:
-        z, score, i = around.z, -math.inf, part.variable
+    for piece in parts:
+        z = around.z
+        score = -math.inf
+        i = piece.variable
         if changed is not None and i >= 0:
-            values = np.where(part.whole[i], changed[i], -math.inf)
+            values = np.where(piece.whole[i], changed[i], -math.inf)
             values[around.z[i]] = -math.inf
             z = around.z.copy()
             z[i] = values.argmax()
             score = float(values[z[i]])
-        regions.append(_Region(z, score, bound, part))
+        regions.append(_Region(z, score, bound, piece))
     return regions
 
 
@@ -186,9 +189,10 @@ def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
     scores = np.asarray(problem.unary[0], np.float64).copy()
     if problem.e:
         i, j = problem.topology.pairs.T
-        tables, table_of = problem.tables[0].astype(np.float64), problem.table_of
+        tables = problem.tables[0].astype(np.float64)
+        table_of = problem.table_of
         weights = 1.0 if problem.weights is None else problem.weights[0].astype(np.float64)[:, None]
         np.add.at(scores, i, tables[table_of, :, z[j]] * weights)
         np.add.at(scores, j, tables[table_of, z[i]] * weights)
-    own = scores[np.arange(problem.n), z]
-    return np.asarray(scores + (float(problem.score_flat(z[None])[0]) - own)[:, None])
+    unchanged = scores[np.arange(problem.n), z]
+    return np.asarray(scores + (float(problem.score_flat(z[None])[0]) - unchanged)[:, None])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ..errors import UnknownSolverError
-from ..registry import BINARY
+from ..registry import BITS, LABELS
 from ..solver import ArgmaxSolver
 from ..solving.kinds import Selection
 from .backends.bits import Bits
 from .backends.elimination import Elimination
-from .portfolio import Portfolio, elimination_entries
+from .messages_first import MessagesFirst, elimination_entries
 from .problem import LabelProblem
-from .registry import LABELS
 from .solver import LabelSolver
 
 QUICK_ENTRIES = 1 << 22
@@ -18,7 +17,7 @@ QUICK_ENTRIES = 1 << 22
 
 
 def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None:
-    """The solver object that `solver` means for every problem; None for "auto".
+    """Return the solver object that `solver` means for every problem; None for "auto".
 
     Args:
         solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class;
@@ -27,17 +26,15 @@ def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None
     Raises:
         UnknownSolverError: no solver has that name.
     """
-    if isinstance(solver, LabelSolver):
-        return solver
     if isinstance(solver, ArgmaxSolver):
         return Bits(solver)
-    if isinstance(solver, str) and solver == "auto":
-        return None
     try:
-        return LABELS.solver_class(solver)()
+        return LABELS.named(solver)
     except UnknownSolverError as unknown:
+        if not isinstance(solver, str):
+            raise
         try:
-            BINARY.solver_class(solver)
+            BITS.solver_class(solver)
         except UnknownSolverError as of_bits:
             raise UnknownSolverError(f"{unknown}. And for their bits, {of_bits}") from None
         return Bits(solver)
@@ -66,7 +63,7 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
         )
     if entries:
         return Selection(
-            Portfolio(), f"a search first, then its tables, which have {entries:.2g} entries"
+            MessagesFirst(), f"a search first, then its tables, which have {entries:.2g} entries"
         )
     return _select(
         "dual_ascent", "tables do not fit into memory, and no cut is exact: a search with messages"

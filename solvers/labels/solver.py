@@ -48,12 +48,6 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         """
         return super().solve(problem, time_limit)
 
-    def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
-        """Why this solver cannot take `problem`, one reason each; empty where it can."""
-        if problem.e and not self.capabilities.pairwise:
-            return (f"the problem has {problem.e} pairs and it takes none",)
-        return ()
-
     def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
         """Why this solver cannot take constraints; None where it can."""
         if self.capabilities.constraints is None:

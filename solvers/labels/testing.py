@@ -93,7 +93,8 @@ def random_instances(
         sizes = generator.integers(1, 7, generator.integers(1, 8))
         while sizes.prod() > max_states:
             sizes[sizes.argmax()] -= 1
-        n, k = len(sizes), int(sizes.max())
+        n = len(sizes)
+        k = int(sizes.max())
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
         edges = edges[
             generator.random(len(edges)) < (generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0)

@@ -63,8 +63,8 @@ class BitRegions:
 
         Each bound holds for all states but those before it.
         """
-        part = slice(number, number + 1)
-        with heard_of(fixed.rest, lambda known: fixed.known(known)._replace(part=part)):
+        rows = slice(number, number + 1)
+        with heard_of(fixed.rest, lambda known: fixed.known(known)._replace(part=rows)):
             first = self._searched(fixed)
         return lawler(first, count, partial(self._others, fixed.problem))
 

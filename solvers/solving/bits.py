@@ -12,13 +12,12 @@ from ..errors import OptionError
 from ..limits.deadline import Deadline
 from ..problem import Problem
 from ..ranking import Ranked, ranked_states
-from ..registry import BINARY
 from ..solver import ArgmaxSolver, score_states
 from ..starts import given_states
 from .bit_regions import BitRegions
 from .fixing import Fix, Fixing
 from .kinds import Choose, Kind, Selection
-from .selection import ENUMERABLE, named_solver, select_bits, select_ranking, select_within
+from .selection import ENUMERABLE, select_bits, select_ranking, select_within
 
 MOST_SWAPPED = 60
 """Variables on either side that change places in neighbours of a state."""
@@ -27,16 +26,12 @@ MOST_SWAPPED = 60
 class Bits(Kind[Problem]):
     """Problems over bits."""
 
-    registry = BINARY
+    name = "bits"
     state_type = np.int8
 
     def is_chosen_at_once(self, problem: Problem) -> bool:
         """Whether all states are tried."""
         return problem.n <= ENUMERABLE
-
-    def named(self, solver: Any) -> ArgmaxSolver | None:
-        """Return the solver that `solver` means for every problem; None for "auto"."""
-        return named_solver(solver)
 
     def select(self, problem: Problem) -> Selection[ArgmaxSolver]:
         """Return what `auto` takes for a problem."""

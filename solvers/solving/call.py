@@ -203,7 +203,9 @@ def _first(request: Request) -> States | None:
 
     None if there are no such states.
     """
-    problem, kind, rows = request.problem, request.kind, request.rows
+    problem = request.problem
+    kind = request.kind
+    rows = request.rows
     first = kind.first(problem, request.fix, kind.states(request.start, problem))
     if first is None or rows is None or rows.satisfied(problem.columns(first)).all():
         return first
@@ -223,7 +225,8 @@ def answered(request: Request) -> Solution:
 
 def _solved(request: Request) -> Solution:
     """The solution of all of a problem."""
-    kind, problem = request.kind, request.problem
+    kind = request.kind
+    problem = request.problem
     chosen = _chosen(request)
     states = None
     takes_start = False
@@ -251,7 +254,9 @@ def _solved(request: Request) -> Solution:
 
 def _chosen(request: Request) -> CertifiedSolver[Any]:
     """Return the solver that a request means, chosen within a share of its time."""
-    kind, problem, solver = request.kind, request.problem, request.solver
+    kind = request.kind
+    problem = request.problem
+    solver = request.solver
     if not request.deadline.limited and kind.is_chosen_at_once(problem):  # most calls
         return kind.named(solver) or kind.select(problem).solver
     with preparing(request.deadline), kernels_hear_keyboard():
@@ -265,7 +270,8 @@ def _within(request: Request, rows: Rows) -> Solution:
     """
     if request.k is not None:
         _refuse_start(request)
-    kind, whole = request.kind, request.problem
+    kind = request.kind
+    whole = request.problem
     problem, rows = kind.within(whole, rows, request.fix)
     states = kind.states(request.start, problem)
     with preparing(request.deadline), kernels_hear_keyboard():
@@ -295,7 +301,8 @@ def _refuse_start(request: Request) -> None:
 def _many(request: Request) -> Solution:
     """The states of highest score."""
     _refuse_start(request)
-    kind, problem = request.kind, request.problem
+    kind = request.kind
+    problem = request.problem
     check_count(request.k, problem)
 
     def choose(part: Any) -> CertifiedSolver[Any]:
@@ -380,13 +387,13 @@ def _at_least(
     host = problem.to_host()
     z = to_numpy(solution.z).reshape(problem.batch, problem.n)
     score = to_numpy(solution.score).reshape(-1)
-    given = to_numpy(kind_of(problem).score(host, states))
-    better = (given > score) & ~optimal
+    start_score = to_numpy(kind_of(problem).score(host, states))
+    better = (start_score > score) & ~optimal
     if allowed is not None:
         better &= allowed
     if not better.any():
         return solution
-    score = np.where(better, given, score)
+    score = np.where(better, start_score, score)
     bound = np.maximum(score, to_numpy(solution.bound).reshape(-1))
     return replace(
         solution,

@@ -55,20 +55,20 @@ class Fixing:
             )
         values = _values_of(fix, problem)
         free = values[0] < 0
-        known = np.where(values < 0, 0, values).astype(np.float64)
+        ones = np.where(values < 0, 0, values).astype(np.float64)
         unary, pairwise = (
-            np.asarray(part, np.float64) for part in (problem.unary, problem.pairwise)
+            np.asarray(scores, np.float64) for scores in (problem.unary, problem.pairwise)
         )
         pairs = problem.topology.pairs
-        given = unary * known
-        constant = given.sum(axis=1) + (
-            pairwise * known[:, pairs[:, 0]] * known[:, pairs[:, 1]]
+        fixed_scores = unary * ones
+        constant = fixed_scores.sum(axis=1) + (
+            pairwise * ones[:, pairs[:, 0]] * ones[:, pairs[:, 1]]
         ).sum(axis=1)
         if not free.any():
             return cls(problem, values, constant, None)
         folded = unary.copy()
         for here, there in ((0, 1), (1, 0)):
-            np.add.at(folded.T, pairs[:, here], (pairwise * known[:, pairs[:, there]]).T)
+            np.add.at(folded.T, pairs[:, here], (pairwise * ones[:, pairs[:, there]]).T)
         inside = free[pairs].all(axis=1)
         number = np.cumsum(free) - 1
         rest = Problem(
@@ -82,10 +82,10 @@ class Fixing:
 
     def instance(self, number: int) -> Fixing:
         """One of the batch, by itself."""
-        part = slice(number, number + 1)
-        rest = None if self.rest is None else self.rest.instances(part)
-        problem = replace(self.problem, home=home_of(self.values)).instances(part)
-        return Fixing(problem, self.values[part], self.constant[part], rest)
+        rows = slice(number, number + 1)
+        rest = None if self.rest is None else self.rest.instances(rows)
+        problem = replace(self.problem, home=home_of(self.values)).instances(rows)
+        return Fixing(problem, self.values[rows], self.constant[rows], rest)
 
     def whole(self, z: States) -> States:
         """Return states `[batch, count, n]` of the whole problem, from those of the rest.
@@ -102,7 +102,8 @@ class Fixing:
 
     def states(self, most: int) -> int:
         """How many states the rest has; `most` where it has more."""
-        return states_of(0 if self.rest is None else self.rest.n, most)
+        free = 0 if self.rest is None else self.rest.n
+        return states_of(free, most)
 
     def free(self, z: States) -> States:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""
@@ -110,28 +111,33 @@ class Fixing:
 
     def known(self, known: Known) -> Known:
         """What is known of the whole problem, by what is known of the rest."""
-        z, bound, part = known
+        z, bound, rows = known
         if z is not None:
-            whole = self.values[part].copy()
+            whole = self.values[rows].copy()
             whole[:, self.values[0] < 0] = z
             z = whole
         if bound is not None:
-            bound = bound + self.constant[part] + self.problem.rounding[part] / 2
-        return Known(z, bound, part)
+            bound = bound + self.constant[rows] + self.problem.rounding[rows] / 2
+        return Known(z, bound, rows)
 
     def lifted(self, found: Solution[np.ndarray] | None) -> Solution:
         """The solution of the whole problem, by that of the rest; None where there is none.
 
         Its bound holds for the states with these values alone.
         """
-        problem, z = self.problem, self.values.copy()
-        bound, solver, stats = self.constant, "fixed", {}
+        problem = self.problem
+        z = self.values.copy()
+        bound = self.constant
+        solver = "fixed"
+        stats = {}
         optimal = np.ones(problem.batch, bool)
         if found is not None:
             z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
             # What folding the fixed scores into the others rounds, and the last sum.
             bound = self.raised(found.bound.reshape(-1))
-            optimal, solver, stats = found.optimal.reshape(-1), found.solver, dict(found.stats)
+            optimal = found.optimal.reshape(-1)
+            solver = found.solver
+            stats = dict(found.stats)
         score = problem.score_flat(z)
         return Solution(
             z=problem.restore(z),
@@ -160,8 +166,8 @@ def _values_of(fix: Fix, problem: Problem) -> States:
             values[:, variable] = _bit(variable, value)
         return values
     try:
-        given = to_numpy(as_array(fix, "fix"))
-        states = over_batch("fix", given, (*problem.leading, n)).reshape(problem.batch, n)
+        array = to_numpy(as_array(fix, "fix"))
+        states = over_batch("fix", array, (*problem.leading, n)).reshape(problem.batch, n)
     except (ProblemError, OptionError) as error:
         raise OptionError(
             f"fix must be {{variable: value}}, or [..., {n}] with -1 for a free variable; "

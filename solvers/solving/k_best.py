@@ -57,16 +57,19 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    kind, deadline = request.kind, request.deadline
+    kind = request.kind
+    deadline = request.deadline
     count = check_count(request.k, request.problem)
     fixed = kind.fixed(request.problem.to_host(), request.fix)
-    problem, rest = fixed.problem, fixed.rest
-    solver = choose_ranking(problem if rest is None else rest)
+    problem = fixed.problem
+    rest = fixed.rest
+    searched = problem if rest is None else rest
+    solver = choose_ranking(searched)
     existing = fixed.states(count)
-    solver.check(problem if rest is None else rest)
+    solver.check(searched)
     ranked = None if rest is None else _ranked(kind, fixed, existing, solver, deadline)
     if ranked is None:
-        solver = choose(problem if rest is None else rest)
+        solver = choose(searched)
         open_ = np.arange(problem.batch)
         states = np.empty((problem.batch, existing, problem.n), kind.state_type)
         bounds = np.empty((problem.batch, existing))

@@ -46,7 +46,9 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
         SolveFailedError: none was found in time.
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    kind, problem, deadline = request.kind, request.problem, request.deadline
+    kind = request.kind
+    problem = request.problem
+    deadline = request.deadline
     count = check_count(request.k, problem)
     solver.check(problem)
     solver.check_within(problem, rows)
@@ -90,28 +92,31 @@ class _OneMoreConstraint:
 
     def ranked(self, problem: Any, instance: int, count: int) -> tuple[States, np.ndarray]:
         """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
-        part = slice(instance, instance + 1)
-        single = replace(problem, home=home_of(problem.unary)).instances(part)
-        rows, bound = self.rows, float(single.trivial_bound[0])
+        of_one = slice(instance, instance + 1)
+        single = replace(problem, home=home_of(problem.unary)).instances(of_one)
+        rows = self.rows
+        bound = float(single.trivial_bound[0])
         states: list[np.ndarray] = []
         bounds: list[float] = []
         while len(states) < count:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
+            told_of = None if states else single
             try:
-                with heard_of(None if states else single, lambda known: known._replace(part=part)):
-                    found = self._searched(single, rows, states)
+                with heard_of(told_of, lambda known: known._replace(part=of_one)):
+                    solution = self._searched(single, rows, states)
             except InfeasibleError:
                 if not states:
                     raise InfeasibleError(self.rows.names) from None
                 bound = -math.inf  # there are no others
                 break
-            if found is not None:
-                states.append(found.z[0])
-                bound = min(bound, float((found.score if found.optimal[0] else found.bound)[0]))
+            if solution is not None:
+                states.append(solution.z[0])
+                limit = solution.score if solution.optimal[0] else solution.bound
+                bound = min(bound, float(limit[0]))
                 bounds.append(bound)
-                rows = rows.without(single.columns(found.z)[0])
+                rows = rows.without(single.columns(solution.z)[0])
         found_states, _ = filled(np.stack(states), np.zeros(len(states)), count)
         return found_states, np.array(bounds + [bound] * (count - len(bounds)))
 

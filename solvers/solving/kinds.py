@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..limits.deadline import Deadline
 from ..limits.progress import Known
 from ..problem import check_problem
 from ..ranking import Ranked
-from ..registry import Registry
+from ..registry import Registry, registry_of
 from ..solution import Solution
 from ..solver import CertifiedSolver
 
@@ -95,24 +95,29 @@ class Kind(ABC, Generic[ProblemT]):
     """What the front end asks of a kind of problem.
 
     Attributes:
-        registry: the solvers of the kind.
+        name: "bits" or "labels", as problems and solvers name it.
         state_type: of the integers in states.
     """
 
-    registry: Registry[Any]
+    name: ClassVar[str]
     state_type: type
 
     def is_chosen_at_once(self, problem: ProblemT) -> bool:
         """Whether the choice of a solver takes so little time that no limit is worth watching."""
         return False
 
-    @abstractmethod
+    @property
+    def registry(self) -> Registry[Any]:
+        """The solvers of the kind."""
+        return registry_of(self.name)
+
     def named(self, solver: Any) -> CertifiedSolver[Any] | None:
         """Return the solver that `solver` means for every problem; None for "auto".
 
         Raises:
             UnknownSolverError: no solver has that name.
         """
+        return self.registry.named(solver)
 
     @abstractmethod
     def select(self, problem: ProblemT) -> Selection[Any]:

@@ -109,7 +109,8 @@ def _heard_from(
 def heard_of(part: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
     """Inside it, what searches tell of a part is told of the problem that it helps to solve."""
     whole = watch()
-    with watched_by(None if whole is None else Part(whole, part, lift)):
+    listener = None if whole is None else Part(whole, part, lift)
+    with watched_by(listener):
         yield
 
 
@@ -120,8 +121,8 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
 
     def call(progress: Progress[np.ndarray]) -> object:
         z, score, bound = (
-            part.reshape(-1)
-            for part in map(np.asarray, (progress.z, progress.score, progress.bound))
+            array.reshape(-1)
+            for array in map(np.asarray, (progress.z, progress.score, progress.bound))
         )
         if z[0] < 0:  # nothing is found so far
             values = float(conversion.value(score[0])), float(conversion.value(bound[0]))

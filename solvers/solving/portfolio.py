@@ -1,159 +1,96 @@
-"""Solve sparse problems with several backends.
+"""Run several backends on a problem in turn, until every instance of it is proved.
 
-Presolve runs first. Then the backends that suit a part of an instance run on it in turn.
+The kind of the problem decides which backends run: `sparse` for bits, and `labels.messages_first`.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..algorithms.local_search.near_states import states_around
-from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.ranked import ranked
-from ..arrays import States
-from ..compiled.threads import available_cores
-from ..limits.deadline import Deadline, preparing
-from ..limits.progress import watched_by
-from ..options import check_threads
-from ..problem import Problem
-from ..ranking import ranked_states
-from ..registry import solver_class
-from ..solution import Maximiser, Ranking
-from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
-from .third_parties import third_party
-
-QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
-"""Tables of so few entries take about ten milliseconds, and no search is much faster."""
-
-SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
-"""Width and number of entries up to which tables take less than a tenth of a second.
-
-Beyond this width, the search for an elimination order alone takes as long.
-"""
-
-MOST_ENTRIES = 1 << 30
-"""Number of entries up to which tables take some seconds.
-
-In a field they prove what neither messages nor odd cycles do. Other backends run first for more
-entries, and without a field.
-"""
-
-SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
-"""Approximate seconds per table entry, and the share of the remaining time that tables may take.
-
-Elimination does not start if its tables would not be full in time. The share applies where other
-backends run first.
-"""
-
-EDGE_DEGREE = 8
-"""Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
-
-FEW_VISITS, SOME_VISITS, MORE_VISITS = 1 << 17, 1 << 18, 1 << 19
-"""Visits of `dual_ascent` before other backends run.
-
-| constant | time | used |
-|---|---|---|
-| `FEW_VISITS` | about 10 ms | by default |
-| `SOME_VISITS` | about 20 ms | before a third party, which takes as long to load a problem |
-| `MORE_VISITS` | about 40 ms | in a field, where messages are worth it |
-"""
-
-MOST_TURNED = 100
-"""Variables of a part without a field above which its messages leave gaps that no search closes."""
-
-FIELDS = 0.5
-"""Share of variables with a field from which on a part counts as in a field.
-
-A part with a smaller share may be the rest of a problem with couplings alone after one spin was
-clamped. Then only the few neighbours of this spin have a field.
-"""
-
-CUT_SECONDS, TURN_SHARE, MOST_SECONDS = 0.5, 0.1, 60.0
-"""Minimum seconds, share of a long time limit and maximum seconds of a limited run.
-
-The run is limited because another backend may prove the part sooner.
-"""
+from ..arrays import Scores, States
+from ..errors import SolveFailedError
+from ..limits.deadline import Deadline
+from ..solution import Maximiser, Solution
+from ..solver import Capabilities, CertifiedSolver, ProblemT
 
 CUT_SHARE = 0.3
 """Maximum share of the remaining time for any run but the last."""
 
-MOST_CUT = 10_000
-"""Variables up to which linear programs over odd cycles are solved in less than hours."""
-
-BRANCHED, BRANCHED_DEGREE = 120, 6
-"""Maximum variables and minimum mean degree for convex bounds in a field.
-
-In this range convex bounds soon prove what odd cycles leave open.
-"""
-
-RACED_DEGREE = 5
-"""Mean degree from which on either odd cycles or convex bounds may be far better.
-
-On a cubic lattice, for example, odd cycles are.
-"""
-
-EXCLUDED = 0.97
-"""Share of pairs that exclude each other from which on clique cuts prove a part soon.
-
-Penalties make pairs exclude each other.
-"""
-
-RANKED_SECONDS, RANKED_SHARE = 5.0, 0.3
-"""Maximum seconds and share of the remaining time of each search for several states at once.
-
-If these searches fail, states are excluded one after the other. That mostly takes some tens of
-times as long as one search.
-"""
-
 SEPARATOR = " + "
-"""Between the names of several solvers that proved what is one answer."""
+"""Between the names of the solvers that proved one answer together."""
 
 
-class Turn(NamedTuple):
-    """A backend that tries a part.
+SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any], covariant=True)
+
+
+class Turn(NamedTuple, Generic[SolverT]):
+    """A backend that tries a problem.
 
     Attributes:
         solver: ready to use.
-        seconds: at most; infinite for all that are left.
-        leading: whether it has its turn only where the least bound until then is its own.
+        seconds: its time at most; infinite for all the time that is left.
+        leading: whether it runs only on instances whose least bound so far is its own.
+        may_fail: whether the next backend runs if this one finds no state.
     """
 
-    solver: ArgmaxSolver
+    solver: SolverT
     seconds: float = math.inf
     leading: bool = False
+    may_fail: bool = False
+
+    def deadline(self, whole: Deadline) -> Deadline:
+        """When this turn ends, by the deadline of the whole problem."""
+        if self.seconds == math.inf:
+            return whole
+        return whole.within(min(self.seconds, CUT_SHARE * whole.left))
+
+    def ready(self, start: States | None) -> CertifiedSolver[Any]:
+        """Return the solver, which starts from states if there are any and it can."""
+        if start is None or "start" not in self.solver.options():
+            return self.solver
+        return self.solver.with_options(start=start)
 
 
 @dataclass(eq=False)
 class Ledger:
-    """Who did what, over all parts of a batch.
+    """What each backend did, over all instances of a batch and all their parts.
 
     Attributes:
-        turns: how many parts each backend tried.
-        bounds: of how many its bound was the least: where they are solved, it gave the proof.
-        states: of how many its state was the best.
+        turns: how many problems each backend tried.
+        bounds: how many least bounds are its own; of a solved problem this is the proof.
+        states: how many best states are its own.
     """
 
     turns: Counter[str] = field(default_factory=Counter)
     bounds: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
 
+    @classmethod
+    def total(cls, ledgers: Iterable[Ledger]) -> Ledger:
+        """Return the sum of ledgers."""
+        whole = cls()
+        for ledger in ledgers:
+            whole.turns.update(ledger.turns)
+            whole.bounds.update(ledger.bounds)
+            whole.states.update(ledger.states)
+        return whole
+
     @property
     def solver(self) -> str:
-        """The names of those that gave a bound; `presolve` where it left nothing to them."""
-        return (
-            SEPARATOR.join(sorted(self.bounds, key=lambda name: -self.bounds[name])) or "presolve"
-        )
+        """The backends that gave a bound; `presolve` if it left no problem to them."""
+        names = sorted(self.bounds, key=lambda name: -self.bounds[name])
+        return SEPARATOR.join(names) or "presolve"
 
     @property
     def stats(self) -> Mapping[str, int]:
-        """Everything, by name."""
+        """All counts, by name."""
         kinds = {"turns": self.turns, "bounds": self.bounds, "states": self.states}
         return {
             f"{kind}_{name}": count
@@ -162,257 +99,144 @@ class Ledger:
         }
 
 
-@dataclass(frozen=True)
-class Portfolio(ArgmaxSolver):
-    """Solver that `auto` uses for sparse problems.
-
-    It chooses the backends of a part once presolve has made the part smaller.
-
-    `Solution.solver` names the backends that proved the parts, or `presolve` if presolve left no
-    part. `stats` counts, by backend, the parts that it tried (`turns_`). It also counts the parts
-    whose bound (`bounds_`) and whose state (`states_`) the backend gave.
+class Standing:
+    """The best states and the least bounds of a batch so far, and the backends that gave them.
 
     Attributes:
-        threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
-            the backends.
+        z: `[batch, n]`.
+        score: `[batch]`.
+        bound: `[batch]`.
+        found_by: `[batch]`, the backend of each state.
+        proved_by: `[batch]`, the backend of each bound.
+        stats: of the last solution.
     """
 
-    threads: int | None = None
+    def __init__(self, first: Solution, name: str) -> None:
+        """Stand where the first solution of the whole batch does."""
+        self.z: States = first.z.copy()
+        self.score: Scores = first.score.copy()
+        self.bound: Scores = first.bound.copy()
+        self.found_by = np.full(len(first.z), name, object)
+        self.proved_by = self.found_by.copy()
+        self.stats = first.stats
+
+    def improve(self, rows: np.ndarray, solution: Solution, name: str) -> None:
+        """Take what is better in a solution of some rows of the batch."""
+        better = solution.score > self.score[rows]
+        improved = rows[better]
+        self.z[improved] = solution.z[better]
+        self.score[improved] = solution.score[better]
+        self.found_by[improved] = name
+        lower = solution.bound < self.bound[rows]
+        tightened = rows[lower]
+        self.bound[tightened] = solution.bound[lower]
+        self.proved_by[tightened] = name
+        self.stats = solution.stats
+
+
+class Outcome(NamedTuple):
+    """What the backends of a problem found in turn.
+
+    Attributes:
+        z: `[batch, n]`, the best states.
+        bound: `[batch]`, the least bounds.
+        stats: of the last backend.
+        ledger: which backend did what.
+    """
+
+    z: States
+    bound: Scores
+    stats: Mapping[str, Any]
+    ledger: Ledger
+
+
+Search: TypeAlias = Callable[[Any, Deadline, States | None], Outcome]
+"""Solve a problem by a deadline, from states `[batch, n]` to start from or None."""
+
+
+def in_turn(
+    problem: Any, turns: Iterable[Turn[Any]], deadline: Deadline, start: States | None = None
+) -> Outcome:
+    """Run backends on a problem one after the other, each on the instances that are still open.
+
+    Args:
+        problem: of any kind, on the host, with one leading dimension.
+        turns: the backends in order; the next one is asked for when the last one has ended.
+        deadline: when to end.
+        start: `[batch, n]`, states to start from.
+
+    Raises:
+        SolveFailedError: no backend found a state of every instance.
+    """
+    ledger = Ledger()
+    standing: Standing | None = None
+    failure: SolveFailedError | None = None
+    unproved = np.arange(problem.batch)
+    for turn in turns:
+        name = turn.solver.name
+        rows = unproved
+        if turn.leading and standing is not None:
+            rows = rows[standing.proved_by[rows] == name]
+            if not len(rows):
+                continue
+        batch = problem if len(rows) == problem.batch else problem.instances(rows)
+        states = start if standing is None else standing.z[rows]
+        ledger.turns[name] += len(rows)
+        try:
+            solution = turn.ready(states).solve_until(batch, turn.deadline(deadline))
+        except SolveFailedError as error:
+            if not turn.may_fail:
+                raise
+            failure = error
+            continue
+        if standing is None:
+            standing = Standing(solution, name)
+        else:
+            standing.improve(rows, solution, name)
+        unproved = np.flatnonzero(standing.bound - standing.score > problem.rounding)
+        if not len(unproved) or deadline.passed:
+            break
+    if standing is None:
+        raise failure or SolveFailedError("no backend took the problem")
+    ledger.bounds.update(standing.proved_by)
+    ledger.states.update(standing.found_by)
+    return Outcome(standing.z, standing.bound, standing.stats, ledger)
+
+
+@dataclass(frozen=True)
+class Portfolio(CertifiedSolver[ProblemT]):
+    """Solver that runs several backends in turn.
+
+    `Solution.solver` names the backends that proved the answer. `stats` counts, by backend, the
+    problems that it tried (`turns_`), and those whose bound (`bounds_`) and whose state (`states_`)
+    it gave.
+
+    Attributes:
+        start: states `[..., n]` to start from, which broadcast to the batch; None for those of the
+            backends.
+    """
+
     start: Any = field(default=None, compare=False)
 
     name = "portfolio"
     capabilities = Capabilities(exact=True, time_limit=True)
 
-    def __post_init__(self) -> None:
-        check_threads(self.threads)
+    @abstractmethod
+    def turns(self, problem: ProblemT, deadline: Deadline) -> Iterator[Turn[Any]]:
+        """Yield the backends that run on a problem, or on a part of it, until one has proved it."""
 
-    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+    @abstractmethod
+    def _searched(self, problem: ProblemT, deadline: Deadline, search: Search) -> Maximiser:
+        """Return what a search finds for a problem, as a whole or part by part."""
+
+    def _argmax(self, problem: ProblemT, deadline: Deadline) -> Maximiser:
         ledgers: list[Ledger] = []
 
-        def solve(
-            part: Problem, deadline: Deadline, start: np.ndarray | None
-        ) -> tuple[np.ndarray, float]:
-            z, bound, ledger = in_turn(part, deadline, start)
-            ledgers.append(ledger)
-            return z, bound
+        def search(part: ProblemT, until: Deadline, start: States | None) -> Outcome:
+            outcome = in_turn(part, self.turns(part, until), until, start)
+            ledgers.append(outcome.ledger)
+            return outcome
 
-        threads = self.threads or available_cores()
-        found = one_by_one(problem, deadline, solve, threads, given_states(self.start, problem))
-        kinds = zip(*((each.turns, each.bounds, each.states) for each in ledgers), strict=True)
-        total = Ledger(*(sum(counts, Counter()) for counts in kinds))
-        return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
-
-    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
-        """Return the states of highest score of every instance, with bounds.
-
-        The bound of an instance is infinite if no search proves its states in its time.
-        """
-        names: Counter[str] = Counter()
-
-        def rank(part: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
-            states, bound, name = rank_in_turn(part, deadline, count)
-            names[name] += 1
-            return states, bound
-
-        found = ranked(problem, count, deadline, rank, self.threads or available_cores())
-        return replace(found, solver=SEPARATOR.join(name for name, _ in names.most_common()))
-
-
-def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float, str]:
-    """Return the best states `[count, n]` of one search, a bound on all others, and its backend.
-
-    The bound is infinite if no backend proved the states although there was time for it.
-
-    Args:
-        problem: of a single instance, on the host.
-        deadline: when to end.
-        count: how many.
-    """
-    best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count], math.inf, ""
-    for solver, seconds, _ in ranking_turns(problem):
-        left = (
-            deadline
-            if seconds == math.inf
-            else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
-        )
-        with watched_by(left.watch):
-            found = ranked_states(solver, problem, count, left)
-        if found is None:
-            continue
-        others = float(found.others[0])
-        if others - found.last[0] <= problem.rounding[0]:
-            return found.z[0], others, solver.name
-        if others < best[1]:
-            best = found.z[0], others, solver.name
-        if deadline.passed:
-            return best
-    return best[0], math.inf, "exclusion"
-
-
-def ranking_turns(problem: Problem) -> Iterator[Turn]:
-    """Yield the backends that rank states of a part, until one has proved them."""
-    dual_ascent, branch_and_bound = (
-        _with_one_thread("dual_ascent"),
-        _with_one_thread("branch_and_bound"),
-    )
-    if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
-        yield Turn(_with_one_thread("elimination"))
-    yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS), RANKED_SECONDS)
-    searches = (
-        [dual_ascent] if branch_and_bound.why_not(problem) else [dual_ascent, branch_and_bound]
-    )
-    for solver in searches if 2 * problem.e <= EDGE_DEGREE * problem.n else reversed(searches):
-        yield Turn(solver, RANKED_SECONDS)
-
-
-def in_turn(
-    problem: Problem, deadline: Deadline, start: np.ndarray | None = None
-) -> tuple[np.ndarray, float, Ledger]:
-    """Run the backends of `turns` on a part, and return its best state, least bound and ledger.
-
-    The state is `[n]`. The ledger names the backends that gave the state and the bound.
-
-    Args:
-        problem: of a single instance, on the host.
-        deadline: when to end.
-        start: `[n]`, a state to start from.
-    """
-    z = np.zeros(problem.n, np.int8) if start is None else start
-    score, bound, ledger = -math.inf, math.inf, Ledger()
-    proved_by = found_by = ""
-    for solver, seconds, leading in turns(problem, deadline):
-        if leading and solver.name != proved_by:
-            continue
-        if (start is not None or score > -math.inf) and "start" in solver.options():
-            solver = solver.with_options(start=z)
-        left = (
-            deadline
-            if seconds == math.inf
-            else deadline.within(min(seconds, CUT_SHARE * deadline.left))
-        )
-        found = solver.solve_until(problem, left)
-        ledger.turns[solver.name] += 1
-        if found.score[0] > score:
-            z, score, found_by = found.z[0], float(found.score[0]), solver.name
-        if not proved_by or found.bound[0] < bound:
-            bound, proved_by = float(found.bound[0]), solver.name
-        if bound - score <= problem.rounding[0] or deadline.passed:
-            break
-    ledger.bounds[proved_by], ledger.states[found_by] = 1, 1
-    return z, bound, ledger
-
-
-def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
-    """The backends that a part is given to, one after the other until one has proved it."""
-    elimination, branch_and_bound = (
-        _with_one_thread("elimination"),
-        _with_one_thread("branch_and_bound"),
-    )
-    sparse, in_a_field = 2 * problem.e <= EDGE_DEGREE * problem.n, _in_a_field(problem)
-    excludes = _excludes(problem)
-    if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
-        yield Turn(elimination)
-        return
-    if in_a_field or problem.n <= MOST_TURNED:
-        few = SOME_VISITS if excludes else FEW_VISITS
-        yield Turn(
-            _with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few)
-        )
-    if (entries := _entries(problem, SOON_WIDTH, deadline)) <= SOON_ENTRIES and _tables_in_time(
-        entries, deadline
-    ):
-        yield Turn(elimination)
-    elif excludes:
-        yield Turn(third_party(problem.n))
-    elif sparse and problem.n <= MOST_CUT:
-        yield from _cuts(problem, deadline, in_a_field)
-    elif not branch_and_bound.why_not(problem):
-        yield Turn(branch_and_bound)
-    else:
-        if _tables_in_time(_entries(problem, deadline=deadline), deadline):
-            yield Turn(elimination)
-        yield Turn(third_party(problem.n))
-
-
-def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
-    """Yield odd cycles, and backends that are likely to finish where odd cycles are weaker."""
-    entries = _entries(problem, deadline=deadline)
-    elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
-    branch_and_bound = _with_one_thread("branch_and_bound")
-    tables = _tables_in_time(
-        entries, deadline, 1.0 if in_a_field and entries <= MOST_ENTRIES else TABLES_SHARE
-    )
-    degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
-    if tables and entries <= MOST_ENTRIES:
-        if not in_a_field:
-            yield _before_tables(cuts, entries)
-        yield Turn(elimination)
-        return
-    if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
-        yield Turn(cuts, seconds)
-        yield Turn(branch_and_bound)
-    elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
-        yield Turn(cuts, seconds)
-        yield Turn(branch_and_bound, seconds)
-        if not tables:
-            yield Turn(branch_and_bound, leading=True)
-    if tables:
-        yield _before_tables(cuts, entries)
-        yield Turn(elimination)
-    yield Turn(cuts)
-
-
-def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn:
-    """Run odd cycles for as long as tables would take.
-
-    Their root alone proves some problems, such as planar ones.
-    """
-    return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
-
-
-def _of_a_turn(deadline: Deadline) -> float:
-    """Seconds of a turn that tells who is better."""
-    share = 0.0 if deadline.left == math.inf else TURN_SHARE * deadline.left
-    return min(max(CUT_SECONDS, share), MOST_SECONDS)
-
-
-def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
-    return solver_class(name)().with_options(threads=1, **options)
-
-
-def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
-    """Return the entries of the tables of elimination.
-
-    They are infinite where they are known to be too many, or above a width, or where no order was
-    found in a share of the time.
-    """
-    elimination = solver_class("elimination")
-    with preparing(deadline):
-        if width is not None and elimination.treewidth_bound(problem, width) is None:
-            return math.inf
-        if elimination().why_not(problem):
-            return math.inf
-    return elimination.entries(problem)
-
-
-def _tables_in_time(entries: float, deadline: Deadline, share: float = 1.0) -> bool:
-    """Whether there are tables, and a share of the time left is enough for them."""
-    return entries < math.inf and SECONDS_AN_ENTRY * entries <= share * deadline.left
-
-
-def _in_a_field(problem: Problem) -> bool:
-    """Whether turning all spins changes something about most variables."""
-    around = 2 * problem.unary[0]
-    for end in problem.edges.T:
-        around = around + np.bincount(end, problem.pairwise[0], problem.n)
-    return bool(np.count_nonzero(around) >= FIELDS * problem.n)
-
-
-def _excludes(problem: Problem) -> bool:
-    """Tell whether hardly any pair is worth more than one of its ends alone.
-
-    Independent sets are such problems when penalties express their constraints.
-    """
-    ends = problem.unary[0][problem.edges].min(axis=1)
-    return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)
+        maximiser = self._searched(problem, deadline, search)
+        total = Ledger.total(ledgers)
+        return replace(maximiser, stats={**maximiser.stats, **total.stats}, solver=total.solver)

@@ -12,16 +12,52 @@ from ..errors import ProblemError, shortened
 from ..options import is_whole
 from ..pairs import topology_of
 from ..problem import Problem
+from ..registry import BITS
 from ..solution import Solution
-from ..solver import ArgmaxSolver, seconds_of
+from ..solver import ArgmaxSolver, CertifiedSolver, seconds_of
 from ..topology import Topology
 from .call import solve
 from .listening import Callback
-from .selection import named_solver
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class AnyPrepared:
+    """`solve` for problems over the same pairs, whatever their kind; `prepare` makes one.
+
+    It keeps nothing of the scores that it is called with, and threads may share it.
+
+    Attributes:
+        solver: a solver object, or "auto", which chooses anew for every call.
+        time_limit: seconds for the whole batch of a call.
+    """
+
+    solver: str | CertifiedSolver[Any]
+    time_limit: float | None
+
+    def _solution(self, problem: Any, start: Any, callback: Callback | None) -> Solution:
+        solution: Solution = solve(
+            problem,
+            solver=self.solver,
+            time_limit=self.time_limit,
+            start=start,
+            callback=callback,
+        )
+        return solution
+
+
+def checked_size(n: Any) -> int:
+    """Return a number of variables.
+
+    Raises:
+        ProblemError: it is no whole number from 1 to 2^31.
+    """
+    if not is_whole(n, 1, 2**31):
+        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
+    return int(n)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared(AnyPrepared):
     """`solve` for problems over the same pairs; `prepare` makes one.
 
     It keeps nothing of the scores that it is called with, and threads may share it.
@@ -31,8 +67,6 @@ class Prepared:
         time_limit: seconds for the whole batch of a call.
     """
 
-    solver: str | ArgmaxSolver
-    time_limit: float | None
     _topology: Topology = field(repr=False)
 
     @overload
@@ -41,6 +75,7 @@ class Prepared:
         unary: ArrayLike,
         pairwise: ArrayLike | None = None,
         *,
+        start: Any = None,
         callback: Callback | None = None,
     ) -> Solution[np.ndarray]: ...
 
@@ -50,11 +85,17 @@ class Prepared:
         unary: ArrayOf[ArrayT],
         pairwise: ArrayOf[ArrayT] | None = None,
         *,
+        start: Any = None,
         callback: Callback | None = None,
     ) -> Solution[ArrayT]: ...
 
     def __call__(
-        self, unary: Any, pairwise: Any = None, *, callback: Callback | None = None
+        self,
+        unary: Any,
+        pairwise: Any = None,
+        *,
+        start: Any = None,
+        callback: Callback | None = None,
     ) -> Solution:
         """What `solve` answers for these scores over the prepared pairs.
 
@@ -62,6 +103,7 @@ class Prepared:
             unary: `[..., n]`, of any kind that `solve` takes.
             pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there
                 are none. Leading dimensions broadcast.
+            start: states `[..., n]` to begin with, as `solve` takes them.
             callback: as `solve` takes it.
 
         Raises:
@@ -69,7 +111,7 @@ class Prepared:
             SolverError: as `solve`.
         """
         problem = Problem.over(self._topology, unary, pairwise)
-        return solve(problem, solver=self.solver, time_limit=self.time_limit, callback=callback)
+        return self._solution(problem, start, callback)
 
 
 def prepare(
@@ -97,8 +139,6 @@ def prepare(
         >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in couplings]
         [5.0, 2.0]
     """
-    if not is_whole(n, 1, 2**31):
-        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
-    return Prepared(
-        named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n))
-    )
+    size = checked_size(n)
+    named = BITS.named(solver) or "auto"
+    return Prepared(named, seconds_of(time_limit), topology_of(edges, size))

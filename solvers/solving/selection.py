@@ -23,11 +23,11 @@ ENUMERABLE = 20
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
 
-ELIMINABLE, ELIMINABLE_STATES = 18, 1 << 24
-"""Limits up to which elimination takes some milliseconds per instance.
+ELIMINABLE = 18
+"""Treewidth up to which elimination takes some milliseconds per instance."""
 
-They are the treewidth, and n * 2^treewidth.
-"""
+ELIMINABLE_STATES = 1 << 24
+"""Limit of n * 2^treewidth up to which it does."""
 
 SPARSE_DEGREE = 20
 """Mean degree up to which presolve makes problems smaller.
@@ -94,17 +94,6 @@ def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> Certifie
     """
     kind = kind_of(problem)
     return kind.named(solver) or kind.select(problem).solver
-
-
-def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
-    """The solver object that `solver` means for every problem; None for "auto".
-
-    Raises:
-        UnknownSolverError: no solver has that name.
-    """
-    if isinstance(solver, str):  # an array would not compare with a name as one value
-        return None if solver == "auto" else solver_class(solver)()
-    return solver if isinstance(solver, ArgmaxSolver) else solver_class(solver)()
 
 
 @overload
@@ -181,7 +170,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
         )
     if chosen.solver.name in ("independent", "max_flow"):
         return Selection(
-            _portfolio().Portfolio(),
+            _sparse().SparsePortfolio(),
             f"{chosen.reason} for one state; for more, searches that keep the best",
         )
     return chosen
@@ -217,7 +206,7 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
     others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
     name = next(
-        each for each in others if solver_class(each)().why_not_within(problem, rows) is None
+        name for name in others if solver_class(name)().why_not_within(problem, rows) is None
     )
     return _select(name, f"its search takes constraints; {missing}")
 
@@ -242,13 +231,13 @@ def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
         "else to dual_ascent for a moment and then to the backend that suits it, "
         "which `stats` names"
     )
-    return Selection(_portfolio().Portfolio(), reason)
+    return Selection(_sparse().SparsePortfolio(), reason)
 
 
 @cache
-def _portfolio() -> Any:
-    """The module of that name; who solves without it does not load it."""
-    return importlib.import_module(".portfolio", __package__)
+def _sparse() -> Any:
+    """Return the module of that name; who solves without it does not load it."""
+    return importlib.import_module(".sparse", __package__)
 
 
 def _search(n: int) -> Selection[ArgmaxSolver]:

@@ -120,8 +120,8 @@ def _answered(
         with closing(
             Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)
         ) as answers:
-            for found in answers:
-                yield found
+            for outcome in answers:
+                yield outcome
                 done += 1
     except BrokenProcessPool:
         # Which problem killed its worker is not known: the rest go one by one, each in a fresh

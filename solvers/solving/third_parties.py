@@ -16,7 +16,8 @@ def third_party(n: int) -> ArgmaxSolver:
     """
     if not why_not_cplex(n):
         return solver_class("cplex")()
-    return solver_class("dual_ascent" if why_not_cp_sat() else "cp_sat")()
+    name = "dual_ascent" if why_not_cp_sat() else "cp_sat"
+    return solver_class(name)()
 
 
 def why_not_cplex(n: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
@@ -10,15 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import to_numpy
-from ..conversions import Conversion
+from ..conversions import AnyConversion
 from ..errors import OptionError, shortened
 from ..gibbs_distribution.bits import Gibbs
 from ..gibbs_distribution.distribution import Bound
 from ..gibbs_distribution.estimate import GibbsEstimate
-from ..labels.conversions import LabelConversion
 from ..labels.gibbs_distribution import LabelGibbs
 
-AnyConversion: TypeAlias = Conversion | LabelConversion
 AnySums: TypeAlias = Gibbs[np.ndarray] | LabelGibbs[np.ndarray] | GibbsEstimate[Any, np.ndarray]
 
 
@@ -51,7 +49,7 @@ class GibbsAnswer:
     marginals: Mapping[Hashable, Mapping[Hashable, float]]
     samples: tuple[dict[Hashable, Hashable], ...] | None
     sums: AnySums
-    _conversion: AnyConversion = field(repr=False)
+    _conversion: AnyConversion[Any] = field(repr=False)
 
     @property
     def entropy(self) -> float:
@@ -93,14 +91,16 @@ class GibbsAnswer:
         Raises:
             OptionError: a name that is none, or two variables that share no term.
         """
-        names, values = words_of(self._conversion)
-        places = {name: place for place, name in enumerate(names)}
+        conversion = self._conversion
+        places = conversion.places
         for name in (first, second):
             if name not in places:
                 raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(names[0])}"
+                    f"{shortened(name)} is no variable; "
+                    f"the first one is {shortened(conversion.names[0])}"
                 )
-        i, j = places[first], places[second]
+        i = places[first]
+        j = places[second]
         low, high = sorted((i, j))
         edges = np.flatnonzero((self.sums.edges == (low, high)).all(axis=1))
         if not len(edges):
@@ -111,7 +111,7 @@ class GibbsAnswer:
         table = self._table(int(edges[0]))
         if i > j:
             table = table.T
-        both = product(enumerate(values[i]), enumerate(values[j]))
+        both = product(enumerate(conversion.values_of(i)), enumerate(conversion.values_of(j)))
         return {(one, two): float(table[a, b]) for (a, one), (b, two) in both}
 
     def _table(self, edge: int) -> np.ndarray:
@@ -140,36 +140,27 @@ class GibbsAnswer:
         return self.sums
 
 
-def answered(conversion: AnyConversion, sums: AnySums) -> GibbsAnswer:
+def answered(conversion: AnyConversion[Any], sums: AnySums) -> GibbsAnswer:
     """Return what sums over the problem of a conversion say in the words of the original."""
-    names, values = words_of(conversion)
     rows = _rows(sums.unary_marginals)
-    marginals = {
-        name: dict(zip(of_name, row[: len(of_name)].tolist(), strict=True))
-        for name, of_name, row in zip(names, values, rows[: len(names)], strict=True)
-    }
+    marginals = {}
+    for place, name in enumerate(conversion.names):
+        values = conversion.values_of(place)
+        marginals[name] = dict(zip(values, rows[place, : len(values)].tolist(), strict=True))
     drawn = None if isinstance(sums, GibbsEstimate) else sums.samples
+    samples = None if drawn is None else in_words(conversion, drawn)
     return GibbsAnswer(
         log_partition=_log_partition(conversion, sums, rows),
         bound=sums.bound,
         marginals=marginals,
-        samples=None if drawn is None else in_words(conversion, drawn),
+        samples=samples,
         sums=sums,
         _conversion=conversion,
     )
 
 
-def words_of(
-    conversion: AnyConversion,
-) -> tuple[Sequence[Hashable], Sequence[Sequence[Hashable]]]:
-    """Return the original's names of its variables, and of the values of each."""
-    if isinstance(conversion, Conversion):
-        return conversion.labels, [conversion.values] * len(conversion.labels)
-    return conversion.names, conversion.values
-
-
 def in_words(
-    conversion: AnyConversion, samples: np.ndarray
+    conversion: AnyConversion[Any], samples: np.ndarray
 ) -> tuple[dict[Hashable, Hashable], ...]:
     """Return the assignment of each sample `[samples, n]`."""
     return tuple(dict(conversion.assignment(z)) for z in samples)
@@ -182,7 +173,7 @@ def _rows(marginals: np.ndarray) -> np.ndarray:
     return np.stack([1.0 - marginals, marginals], axis=1)
 
 
-def _log_partition(conversion: AnyConversion, sums: AnySums, rows: np.ndarray) -> float:
+def _log_partition(conversion: AnyConversion[Any], sums: AnySums, rows: np.ndarray) -> float:
     """Return log Z of the original objective.
 
     At any state z it is sign * objective(z) + (log Z of the scores - score(z)). The objective is

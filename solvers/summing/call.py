@@ -2,135 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, Literal, TypeAlias, overload
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
+from typing_extensions import Unpack
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
-from ..conversions import Conversion
+from ..conversions import AnyConversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
-from ..labels.conversions import LabelConversion
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..options import check_threads
 from ..problem import Problem, check_problem
-from ..solving.fixing import Fix, Fixing
-from .answer import AnyConversion, GibbsAnswer, answered
+from ..solving.fixing import Fixing
+from .answer import GibbsAnswer, answered
 from .two_labels import estimate_of_bits
 
 Exact: TypeAlias = Literal["auto", "exact", "enumeration", "elimination"]
 AnyProblem: TypeAlias = Problem | LabelProblem
 
-_CHECKED = (Problem, LabelProblem, Conversion, LabelConversion)
+_CHECKED = (Problem, LabelProblem, AnyConversion)
+
+
+class Options(TypedDict, total=False):
+    """What `gibbs` takes beside a problem and `method` for an estimate; it says what they mean."""
+
+    fix: Any
+    threads: int | None
+
+
+class ExactOptions(Options, total=False):
+    """What `gibbs` takes beside a problem and `method` for exact sums."""
+
+    uniforms: Any
 
 
 @overload
 def gibbs(
-    unary: AnyConversion,
+    unary: AnyConversion[Any],
     *,
-    fix: Mapping[Hashable, Any] | None = None,
-    uniforms: Any = None,
     method: Exact | Estimated = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> GibbsAnswer: ...
-
-
 @overload
 def gibbs(
-    unary: LabelProblem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    uniforms: Any = None,
-    method: Exact = "auto",
-    threads: int | None = None,
+    unary: LabelProblem[ArrayT], *, method: Exact = "auto", **options: Unpack[ExactOptions]
 ) -> LabelGibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: LabelProblem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    method: Estimated,
-    threads: int | None = None,
+    unary: LabelProblem[ArrayT], *, method: Estimated, **options: Unpack[Options]
 ) -> GibbsEstimate[LabelProblem[ArrayT], ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: Problem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    uniforms: Any = None,
-    method: Exact = "auto",
-    threads: int | None = None,
+    unary: Problem[ArrayT], *, method: Exact = "auto", **options: Unpack[ExactOptions]
 ) -> Gibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
-    unary: Problem[ArrayT],
-    *,
-    fix: Fix | None = None,
-    method: Estimated,
-    threads: int | None = None,
+    unary: Problem[ArrayT], *, method: Estimated, **options: Unpack[Options]
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
-    uniforms: Any = None,
     method: Exact = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> Gibbs[np.ndarray]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayLike,
     pairwise: ArrayLike | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
     method: Estimated,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[np.ndarray], np.ndarray]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
-    uniforms: Any = None,
     method: Exact = "auto",
-    threads: int | None = None,
+    **options: Unpack[ExactOptions],
 ) -> Gibbs[ArrayT]: ...
-
-
 @overload
 def gibbs(
     unary: ArrayOf[ArrayT],
     pairwise: ArrayOf[ArrayT] | None = None,
     *,
     edges: Any = None,
-    fix: Fix | None = None,
     method: Estimated,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
-
-
 def gibbs(
     unary: Any,
     pairwise: Any = None,
@@ -233,7 +202,7 @@ def gibbs(
 
 
 def uniforms_shape(
-    problem: AnyProblem | AnyConversion,
+    problem: AnyProblem | AnyConversion[Any],
     samples: int,
     method: Exact = "auto",
     *,
@@ -260,15 +229,16 @@ def uniforms_shape(
         >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3, fix={i: 0 for i in range(40)})
         (3, 1)
     """
-    if isinstance(problem, Conversion | LabelConversion):
+    whole: Any = problem
+    if isinstance(problem, AnyConversion):
         fix = _evidence_of(problem, fix)
-        problem = problem.problem
-    if isinstance(problem, LabelProblem):
+        whole = problem.problem
+    if isinstance(whole, LabelProblem):
         check_method(method)
-        return (samples, *problem.leading, problem.n)
-    check_problem(problem)
-    rest = _evidence(problem, fix).rest
-    return (samples, *problem.leading, *uniforms_of_bits(problem, rest, method))
+        return (samples, *whole.leading, whole.n)
+    check_problem(whole)
+    rest = _evidence(whole, fix).rest
+    return (samples, *whole.leading, *uniforms_of_bits(whole, rest, method))
 
 
 def _sums_of(
@@ -302,7 +272,7 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
 
 
-def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:
+def _evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | None:
     """Return {place: value} of what a caller fixes by name, and of what the conversion fixes.
 
     Raises:
@@ -310,13 +280,11 @@ def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:
     """
     if fix is not None and not isinstance(fix, Mapping):
         raise OptionError(f"fix of a conversion is {{name: value}}; got {shortened(fix)}")
-    if isinstance(conversion, LabelConversion):
-        return None if fix is None else conversion.labels(fix)
     places = {**conversion.states(fix or {}), **conversion.fixed}
     return places or None
 
 
-def _check_sums(conversion: AnyConversion) -> None:
+def _check_sums(conversion: AnyConversion[Any]) -> None:
     """Refuse a conversion whose problem has other sums than the objective that it came from.
 
     Raises:
@@ -331,7 +299,7 @@ def _check_sums(conversion: AnyConversion) -> None:
                 "not the sums; give them finite values of the size of the others",
             ),
         )
-    if isinstance(conversion, Conversion) and conversion.constraints:
+    if conversion.constraints:
         raise UnsupportedProblemError(
             "gibbs",
             (

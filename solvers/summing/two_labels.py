@@ -31,18 +31,19 @@ def estimate_of_bits(
     Raises:
         ProblemTooLargeError: memory does not hold the marginals of all pairs.
     """
-    found = estimated(as_two_labels(evidence.rest), method)
-    ones, pairs = found.of_variables[..., 1], found.of_pairs[..., 1, 1]
+    estimates = estimated(as_two_labels(evidence.rest), method)
+    ones = estimates.of_variables[..., 1]
+    pairs = estimates.of_pairs[..., 1, 1]
     marginals = evidence.lifted(np.concatenate([ones, pairs], axis=1))
     restore = evidence.problem.restore
     return GibbsEstimate(
-        log_partition=restore(found.log_partition + evidence.constant),
+        log_partition=restore(estimates.log_partition + evidence.constant),
         bound=BOUNDS[method],
         unary_marginals=restore(marginals[:, : problem.n]),
         pairwise_marginals=restore(marginals[:, problem.n :]),
         method=method,
         problem=problem,
-        converged=restore(found.converged),
+        converged=restore(estimates.converged),
     )
 
 

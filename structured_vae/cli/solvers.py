@@ -19,9 +19,11 @@ def options() -> ArgumentParser:
 def run(chosen: Namespace, console: Console) -> None:
     """Print the table of solvers, and how to install the missing ones."""
     console.print(solver_table())
-    for info in available_solvers():
-        if info.capabilities is not None and not info.installed:
-            console.print(f"{info.name}: {info.capabilities.install}")
+    for info in available_solvers(load=True):
+        if info.fault:
+            console.print(f"{info.name}, of {info.origin}: {info.fault}", markup=False)
+        elif info.capabilities is not None and info.missing:
+            console.print(f"{info.name}: {info.capabilities.install}", markup=False)
 
 
 def solver_table() -> Table:
@@ -38,11 +40,12 @@ def solver_table() -> Table:
         "ready",
     ):
         table.add_column(column, no_wrap=" " not in column)
-    for info in available_solvers():
+    for info in available_solvers(load=True):
         if info.capabilities is None:
-            table.add_row(info.name, *["?"] * 7)
-            continue
-        table.add_row(info.name, *_columns(info.capabilities), _yes(info.installed))
+            columns = ["?"] * 6
+        else:
+            columns = _columns(info.capabilities)
+        table.add_row(info.name, *columns, _yes(info.installed))
     return table
 
 

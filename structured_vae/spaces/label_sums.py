@@ -9,7 +9,8 @@ import torch
 from models import CategoricalPotentials
 from models.states import codes_of
 from solvers import labels
-from solvers.labels import LabelCompletions, LabelGibbs
+from solvers.labels import LabelGibbs
+from solvers.labels.completions import LabelCompletions
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,8 @@ def _measure(magnitudes: np.ndarray) -> float | None:
         worst = int(np.argmax(distances))
         if distances[worst] < NEARLY_WHOLE:
             return math.fsum(magnitudes) / math.fsum(np.rint(multiples))
-        larger, smaller = float(magnitudes[worst]), measure
+        larger = float(magnitudes[worst])
+        smaller = measure
         while smaller > least:
             larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
             if smaller < NEARLY_WHOLE * larger:

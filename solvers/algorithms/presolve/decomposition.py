@@ -117,13 +117,13 @@ class Decomposition:
     def states(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the state of every part, from a state `[n]` of the instance."""
         spins = np.append(2 * z[self._free.fixed < 0].astype(np.int64) - 1, 1)
-        return tuple(part.state(spins) for part in self.parts)
+        return tuple(piece.state(spins) for piece in self.parts)
 
     def state(self, states: Sequence[np.ndarray]) -> Int[np.ndarray, "n"]:
         """Return the state of the instance, from the states of its parts."""
         solutions = [np.ones(len(piece.place), np.int64) for piece in self._pieces]
-        for owner, part, state in zip(self._owners, self.parts, states, strict=True):
-            solutions[owner][self._pieces[owner].left] = part.spins(state)
+        for owner, rest, state in zip(self._owners, self.parts, states, strict=True):
+            solutions[owner][self._pieces[owner].left] = rest.spins(state)
         # Blocks come after the piece that they split: this loop completes them before that piece.
         for piece, spins in zip(reversed(self._pieces), reversed(solutions), strict=True):
             if piece.blocks:
@@ -136,7 +136,7 @@ class Decomposition:
     def bound(self, proved: Sequence[float]) -> float:
         """Return the bound on the score of the instance, from the bounds on the parts' problems."""
         total = self._constant + sum(
-            part.bound(bound) for part, bound in zip(self.parts, proved, strict=True)
+            piece.bound(bound) for piece, bound in zip(self.parts, proved, strict=True)
         )
         bound = total / (4 * self._scale)  # to nearest
         if 4 * self._scale * Fraction(bound) < total:
@@ -204,7 +204,7 @@ def decompose(
     owned.sort(key=lambda entry: entry[1].graph.nodes)
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
     owners = tuple(owner for owner, _ in owned)
-    parts = tuple(part for _, part in owned)
+    parts = tuple(entry[1] for entry in owned)
     return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)
 
 

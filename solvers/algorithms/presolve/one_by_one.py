@@ -193,7 +193,7 @@ def _by_parts(
         problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline
     )
     starts = None if first is None else whole.states(first)
-    sizes = [part.problem.n for part in whole.parts]
+    sizes = [piece.problem.n for piece in whole.parts]
     states = [np.zeros(size, np.int8) for size in sizes] if starts is None else list(starts)
     bounds = [math.inf] * len(sizes)
 
@@ -206,11 +206,11 @@ def _by_parts(
             proved[k] = float(news.bound[0])
         return Known.of(whole.state(here), whole.bound(proved))
 
-    for k, part in enumerate(whole.parts):
+    for k, piece in enumerate(whole.parts):
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
-        share = share.within_whole(part.problem, partial(news_of_all, k))
+        share = share.within_whole(piece.problem, partial(news_of_all, k))
         start = None if starts is None else starts[k]
-        states[k], bounds[k] = solve_one(part.problem, share, start)
+        states[k], bounds[k] = solve_one(piece.problem, share, start)
     z = whole.state(states)
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
         z = first

@@ -15,16 +15,16 @@ def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "state
         problem: on the host.
         instance: of its batch.
     """
-    part = problem.instances(slice(instance, instance + 1))
+    single = problem.instances(slice(instance, instance + 1))
     free = np.flatnonzero(
         problem.sizes > 1
     )  # numpy has no more than 64 axes, and those of one value are idle
     axis = {int(i): place for place, i in enumerate(free)}
     total = np.zeros([int(problem.sizes[i]) for i in free])
     for i in range(problem.n):
-        total += _spread(part.unary[0, i, : problem.sizes[i]], [axis.get(i)], total.ndim)
+        total += _spread(single.unary[0, i, : problem.sizes[i]], [axis.get(i)], total.ndim)
     for edge, (i, j) in enumerate(problem.topology.pairs.tolist()):
-        total += _spread(part.pairwise(edge)[0], [axis.get(i), axis.get(j)], total.ndim)
+        total += _spread(single.pairwise(edge)[0], [axis.get(i), axis.get(j)], total.ndim)
     return total.ravel()
 
 

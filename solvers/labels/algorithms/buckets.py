@@ -95,11 +95,11 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     order = _leaves_first(n, edges) or np.asarray(elimination_order(n, edges), np.int64).tolist()
     place = {v: t for t, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in range(n)]
-    own: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    edges_of: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for edge, (i, j) in enumerate(edges.tolist()):
         first, second = sorted((i, j), key=place.__getitem__)
         later[place[first]].add(place[second])
-        own[place[first]].append((edge, second))
+        edges_of[place[first]].append((edge, second))
     children: list[list[int]] = [[] for _ in range(n)]
     steps: list[Step] = []
     entries = largest = width = 0
@@ -109,10 +109,12 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
         if ahead:
             later[ahead[0]].update(ahead[1:])
             children[ahead[0]].append(t)
-        reads = tuple((edge, separator.index(u) + 1, v > u) for edge, u in own[t])
+        reads = tuple((edge, separator.index(u) + 1, v > u) for edge, u in edges_of[t])
         steps.append(Step(v, separator, reads, tuple(children[t])))
         size = math.prod(int(sizes[u]) for u in steps[-1].scope)
-        entries, largest, width = entries + size, max(largest, size), max(width, len(ahead))
+        entries = entries + size
+        largest = max(largest, size)
+        width = max(width, len(ahead))
     return Buckets(tuple(steps), entries, largest, width)
 
 
@@ -125,11 +127,15 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
     for i, j in edges.tolist():
         near[i].append(j)
         near[j].append(i)
-    seen, order, trees = [False] * n, list[int](), 0
+    seen = [False] * n
+    order = list[int]()
+    trees = 0
     for root in reversed(range(n)):
         if seen[root]:
             continue
-        seen[root], start, trees = True, len(order), trees + 1
+        seen[root] = True
+        start = len(order)
+        trees = trees + 1
         order.append(root)
         for v in itertools.islice(order, start, None):  # which sees what is appended
             ahead = [u for u in near[v] if not seen[u]]
@@ -151,7 +157,8 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
     width = treewidth_bound(problem.topology, PROBED)
     if width is None or (buckets := buckets_of(problem)).width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
-    needed, room = bytes_of(buckets), SHARE * free_memory()
+    needed = bytes_of(buckets)
+    room = SHARE * free_memory()
     if needed <= room:
         return None
     return (
@@ -192,7 +199,8 @@ def terms(
     problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]
 ) -> Iterator[Array]:
     """What `joined` adds up, each with the axes of the sum, of which it is as long or 1 in each."""
-    xp, dimensions = namespace_of(problem.unary), len(step.scope)
+    xp = namespace_of(problem.unary)
+    dimensions = len(step.scope)
     size = int(problem.sizes[step.variable])
     unary = as_float64(problem.unary[:, step.variable, :size])
     yield xp.reshape(unary, (problem.batch, size, *([1] * (dimensions - 1))))

@@ -69,9 +69,10 @@ class DomainWall:
 
     def known(self, known: Known) -> Known:
         """What is known of labels, by what is known of bits."""
-        z, bound, part = known
+        z, bound, rows = known
         labels = None if z is None else self.labels(z)
-        return Known(labels, None if bound is None else self.bound(bound, part), part)
+        total = None if bound is None else self.bound(bound, rows)
+        return Known(labels, total, rows)
 
 
 def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
@@ -91,7 +92,8 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])
     forbidden = -3 * np.where(problem.magnitude > 0, problem.magnitude, 1.0)
     values = _allowed(problem.unary, forbidden)
-    constant, unary = values[:, :, 0].sum(axis=1), np.diff(values, axis=2)
+    constant = values[:, :, 0].sum(axis=1)
+    unary = np.diff(values, axis=2)
     bits, pairs = _bits_of(problem, starts)
     weights = np.empty((problem.batch, 0))
     if problem.e:
@@ -103,7 +105,8 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
         within = _within(problem)
         weights = np.diff(np.diff(tables, axis=2), axis=3)[:, within]
         used = (weights != 0).any(axis=0)
-        weights, pairs = weights[:, used], pairs[used]
+        weights = weights[:, used]
+        pairs = pairs[used]
     flat = unary[:, bits[0], bits[1]]
     flat, walls, costs = _with_walls(problem, starts, flat, weights, pairs)
     joined = np.concatenate([pairs, walls]), np.concatenate([weights, costs], axis=1)

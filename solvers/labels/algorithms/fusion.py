@@ -53,7 +53,8 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
         labels: `[n]`; where they are forbidden they come back.
         deadline: when to end.
     """
-    fusion, moves = Fusion(scores, labels), moves_of(scores)
+    fusion = Fusion(scores, labels)
+    moves = moves_of(scores)
     tried = 0
     for move in cycle(moves):
         if tried == len(moves) or deadline.passed:
@@ -65,7 +66,8 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
 
 def moves_of(scores: WholeScores) -> list[Move]:
     """Expansions; and for tables jumps by powers of two and, where values are few, swaps."""
-    allowed, k = scores.unary > IMPOSSIBLE, scores.unary.shape[1]
+    allowed = scores.unary > IMPOSSIBLE
+    k = scores.unary.shape[1]
     variables = np.arange(len(allowed))
 
     def where_allowed(labels: np.ndarray, proposal: np.ndarray) -> np.ndarray:
@@ -85,7 +87,8 @@ def moves_of(scores: WholeScores) -> list[Move]:
     if len(scores.tables.weights):
         return moves
     jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]
-    swaps = combinations(range(k if k <= SWAPPED else 0), 2)
+    swapped = k if k <= SWAPPED else 0
+    swaps = combinations(range(swapped), 2)
     return [*(partial(jump, by) for by in jumps), *moves, *(partial(swap, a, b) for a, b in swaps)]
 
 
@@ -99,7 +102,8 @@ class Fusion:
     def __init__(self, scores: WholeScores, labels: np.ndarray):
         """Begins with labels `[n]`."""
         self.labels = labels
-        self._scores, self._graph = scores, graph_of(scores)
+        self._scores = scores
+        self._graph = graph_of(scores)
         self._best = score_of(scores, self._graph, labels)
         self._shift = max(
             0, 58 + int(len(scores.tables.pairs) + len(labels)).bit_length() - CUT_BITS
@@ -107,11 +111,13 @@ class Fusion:
 
     def improved(self, proposal: np.ndarray, deadline: Deadline) -> bool:
         """Mixes in a proposal `[n]`; returns whether that made the labels better."""
-        scores, pairs = self._scores, self._scores.tables.pairs
+        scores = self._scores
+        pairs = self._scores.tables.pairs
         if self._best <= IMPOSSIBLE or (proposal == self.labels).all():
             return False
         least = 2 * scores.least - 1  # so little that no other scores make it good
-        unary, pairwise = np.empty(len(self.labels), np.int64), np.empty(len(pairs), np.int64)
+        unary = np.empty(len(self.labels), np.int64)
+        pairwise = np.empty(len(pairs), np.int64)
         labels = (
             np.ascontiguousarray(self.labels, np.int64),
             np.ascontiguousarray(proposal, np.int64),
@@ -124,5 +130,6 @@ class Fusion:
         reached = score_of(scores, self._graph, mixed)
         if reached <= self._best:
             return False
-        self.labels, self._best = mixed, reached
+        self.labels = mixed
+        self._best = reached
         return True

@@ -41,7 +41,8 @@ def _message(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
     It is scores[x] + weight, or the best of the other scores: the best one, or for its own value
     the second.
     """
-    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
     others = np.broadcast_to(scores[rows, best][:, None], scores.shape).copy()
     without = scores.copy()
     without[rows, best] = -np.inf

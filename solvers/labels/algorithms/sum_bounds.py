@@ -70,7 +70,8 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         _allowed_labels(problem)
     unary = np.array(problem.unary[0], np.float64, order="C")
     message = np.zeros((problem.e, 2, problem.k))
-    least, moved = np.inf, np.inf
+    least = np.inf
+    moved = np.inf
     for number in range(PASSES):
         # Forwards messages are never damped where the pass gives a bound, which is one for undamped
         # messages alone.
@@ -80,15 +81,15 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         if bound == -np.inf:
             raise InfeasibleError()
         _, back = kernels.pass_on(tree.kernel, unary, weights, message, False, damping)
-        least, moved = min(least, bound), max(there, back)
+        least = min(least, bound)
+        moved = max(there, back)
         if moved <= CLOSE:
             break
-    of_variables, of_pairs = (
-        np.zeros((problem.n, problem.k)),
-        np.zeros((problem.e, problem.k, problem.k)),
-    )
+    of_variables = np.zeros((problem.n, problem.k))
+    of_pairs = np.zeros((problem.e, problem.k, problem.k))
     estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
-    return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
+    log_partition = least if bounded else estimate
+    return Sums(log_partition, of_variables, of_pairs, moved <= CLOSE)
 
 
 def _allowed_labels(problem: LabelProblem) -> np.ndarray:
@@ -115,11 +116,12 @@ def mean_field(problem: LabelProblem) -> Sums:
     labels = _allowed_labels(problem)
     q = (np.arange(problem.k) == labels[:, None]).astype(np.float64)
     moved = np.inf
-    allowed = problem.score_flat(labels[None])[0] > -np.inf
-    for _ in range(PASSES if allowed else 0):
+    is_allowed = problem.score_flat(labels[None])[0] > -np.inf
+    passes = PASSES if is_allowed else 0
+    for _ in range(passes):
         moved = kernels.raise_bound(tree, unary, q)
         if moved <= CLOSE:
             break
     i, j = problem.topology.pairs.T
-    bound = kernels.mean_and_entropy(tree, unary, q) if allowed else -np.inf
+    bound = kernels.mean_and_entropy(tree, unary, q) if is_allowed else -np.inf
     return Sums(bound, q, q[i][:, :, None] * q[j][:, None, :], moved <= CLOSE)

@@ -55,7 +55,9 @@ class Conditionals:
     @classmethod
     def of(cls, problem: LabelProblem, buckets: Buckets) -> Conditionals:
         """By one pass up."""
-        xp, messages, tables = namespace_of(problem.unary), dict[int, Array](), []
+        xp = namespace_of(problem.unary)
+        messages = dict[int, Array]()
+        tables = []
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
         for t, step in enumerate(buckets.steps):
             weights, peak = _exponentials(xp, list(terms(problem, buckets, step, messages)))
@@ -105,12 +107,12 @@ class Conditionals:
 
         The separators have their values in `states [batch, samples, n]`.
         """
-        found = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
+        conditionals = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
-            own = _conditionals(table, _below(step, table, chosen, states))
-            found[:, :, step.variable, : table.shape[1]] = own
-        return found
+            of_variable = _conditionals(table, _below(step, table, chosen, states))
+            conditionals[:, :, step.variable, : table.shape[1]] = of_variable
+        return conditionals
 
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
         """Return the gradient in the scores of a weighted sum of conditionals.
@@ -132,20 +134,22 @@ class Conditionals:
 
     def _scope_gradients(self, states: States, weights: Array) -> Iterator[tuple[Step, Array]]:
         """The gradient in each step's table of scores, the last step first."""
-        xp, above = namespace_of(self.problem.unary), _Above(self.buckets)
+        xp = namespace_of(self.problem.unary)
+        above = _Above(self.buckets)
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
             below = _below(step, table, chosen, states)
-            own, places = _conditionals(table, below), xp.reshape(_places(table, below), (-1,))
+            conditionals = _conditionals(table, below)
+            places = xp.reshape(_places(table, below), (-1,))
             weight = weights[:, :, step.variable, : table.shape[1]]
-            moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
+            moved = conditionals * (weight - xp.sum(conditionals * weight, axis=-1, keepdims=True))
             gradient = np.zeros(prod(table.shape))
             # equal places add up
             np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))
             joint = xp.reshape(beside(table, gradient), table.shape)
-            known = above.take(step)
-            if known is not None:
-                joint += table * known[:, None, ...]
+            outside = above.take(step)
+            if outside is not None:
+                joint += table * outside[:, None, ...]
             above.give(step, joint)
             yield step, joint
 
@@ -156,37 +160,43 @@ class Conditionals:
         """The probabilities of each step's scope, the last step first."""
         above = _Above(self.buckets)
         for step, table in self._downwards():
-            known = above.take(step)
-            joint = table if known is None else table * known[:, None, ...]
+            outside = above.take(step)
+            joint = table if outside is None else table * outside[:, None, ...]
             above.give(step, joint)
             yield step, joint
 
     def _scope_derivatives(self, direction: LabelProblem) -> Iterator[tuple[Step, Array]]:
         """The derivatives of the probabilities of each step's scope, the last step first."""
-        xp, messages, moves = namespace_of(self.problem.unary), dict[int, Array](), []
+        xp = namespace_of(self.problem.unary)
+        messages = dict[int, Array]()
+        moves = []
         for t, (step, table) in enumerate(zip(self.buckets.steps, self.tables, strict=True)):
             moved = joined(direction, self.buckets, step, messages)
             message = xp.sum(table * moved, axis=1, keepdims=True)
             moves.append((moved, message))
             if step.separator:
                 messages[t] = message[:, 0, ...]
-        above, above_moved = _Above(self.buckets), _Above(self.buckets)
+        above = _Above(self.buckets)
+        above_moved = _Above(self.buckets)
         for (step, table), (move, message) in zip(self._downwards(), reversed(moves), strict=True):
-            known, known_moved = above.take(step), above_moved.take(step)
-            if known is None or known_moved is None:
+            outside = above.take(step)
+            known_moved = above_moved.take(step)
+            if outside is None or known_moved is None:
                 move = move - message  # not in place: that of a variable by itself is the caller's
             else:
-                move *= known[:, None, ...]
-                move += (known_moved - known * message[:, 0, ...])[:, None, ...]
+                move *= outside[:, None, ...]
+                move += (known_moved - outside * message[:, 0, ...])[:, None, ...]
             move *= table
             if step.children:  # else nobody reads these
-                above.give(step, table if known is None else table * known[:, None, ...])
+                passed = table if outside is None else table * outside[:, None, ...]
+                above.give(step, passed)
                 above_moved.give(step, move)
             yield step, move
 
     def _collected(self, scopes: Iterator[tuple[Step, Array]]) -> tuple[Array, Array]:
         """What tables over scopes say of each variable and of each pair."""
-        xp, problem = namespace_of(self.problem.unary), self.problem
+        xp = namespace_of(self.problem.unary)
+        problem = self.problem
         kind = {"dtype": xp.float64, "device": getattr(problem.unary, "device", None)}
         unary = xp.zeros((problem.batch, problem.n, problem.k), **kind)
         pairwise = xp.zeros((problem.batch, problem.e, problem.k, problem.k), **kind)
@@ -282,7 +292,8 @@ def _places(table: Array, below: Array) -> Array:
 
 def _conditionals(table: Array, below: Array) -> Array:
     """`[batch, samples, size]`: the conditional of each sample."""
-    xp, (batch, size, *lengths) = namespace_of(table), table.shape
+    xp = namespace_of(table)
+    (batch, size, *lengths) = table.shape
     rest = prod(lengths)
     if below.shape[1] < rest:  # few of them: the table stays as it lies
         places = _places(table, below)
@@ -305,7 +316,8 @@ def _first_axes(xp: Any, table: Array, count: int) -> Array:
 
     A matrix product is faster than sums over short axes.
     """
-    shape, size = table.shape[: count + 1], prod(table.shape[count + 1 :])
+    shape = table.shape[: count + 1]
+    size = prod(table.shape[count + 1 :])
     if size == 1:
         return xp.reshape(table, shape)
     return xp.reshape(

@@ -89,7 +89,9 @@ class WholeScores:
         bound = whole * self.unit
         if int(float(whole)) != whole or self.unit < NORMAL:
             bound = np.nextafter(bound, np.inf)
-        return float(np.nextafter(bound + self.error, np.inf) if self.error else bound)
+        if self.error:
+            bound = np.nextafter(bound + self.error, np.inf)
+        return float(bound)
 
 
 def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

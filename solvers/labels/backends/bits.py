@@ -10,10 +10,11 @@ import numpy as np
 from ...constraint_rows import Rows
 from ...errors import InfeasibleError
 from ...limits.deadline import Deadline, preparing
+from ...registry import BITS
 from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
 from ...solving.listening import heard_of
-from ...solving.selection import named_solver, resolve, select_within
+from ...solving.selection import resolve, select_within
 from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
 from ..indicators import rows_of_bits
 from ..problem import LabelProblem
@@ -72,8 +73,10 @@ class Bits(LabelSolver):
         with preparing(deadline):
             binary = self._started(resolve(self.solver, coded.problem), problem)
         binary.check(coded.problem)
-        found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
-        return self._maximiser(coded, found, binary)
+        solution = binary.solve_until(
+            coded.problem, deadline.within_whole(coded.problem, coded.known)
+        )
+        return self._maximiser(coded, solution, binary)
 
     def _argmax_within(
         self, problem: LabelProblem, constraints: Rows, deadline: Deadline
@@ -86,18 +89,18 @@ class Bits(LabelSolver):
             return Maximiser(labels)
         rows = rows_of_bits(constraints, problem)
         with preparing(deadline):
-            named = named_solver(self.solver) or select_within(coded.problem, rows).solver
+            named = BITS.named(self.solver) or select_within(coded.problem, rows).solver
         binary = self._started(named, problem)
         try:
             with heard_of(coded.problem, coded.known):
-                found = binary.solve_within(coded.problem, rows, deadline)
+                solution = binary.solve_within(coded.problem, rows, deadline)
         except InfeasibleError:
             raise InfeasibleError(constraints.names) from None
         except SolveInterrupted as stopped:
             if not stopped.found:
                 raise
-            found = stopped.solution
-        return self._maximiser(coded, found, binary)
+            solution = stopped.solution
+        return self._maximiser(coded, solution, binary)
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
         """The binary solver, with the bits of the labels to start from if it takes a start."""
@@ -112,5 +115,6 @@ class Bits(LabelSolver):
         stats = dict(solution.stats)
         if self.start is not None and "start" not in binary.options():
             stats["start"] = "unused"
-        z, bound = coded.labels(solution.z), coded.bound(solution.bound)
+        z = coded.labels(solution.z)
+        bound = coded.bound(solution.bound)
         return Maximiser(z, bound, stats, solution.solver, coded.rounding, coded.tolerance)

@@ -75,9 +75,10 @@ class DualAscent(LabelSolver):
         first: np.ndarray | None,
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
-        one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
+        one = problem.instances(slice(instance, instance + 1))
+        rows = slice(instance, instance + 1)
         soon = deadline.within(deadline.left / rounds).within_whole(
-            one, partial(Known._replace, part=part)
+            one, partial(Known._replace, part=rows)
         )
         search = begun(WholeScores.of(one), soon, first)
         search.run(soon, self.visits or np.inf)

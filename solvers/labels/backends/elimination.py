@@ -66,7 +66,7 @@ def _states(problem: LabelProblem, buckets: Buckets) -> States:
             return potts_max_sum(problem, buckets)
         if problem.own is None:
             return tree_max_sum(problem, buckets)
-    states = [max_sum(part, buckets) for part in in_parts(problem, buckets)]
+    states = [max_sum(batch, buckets) for batch in in_parts(problem, buckets)]
     return states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
 
 

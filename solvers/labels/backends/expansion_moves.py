@@ -70,8 +70,9 @@ def _moved(
     first: np.ndarray | None,
 ) -> tuple[np.ndarray, float]:
     """Labels and a bound of an instance, which has its part of the time."""
-    one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
+    one = problem.instances(slice(instance, instance + 1))
+    rows = slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    heard = soon.within_whole(one, partial(Known._replace, part=part))
+    heard = soon.within_whole(one, partial(Known._replace, part=rows))
     search = begun(WholeScores.of(one), heard, first)
     return search.labels, search.bound

@@ -45,14 +45,15 @@ class Toulbar2(LabelSolver):
     )
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
-        labels, bounds = np.asarray(problem.unary).argmax(axis=-1), np.full(problem.batch, math.inf)
+        labels = np.asarray(problem.unary).argmax(axis=-1)
+        bounds = np.full(problem.batch, math.inf)
         with Process() as process, tempfile.TemporaryDirectory() as folder:
             for b in range(problem.batch):
                 soon = deadline.within(deadline.left / (problem.batch - b))
                 one = problem.instances(slice(b, b + 1))
                 soon = soon.within_whole(one, partial(Known._replace, part=slice(b, b + 1)))
-                found, bounds[b] = _searched(one, soon, process, Path(folder) / "network.wcsp")
-                labels[b] = labels[b] if found is None else found
+                best, bounds[b] = _searched(one, soon, process, Path(folder) / "network.wcsp")
+                labels[b] = labels[b] if best is None else best
         return Maximiser(labels, bounds)
 
 
@@ -64,7 +65,9 @@ def _searched(
     constant = None if deadline.passed else write_network(scores, file, deadline)
     if constant is None:
         return None, math.inf
-    found = process.search(
+    result = process.search(
         file, problem.n, deadline, lambda labels: deadline.tell(partial(Known.of, labels))
     )
-    return found.labels, -math.inf if found.least is None else scores.bound(constant - found.least)
+    if result.least is None:
+        return result.labels, -math.inf
+    return result.labels, scores.bound(constant - result.least)

@@ -5,6 +5,7 @@ A conversion translates solutions back to the names and the objective of the ori
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 
 from ...arrays import as_array, to_numpy
 from ...conversions.any_conversion import AnyConversion
-from ...conversions.objective import Objective, folding_error, sums_are_exact
+from ...conversions.objective import folding_error, sums_are_exact
 from ...errors import ProblemError, shortened
 from ..problem import LabelProblem
 
@@ -44,25 +45,17 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         ({'coat': 1, 'shoe': 2}, 5.0, True)
     """
 
-    names: Sequence[Hashable]
     values: Sequence[Sequence[Hashable]]
-    original: Objective | None = None
 
     def labels(self, assignment: Mapping[Hashable, Hashable]) -> dict[int, int]:
-        """{variable: value} by the original's names; `states` of every conversion.
+        """Return {variable: value} by the original's names; the former name of `states`.
 
         Raises:
             OptionError: a name that is none, or a value that the variable does not have.
         """
+        message = "LabelConversion.labels is now states; the old name goes in the next release"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.states(assignment)
-
-    @property
-    def _names(self) -> Sequence[Hashable]:
-        return self.names
-
-    @property
-    def _objective(self) -> Objective | None:
-        return self.original
 
     @cached_property
     def _rounding(self) -> float:
@@ -70,7 +63,8 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
             return 0.0
         return folding_error(self.original) + float(self.problem.rounding[0])
 
-    def _values_of(self, place: int) -> Sequence[Hashable]:
+    def values_of(self, place: int) -> Sequence[Hashable]:
+        """Return what the original calls the values of a variable."""
         return self.values[place]
 
     def _score_terms(self, z: Any) -> np.ndarray:
@@ -79,10 +73,10 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
 
     def _states_of(self, z: Any) -> np.ndarray:
         """`[n]` integers: the values of the original's own variables, more behind them."""
-        given = to_numpy(as_array(z, "labels"))
-        if given.shape not in ((len(self.names),), (self.problem.n,)):
-            raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {given.shape}")
-        states = given[: len(self.names)]
+        labels = to_numpy(as_array(z, "labels"))
+        if labels.shape not in ((len(self.names),), (self.problem.n,)):
+            raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {labels.shape}")
+        states = labels[: len(self.names)]
         sizes = self.problem.sizes[: len(states)]
         if states.dtype.kind not in "iu" or not ((states >= 0) & (states < sizes)).all():
             raise ProblemError(f"labels must be values of their variables; got {shortened(z)}")

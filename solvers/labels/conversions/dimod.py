@@ -40,7 +40,7 @@ def from_dimod(dqm: Any) -> LabelConversion:
         >>> answer.assignment["France"], answer.value, answer.optimal
         (0, 0.0, True)
     """
-    if not all(hasattr(dqm, part) for part in PARTS):
+    if not all(hasattr(dqm, attribute) for attribute in PARTS):
         raise ProblemError(
             f"expected a dimod.DiscreteQuadraticModel with a variable or more; got {shortened(dqm)}"
         )

@@ -64,8 +64,8 @@ def from_factors(
     constant = _finite(constant)
     sign = 1 if sense == "maximise" else -1
     total = _Sum(_sizes(sizes))
-    given = list(_pairs(factors))
-    for number, (scope, table) in enumerate(given):
+    terms = list(_pairs(factors))
+    for number, (scope, table) in enumerate(terms):
         total.add(number, scope, sign * table)
     if not math.isfinite(total.constant):
         raise ProblemError(
@@ -74,16 +74,16 @@ def from_factors(
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
     _check_words(list(sizes), names, values)
-    original = FactorSum(constant, given)
+    original = FactorSum(constant, terms)
     return LabelConversion(
-        total.problem(), sign, constant + sign * total.constant, names, values, original
+        total.problem(), sign, constant + sign * total.constant, names, values, original=original
     )
 
 
 def _check_words(sizes: list[int], names: Any, values: Any) -> None:
     """Refuses names that are not one for each variable, and one for each value, all different."""
     try:
-        fit = len(names) == len(sizes) and [len(own) for own in values] == sizes
+        fit = len(names) == len(sizes) and [len(words) for words in values] == sizes
     except TypeError:
         fit = False
     if not fit:
@@ -92,9 +92,9 @@ def _check_words(sizes: list[int], names: Any, values: Any) -> None:
         )
     if not isinstance(names, range):
         _check_different("variables", names)
-    for name, own in zip(names, values, strict=True):
-        if not isinstance(own, range):
-            _check_different(f"values of {shortened(name)}", own)
+    for name, words in zip(names, values, strict=True):
+        if not isinstance(words, range):
+            _check_different(f"values of {shortened(name)}", words)
 
 
 def _check_different(what: str, words: Sequence[Hashable]) -> None:
@@ -124,25 +124,25 @@ def _finite(constant: Any) -> float:
 
 def _sizes(sizes: Any) -> list[int]:
     try:
-        given = list(sizes)
+        numbers = list(sizes)
     except TypeError:
-        given = []
-    if not given or not all(is_whole(size, 1, MOST_VALUES) for size in given):
+        numbers = []
+    if not numbers or not all(is_whole(size, 1, MOST_VALUES) for size in numbers):
         raise ProblemError(
             f"sizes must be the numbers of values of the variables; got {shortened(sizes)}"
         )
-    return [int(size) for size in given]
+    return [int(size) for size in numbers]
 
 
 def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """Scopes and float64 tables, checked but for their shapes."""
     try:
-        given = list(factors)
+        pairs = list(factors)
     except TypeError as error:
         raise ProblemError(
             f"factors must be pairs of a scope and a table; got {shortened(factors)}"
         ) from error
-    for number, factor in enumerate(given):
+    for number, factor in enumerate(pairs):
         try:
             scope, table = factor
             whole = tuple(scope)
@@ -182,7 +182,9 @@ class _Sum:
     """Factors, added up by scope."""
 
     def __init__(self, sizes: list[int]):
-        self.given, self.sizes, self.constant = len(sizes), list(sizes), 0.0
+        self.given = len(sizes)
+        self.sizes = list(sizes)
+        self.constant = 0.0
         self._unary: dict[int, np.ndarray] = {}
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
 
@@ -228,8 +230,8 @@ class _Sum:
         scores = table[tuple(allowed.T)]
         place = _best_cut(allowed, table.shape)
         if not place:
-            own, _ = self._stand_in(scope, allowed)
-            self._unary[own] = scores
+            stand_in, _ = self._stand_in(scope, allowed)
+            self._unary[stand_in] = scores
             return
         first, rows = self._stand_in(scope[:place], allowed[:, :place])
         second, columns = self._stand_in(scope[place:], allowed[:, place:])
@@ -248,25 +250,28 @@ class _Sum:
             return scope[0], tuples[:, 0]
         shape = tuple(self.sizes[v] for v in scope)
         different, which = np.unique(_codes(tuples, shape), return_inverse=True)
-        own = len(self.sizes)
+        stand_in = len(self.sizes)
         self.sizes.append(len(different))
         for v, values in zip(scope, np.unravel_index(different, shape), strict=True):
             agree = values == np.arange(self.sizes[v])[:, None]
-            self._pairs[v, own] = np.where(agree, 0.0, -np.inf)
-        return own, which
+            self._pairs[v, stand_in] = np.where(agree, 0.0, -np.inf)
+        return stand_in, which
 
     def problem(self) -> LabelProblem[np.ndarray]:
         """All of it as arrays."""
-        n, k = len(self.sizes), max(self.sizes, default=0)
+        n = len(self.sizes)
+        k = max(self.sizes, default=0)
         check_memory(f"{n} variables of up to {k} values", n * k)
         unary = np.full((n, k), -np.inf)
         for v, size in enumerate(self.sizes):
             unary[v, :size] = self._unary.get(v, 0.0)
         if not self._pairs:
             return LabelProblem.from_arrays(unary, sizes=self.sizes)
-        padded, real = len(self._pairs) * k**2, sum(table.size for table in self._pairs.values())
+        padded = len(self._pairs) * k**2
+        real = sum(table.size for table in self._pairs.values())
         if padded > max(WORTH_PADDING * real, SMALL_TABLES):
-            ends, sizes = np.array(list(self._pairs)), np.array(self.sizes)
+            ends = np.array(list(self._pairs))
+            sizes = np.array(self.sizes)
             return LabelProblem.from_tables(unary, list(self._pairs.values()), ends, sizes)
         check_memory(f"{len(self._pairs)} pairs of up to {k} values", padded)
         pairwise = np.zeros((len(self._pairs), k, k))
@@ -290,10 +295,12 @@ def _best_cut(tuples: np.ndarray, shape: tuple[int, ...]) -> int:
     """
     if len(tuples) <= WHOLE_TUPLES:
         return 0
-    best, least = 0, len(tuples)
+    best = 0
+    least = len(tuples)
     for place in range(1, tuples.shape[1]):
         first = len(np.unique(_codes(tuples[:, :place], shape[:place])))
         second = len(np.unique(_codes(tuples[:, place:], shape[place:])))
         if max(first, second) < least and first * second <= MOST_JOINT:
-            best, least = place, max(first, second)
+            best = place
+            least = max(first, second)
     return best

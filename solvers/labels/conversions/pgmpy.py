@@ -36,7 +36,7 @@ def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) 
     conversion = from_factors(sizes, tables, names=list(names), values=list(names.values()))
     if not evidence:
         return conversion
-    kept = ((i, np.arange(sizes[i]) == value) for i, value in conversion.labels(evidence).items())
+    kept = ((i, np.arange(sizes[i]) == value) for i, value in conversion.states(evidence).items())
     observed = [((i,), np.where(keep, 0.0, -np.inf)) for i, keep in kept]
     return from_factors(sizes, [*tables, *observed], names=list(names), values=list(names.values()))
 
@@ -58,12 +58,12 @@ def _reordered(
     """Places and logarithms of a factor's table, whose values come in the order of `names`."""
     table = np.asarray(factor.values, np.float64)
     for axis, name in enumerate(factor.variables):
-        own = list(factor.state_names[name])
-        if set(own) != set(names[name]) or len(own) != len(names[name]):
+        states = list(factor.state_names[name])
+        if set(states) != set(names[name]) or len(states) != len(names[name]):
             raise ProblemError(
                 f"the factors name the values of {shortened(name)} differently: "
-                f"{shortened(own)} and {shortened(names[name])}"
+                f"{shortened(states)} and {shortened(names[name])}"
             )
-        table = np.take(table, [own.index(value) for value in names[name]], axis=axis)
+        table = np.take(table, [states.index(value) for value in names[name]], axis=axis)
     with np.errstate(divide="ignore"):
         return [place[name] for name in factor.variables], np.log(table)

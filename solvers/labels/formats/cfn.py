@@ -53,10 +53,10 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(text: TextFile, content: Any, name: str) -> Mapping[str, Any]:
-    part = content.get(name) if isinstance(content, dict) else None
-    if not isinstance(part, dict):
+    section = content.get(name) if isinstance(content, dict) else None
+    if not isinstance(section, dict):
         raise text.error(f"'{name}' must be an object of names")
-    return part
+    return section
 
 
 class _Reader:
@@ -69,17 +69,18 @@ class _Reader:
         variables: Mapping[str, Any],
         functions: Mapping[str, Any],
     ):
-        self.text, self.functions = text, functions
+        self.text = text
+        self.functions = functions
         self.sense, self.top = self._goal(problem.get("mustbe"))
         self.names = list(variables)
-        self.values = [self._values(name, given) for name, given in variables.items()]
+        self.values = [self._values(name, values) for name, values in variables.items()]
         self.place = {name: i for i, name in enumerate(self.names)}
 
     def conversion(self) -> LabelConversion:
         """The whole network."""
         if not self.names:
             raise self.text.error("there are no variables")
-        factors = [self._factor(name, given) for name, given in self.functions.items()]
+        factors = [self._factor(name, function) for name, function in self.functions.items()]
         sizes = [len(values) for values in self.values]
         return from_factors(sizes, factors, sense=self.sense, names=self.names, values=self.values)
 

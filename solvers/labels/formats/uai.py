@@ -34,10 +34,12 @@ def read_evidence(conversion: LabelConversion, text: TextFile) -> LabelConversio
             have.
     """
     words = Words(text)
-    n, count = len(conversion.names), words.integer("the number of observed variables", 0, 2**62)
+    n = len(conversion.names)
+    count = words.integer("the number of observed variables", 0, 2**62)
     numbers = list(words.rest_as_integers("a variable or its value"))
     if count == 1 and len(numbers) % 2 == 1 and len(numbers) == 2 * numbers[0] + 1:
-        count, numbers = numbers[0], numbers[1:]
+        count = numbers[0]
+        numbers = numbers[1:]
     if len(numbers) != 2 * count:
         raise text.error(
             f"{count} observed variables need {2 * count} numbers; there are {len(numbers)}"

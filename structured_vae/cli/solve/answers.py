@@ -33,7 +33,7 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         "reached": answers.reached,
         "z": solution.z.tolist(),
     }
-    names = list(conversion.labels)
+    names = list(conversion.names)
     if names != list(range(len(names))):
         record["variables"] = [str(name) for name in names]
     record |= {

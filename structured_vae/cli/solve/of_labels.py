@@ -14,6 +14,7 @@ from solvers import (
     SolveInterrupted,
     UnknownSolverError,
     labels,
+    select_solver,
     solver_class,
 )
 from solvers.conversions import Conversion
@@ -93,7 +94,7 @@ def solve_labels(
     chosen: str | LabelSolver = solver
     reason = ""
     if solver == "auto":
-        selection = labels.select_solver(conversion.problem)
+        selection = select_solver(conversion.problem)
         chosen = selection.solver
         reason = selection.reason
         if threads is not None and "threads" in selection.solver.options():

@@ -66,7 +66,8 @@ class LabelSearch:
         self._size = (n + 2 * e) * k
         self._below_all = scores.least - scores.step
         depth = max(2, min(DEPTH, STACK_MEMORY // (2 * (10 * n * k + 16 * e * k + 9 * n))))
-        unary, sizes = plain(scores.unary), np.ascontiguousarray(scores.sizes, np.int64)
+        unary = plain(scores.unary)
+        sizes = np.ascontiguousarray(scores.sizes, np.int64)
         self._search = kernels.Search(
             graph_of(scores), unary, sizes, self._below_all, scores.step, depth
         )
@@ -101,7 +102,8 @@ class LabelSearch:
             deadline: when to end.
             visits: number of nodes times entries of messages to stop at, about.
         """
-        handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
+        handled = 0
+        at_once = max(1, VISITS_A_CALL // self._size)
         if self._search.fresh and not deadline.passed:
             # One long call. Until it ends the bound of the root is that of all, so that it can be
             # read meanwhile.

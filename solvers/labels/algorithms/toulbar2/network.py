@@ -42,9 +42,12 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
 
     No cost is below zero, and all together are less than the top, from which on costs forbid.
     """
-    constant, top, functions = 0, 1, list[str]()
+    constant = 0
+    top = 1
+    functions = list[str]()
     for number, (scope, costs) in enumerate(_functions(scores)):
-        constant, top = constant + costs.best, top + costs.most
+        constant = constant + costs.best
+        top = top + costs.most
         functions.append(f"{scope} {costs.text}")
         if number % AT_ONCE == 0 and deadline.passed:
             return None
@@ -73,8 +76,8 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
 
     which = (weights if len(weights) else table_of).tolist()
     sizes = scores.sizes[pairs].tolist()
-    for own, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
-        yield f"2 {i} {j}", costs_of(own, few, many)
+    for table, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
+        yield f"2 {i} {j}", costs_of(table, few, many)
 
 
 def _listed(table: np.ndarray) -> Costs:

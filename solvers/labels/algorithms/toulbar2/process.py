@@ -69,7 +69,8 @@ class Process:
         Raises:
             SolveFailedError: the process ended without an answer.
         """
-        process, labels = self._started(), None
+        process = self._started()
+        labels = None
         stop = _Stop(process)
         with deadline.alarm(stop):
             _ask(process, network)
@@ -120,11 +121,14 @@ class _Stop:
     """The word to end, and the end of a process that does not listen."""
 
     def __init__(self, process: subprocess.Popen[str]):
-        self._process, self.rung, self.answered = process, False, threading.Event()
+        self._process = process
+        self.rung = False
+        self.answered = threading.Event()
 
     def __call__(self) -> None:
         self.rung = True
-        self._process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+        word = signal.SIGTERM if sys.platform == "win32" else signal.SIGINT
+        self._process.send_signal(word)
         if not self.answered.wait(GRACE):
             self._process.kill()
 
@@ -137,4 +141,6 @@ def _ask(process: subprocess.Popen[str], network: Path) -> None:
 
 def _whole_below(bound: float) -> int:
     """The whole lower bound of which the nearest float is reported."""
-    return max(0, math.floor(bound) if bound < EXACT else int(math.nextafter(bound, 0.0)))
+    if bound < EXACT:
+        return max(0, math.floor(bound))
+    return max(0, int(math.nextafter(bound, 0.0)))

@@ -33,9 +33,9 @@ def main() -> None:
             print("END 0 nothing", flush=True)
             continue
         network.CFN.timer(ENDLESS)  # which makes it hear signals
-        found = network.Solve(showSolutions=1)
+        solution = network.Solve(showSolutions=1)
         print(
-            f"END {network.GetDDualBound()!r} {'nothing' if found is None else 'values'}",
+            f"END {network.GetDDualBound()!r} {'nothing' if solution is None else 'values'}",
             flush=True,
         )
 

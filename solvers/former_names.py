@@ -1,0 +1,44 @@
+"""Names that left the top level of `solvers`, and the modules that define them.
+
+They work for one release, with a DeprecationWarning that names the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+from warnings import warn
+
+MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "GibbsAnswer": "solvers.summing.answer",
+        "GibbsEstimate": "solvers.gibbs_distribution.estimate",
+        "Prepared": "solvers.solving.prepared",
+        "Selection": "solvers.solving.kinds",
+        "SolverInfo": "solvers.registry",
+    }
+)
+"""The module of each former name of `solvers`."""
+
+
+def former_name(
+    package: str, name: str, module_of: Mapping[str, str], renamed: Mapping[str, str]
+) -> Any:
+    """Return the object that `package.name` used to be, with a DeprecationWarning.
+
+    Args:
+        package: `solvers` or `solvers.labels`.
+        name: that the package had, of `module_of`.
+        module_of: the module of each former name.
+        renamed: the present name of each former name that is another one.
+    """
+    module = module_of[name]
+    present = renamed.get(name, name)
+    warn(
+        f"{package}.{name} will be removed: use `from {module} import {present}`",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return getattr(import_module(module), present)

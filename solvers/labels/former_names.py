@@ -1,0 +1,25 @@
+"""Names that `solvers.labels` had at its top level, and the modules that have them now.
+
+They work for one release, with a DeprecationWarning that names the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "LabelCompletions": "solvers.labels.completions",
+        "LabelGibbsEstimate": "solvers.gibbs_distribution.estimate",
+        "PreparedLabels": "solvers.labels.prepared",
+        "Selection": "solvers.solving.kinds",
+        "select_solver": "solvers",
+        "solve_many": "solvers",
+    }
+)
+"""The module of each former name."""
+
+RENAMED: Final[Mapping[str, str]] = MappingProxyType({"LabelGibbsEstimate": "GibbsEstimate"})
+"""The present name of each former name that is another one."""

@@ -1,0 +1,67 @@
+"""Search first where tables fit into memory but take long to fill.
+
+Tables then solve the instances that the search left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..arrays import home_of
+from ..limits.deadline import Deadline
+from ..registry import LABELS
+from ..solution import Maximiser
+from ..solving.portfolio import Portfolio, Search, Turn
+from .problem import LabelProblem
+from .solver import LabelSolver
+from .starts import given_labels
+
+SECONDS_AN_ENTRY = 4e-8
+"""Of tables, about: those that would not be full in time are not begun."""
+
+ENTRIES_A_VISIT = 4
+"""Number of table entries per node that the first search may visit.
+
+At this ratio the search takes about a twentieth of the tables' time.
+"""
+
+
+@dataclass(frozen=True)
+class MessagesFirst(Portfolio[LabelProblem], LabelSolver):
+    """Run `dual_ascent` briefly, then `elimination` on the remaining instances.
+
+    The first search may do a small share of the work of `elimination`. If tables would not be full
+    before the time limit, `dual_ascent` has all the time.
+    """
+
+    def turns(self, problem: LabelProblem, deadline: Deadline) -> Iterator[Turn[LabelSolver]]:
+        """Yield the search by messages, then elimination if there is time for its tables."""
+        entries = elimination_entries(problem)
+        if problem.batch * entries * SECONDS_AN_ENTRY > deadline.left:
+            yield Turn(_messages())
+            return
+        visits = max(1, entries // ENTRIES_A_VISIT)
+        yield Turn(_messages(visits=visits), may_fail=True)
+        yield Turn(LABELS.solver_class("elimination")())
+
+    def _searched(self, problem: LabelProblem, deadline: Deadline, search: Search) -> Maximiser:
+        start = given_labels(self.start, problem)
+        # Answers of the backends stay on the host, with one leading dimension.
+        host = replace(problem.instances(slice(None)), home=home_of(problem.unary))
+        outcome = search(host, deadline, start)
+        return Maximiser(outcome.z, outcome.bound, outcome.stats)
+
+
+def elimination_entries(problem: LabelProblem) -> int:
+    """Entries of the tables of elimination; 0 where they do not fit into memory."""
+    elimination = LABELS.solver_class("elimination")
+    if elimination().why_not(problem):
+        return 0
+    return elimination.entries(problem)  # type: ignore[no-any-return]  # it is a number
+
+
+def _messages(**options: Any) -> LabelSolver:
+    solver: LabelSolver = LABELS.solver_class("dual_ascent")().with_options(**options)
+    return solver

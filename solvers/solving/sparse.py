@@ -1,0 +1,326 @@
+"""Solve sparse problems with several backends.
+
+Presolve runs first. Then the backends that suit a part of an instance run on it in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.local_search.near_states import states_around
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.ranked import ranked
+from ..arrays import States
+from ..compiled.threads import available_cores
+from ..limits.deadline import Deadline, preparing
+from ..limits.progress import watched_by
+from ..options import check_threads
+from ..problem import Problem
+from ..ranking import ranked_states
+from ..registry import solver_class
+from ..solution import Maximiser, Ranking
+from ..solver import ArgmaxSolver
+from ..starts import given_states
+from .portfolio import SEPARATOR, Portfolio, Search, Turn
+from .third_parties import third_party
+
+QUICK_WIDTH = 20
+"""Width above which tables have more than `QUICK_ENTRIES`."""
+
+QUICK_ENTRIES = 1 << 22
+"""Tables of so few entries take about ten milliseconds, and no search is much faster."""
+
+SOON_WIDTH = 22
+"""Width beyond which the search for an elimination order alone takes a tenth of a second."""
+
+SOON_ENTRIES = 1 << 24
+"""Number of entries up to which tables take less than a tenth of a second."""
+
+MOST_ENTRIES = 1 << 30
+"""Number of entries up to which tables take some seconds.
+
+In a field they prove what neither messages nor odd cycles do. Other backends run first for more
+entries, and without a field.
+"""
+
+SECONDS_AN_ENTRY = 1.5e-9
+"""Approximate seconds per table entry.
+
+Elimination does not start if its tables would not be full in time.
+"""
+
+TABLES_SHARE = 0.5
+"""Share of the remaining time that tables may take where other backends run first."""
+
+EDGE_DEGREE = 8
+"""Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
+
+FEW_VISITS = 1 << 17
+"""Visits of `dual_ascent` before other backends run: about 10 ms."""
+
+SOME_VISITS = 1 << 18
+"""Its visits before a third party, which takes as long to load a problem: about 20 ms."""
+
+MORE_VISITS = 1 << 19
+"""Its visits in a field, where messages are worth it: about 40 ms."""
+
+MOST_TURNED = 100
+"""Variables of a part without a field above which its messages leave gaps that no search closes."""
+
+FIELDS = 0.5
+"""Share of variables with a field from which on a part counts as in a field.
+
+A part with a smaller share may be the rest of a problem with couplings alone after one spin was
+clamped. Then only the few neighbours of this spin have a field.
+"""
+
+CUT_SECONDS = 0.5
+"""Minimum seconds of a run that is limited because another backend may prove the part sooner."""
+
+TURN_SHARE = 0.1
+"""Share of a long time limit that such a run may take."""
+
+MOST_SECONDS = 60.0
+"""Maximum seconds of such a run."""
+
+MOST_CUT = 10_000
+"""Variables up to which linear programs over odd cycles are solved in less than hours."""
+
+BRANCHED = 120
+"""Variables of a part in a field up to which convex bounds soon prove what odd cycles leave open."""
+
+BRANCHED_DEGREE = 6
+"""Mean degree of such a part from which on they do."""
+
+RACED_DEGREE = 5
+"""Mean degree from which on either odd cycles or convex bounds may be far better.
+
+On a cubic lattice, for example, odd cycles are.
+"""
+
+EXCLUDED = 0.97
+"""Share of pairs that exclude each other from which on clique cuts prove a part soon.
+
+Penalties make pairs exclude each other.
+"""
+
+RANKED_SECONDS = 5.0
+"""Maximum seconds of each search for several states at once.
+
+If these searches fail, states are excluded one after the other. That mostly takes some tens of
+times as long as one search.
+"""
+
+
+@dataclass(frozen=True)
+class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
+    """Solver that `auto` uses for sparse problems over bits.
+
+    It chooses the backends of a part once presolve has made the part smaller. If presolve left no
+    part, `Solution.solver` is `presolve`.
+
+    Attributes:
+        threads: instances at once; None for all cores.
+    """
+
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    def turns(self, problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+        """Yield the backends that run on a part."""
+        return turns(problem, deadline)
+
+    def _searched(self, problem: Problem, deadline: Deadline, search: Search) -> Maximiser:
+        def solve(
+            part: Problem, until: Deadline, start: np.ndarray | None
+        ) -> tuple[np.ndarray, float]:
+            states = None if start is None else start[None]
+            outcome = search(part, until, states)
+            return outcome.z[0], float(outcome.bound[0])
+
+        threads = self.threads or available_cores()
+        return one_by_one(problem, deadline, solve, threads, given_states(self.start, problem))
+
+    def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
+        """Return the states of highest score of every instance, with bounds.
+
+        The bound of an instance is infinite if no search proves its states in its time.
+        """
+        names: Counter[str] = Counter()
+
+        def rank(part: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
+            states, bound, name = rank_in_turn(part, deadline, count)
+            names[name] += 1
+            return states, bound
+
+        ranking = ranked(problem, count, deadline, rank, self.threads or available_cores())
+        return replace(ranking, solver=SEPARATOR.join(name for name, _ in names.most_common()))
+
+
+def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float, str]:
+    """Return the best states `[count, n]` of one search, a bound on all others, and its backend.
+
+    The bound is infinite if no backend proved the states although there was time for it.
+
+    Args:
+        problem: of a single instance, on the host.
+        deadline: when to end.
+        count: how many.
+    """
+    best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count]
+    least = math.inf
+    name = ""
+    for turn in ranking_turns(problem):
+        solver = turn.solver
+        until = turn.deadline(deadline)
+        with watched_by(until.watch):
+            ranking = ranked_states(solver, problem, count, until)
+        if ranking is None:
+            continue
+        others = float(ranking.others[0])
+        if others - ranking.last[0] <= problem.rounding[0]:
+            return ranking.z[0], others, solver.name
+        if others < least:
+            best = ranking.z[0]
+            least = others
+            name = solver.name
+        if deadline.passed:
+            return best, least, name
+    return best, math.inf, "exclusion"
+
+
+def ranking_turns(problem: Problem) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield the backends that rank states of a part, until one has proved them."""
+    if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
+        yield Turn(_with_one_thread("elimination"))
+    yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS), RANKED_SECONDS)
+    searches = [_with_one_thread("dual_ascent")]
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    if not branch_and_bound.why_not(problem):
+        searches.append(branch_and_bound)
+    if 2 * problem.e > EDGE_DEGREE * problem.n:
+        searches.reverse()
+    for solver in searches:
+        yield Turn(solver, RANKED_SECONDS)
+
+
+def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield the backends that run on a part, one after the other until one has proved it."""
+    elimination = _with_one_thread("elimination")
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
+    in_a_field = _in_a_field(problem)
+    excludes = _excludes(problem)
+    if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
+        yield Turn(elimination)
+        return
+    if in_a_field or problem.n <= MOST_TURNED:
+        visits = SOME_VISITS if excludes else FEW_VISITS
+        if sparse and in_a_field:
+            visits = MORE_VISITS
+        yield Turn(_with_one_thread("dual_ascent", visits=visits))
+    entries = _entries(problem, SOON_WIDTH, deadline)
+    if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
+        yield Turn(elimination)
+    elif excludes:
+        yield Turn(third_party(problem.n))
+    elif sparse and problem.n <= MOST_CUT:
+        yield from _cuts(problem, deadline, in_a_field)
+    elif not branch_and_bound.why_not(problem):
+        yield Turn(branch_and_bound)
+    else:
+        if _tables_in_time(_entries(problem, deadline=deadline), deadline):
+            yield Turn(elimination)
+        yield Turn(third_party(problem.n))
+
+
+def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield odd cycles, and backends that are likely to finish where odd cycles are weaker."""
+    entries = _entries(problem, deadline=deadline)
+    elimination = _with_one_thread("elimination")
+    cuts = _with_one_thread("cycle_cuts")
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    share = 1.0 if in_a_field and entries <= MOST_ENTRIES else TABLES_SHARE
+    tables = _tables_in_time(entries, deadline, share)
+    degree = 2 * problem.e / problem.n
+    seconds = _of_a_turn(deadline)
+    if tables and entries <= MOST_ENTRIES:
+        if not in_a_field:
+            yield _before_tables(cuts, entries)
+        yield Turn(elimination)
+        return
+    if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound)
+    elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound, seconds)
+        if not tables:
+            yield Turn(branch_and_bound, leading=True)
+    if tables:
+        yield _before_tables(cuts, entries)
+        yield Turn(elimination)
+    yield Turn(cuts)
+
+
+def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
+    """Run odd cycles for as long as tables would take.
+
+    Their root alone proves some problems, such as planar ones.
+    """
+    return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
+
+
+def _of_a_turn(deadline: Deadline) -> float:
+    """Seconds of a turn that tells who is better."""
+    share = 0.0 if deadline.left == math.inf else TURN_SHARE * deadline.left
+    return min(max(CUT_SECONDS, share), MOST_SECONDS)
+
+
+def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
+    return solver_class(name)().with_options(threads=1, **options)
+
+
+def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
+    """Return the entries of the tables of elimination.
+
+    They are infinite where they are known to be too many, or above a width, or where no order was
+    found in a share of the time.
+    """
+    elimination = solver_class("elimination")
+    with preparing(deadline):
+        if width is not None and elimination.treewidth_bound(problem, width) is None:
+            return math.inf
+        if elimination().why_not(problem):
+            return math.inf
+    return elimination.entries(problem)
+
+
+def _tables_in_time(entries: float, deadline: Deadline, share: float = 1.0) -> bool:
+    """Whether there are tables, and a share of the time left is enough for them."""
+    return entries < math.inf and SECONDS_AN_ENTRY * entries <= share * deadline.left
+
+
+def _in_a_field(problem: Problem) -> bool:
+    """Whether turning all spins changes something about most variables."""
+    around = 2 * problem.unary[0]
+    for end in problem.edges.T:
+        around = around + np.bincount(end, problem.pairwise[0], problem.n)
+    return bool(np.count_nonzero(around) >= FIELDS * problem.n)
+
+
+def _excludes(problem: Problem) -> bool:
+    """Tell whether hardly any pair is worth more than one of its ends alone.
+
+    Independent sets are such problems when penalties express their constraints.
+    """
+    ends = problem.unary[0][problem.edges].min(axis=1)
+    return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)
