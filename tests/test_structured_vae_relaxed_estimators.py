@@ -17,8 +17,15 @@ from enumeration import (
     smooth_cost,
 )
 
-from models import CategoricalPotentials, Potentials
-from structured_vae import CostOfBits, Gibbs, GumbelSoftmax, StraightThrough
+from models import CategoricalPotentials, Potentials, paper_vae
+from structured_vae import (
+    ConfigError,
+    CostOfBits,
+    Gibbs,
+    GumbelSoftmax,
+    StraightThrough,
+    TrainConfig,
+)
 from structured_vae.distributions.sparse_map import sparse_map
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators import (
@@ -36,6 +43,7 @@ from structured_vae.estimators import (
 from structured_vae.objectives.costs import CostOfCategories, CostOfStates
 from structured_vae.spaces import Arborescences, KOfN, SpanningTrees, as_space, grid_paths
 from structured_vae.spaces.of_potentials import unary_noise
+from structured_vae.vaes.fitting import fitting_estimator
 
 DRAWS = 20_000
 TEMPERATURE = 0.7
@@ -460,6 +468,15 @@ def test_the_stochastic_softmax_refuses_a_space_without_sums():
     assert "sums over the states of Argmax are not known" in reason
     assert StochasticSoftmax(KOfN(2)).why_not(Potentials(torch.zeros(1, 3))) == ()
     assert StochasticSoftmax(KOfN(2), samples=3).argmaxes == 3
+
+
+def test_training_refuses_marginals_that_are_out_of_reach():
+    vae = paper_vae("general", pixels=9, n=40, hidden=2)
+    config = TrainConfig(encoder="general", n=40, estimator="own")
+    for estimator in (StochasticSoftmax(), StochasticStraightThrough()):
+        with pytest.raises(ConfigError, match="Gibbs distribution, which is out of reach"):
+            fitting_estimator(config, vae, "cp_sat", estimator)
+    assert fitting_estimator(config, vae, "cp_sat", SparseMAP()).kl == "folded"
 
 
 # --- SparseMAP -----------------------------------------------------------------------------------

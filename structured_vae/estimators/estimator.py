@@ -125,6 +125,16 @@ class Estimator(nn.Module, ABC):
             )
         self._autoregressive = True
 
+    def summed(self, potentials: AnyPotentials) -> Distribution | None:
+        """Return the distribution whose sums an estimate needs; None where it needs none.
+
+        Args:
+            potentials: scores that passed `why_not`.
+        """
+        if self.kl == "exact":
+            return self.posterior(potentials)
+        return None
+
     def _in_space(self, potentials: AnyPotentials) -> AnyPotentials:
         """Return the same scores in the space `over`."""
         if self.over is None:

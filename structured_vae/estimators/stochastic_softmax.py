@@ -61,6 +61,10 @@ class RelaxedArgmax(ByArgmax, ABC):
         """Return a reason where the space has no sums, or takes no pairs and there are some."""
         return super().why_not(potentials) + no_sums(self._in_space(potentials))
 
+    def summed(self, potentials: AnyPotentials) -> Distribution:
+        """Return the Gibbs distribution, whose marginals are the relaxed states."""
+        return Gibbs(self._in_space(potentials))
+
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
