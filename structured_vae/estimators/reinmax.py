@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 
@@ -13,6 +13,7 @@ from ..spaces import space_of
 from .estimator import needs_samples
 from .gumbel_rao import given_samples
 from .gumbel_softmax import Draw, HardRelaxation, relaxed, relaxed_at
+from .options import EstimatorOptions
 
 
 def midway(draw: Draw, temperature: float) -> torch.Tensor:
@@ -63,6 +64,11 @@ class ReinMax(HardRelaxation):
         if temperature is None:
             temperature = 1.0
         super().__init__(temperature, samples)
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(samples=options.samples)
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return a state whose derivative in the scores is 2 J(p_z) - J(p) / 2."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 
 from ..distributions import Distribution
@@ -12,6 +14,7 @@ from ..schedules import Schedule, as_schedule
 from ..spaces import Structure
 from .by_argmax import ByArgmax
 from .estimator import Estimate, needs_samples
+from .options import EstimatorOptions
 
 
 class SparseMAP(ByArgmax):
@@ -60,6 +63,11 @@ class SparseMAP(ByArgmax):
         self.solver = solver
         self.temperature = as_schedule(temperature, "temperature")
         self.steps = steps
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.solver, options.temperature)
 
     @property
     def argmaxes(self) -> int:

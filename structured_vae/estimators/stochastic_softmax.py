@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Self
 
 import torch
 
@@ -17,6 +18,7 @@ from ..spaces import Structure
 from ..spaces.of_potentials import unary_noise
 from .by_argmax import ByArgmax
 from .estimator import Estimate, needs_samples
+from .options import EstimatorOptions
 from .reasons import no_sums
 
 
@@ -47,6 +49,11 @@ class RelaxedArgmax(ByArgmax, ABC):
             temperature = ExponentialDecay()
         self.temperature = as_schedule(temperature, "temperature")
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.solver, options.temperature, options.samples)
 
     @property
     def argmaxes(self) -> int:
