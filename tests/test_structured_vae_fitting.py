@@ -42,7 +42,7 @@ REINMAX = {"reinmax", "reinmax_rao", "reinmax_cv"}
 HARD = {"straight_through", "gumbel_rao", "gapped_straight_through", *REINMAX}
 FACTORISED = {"gumbel_softmax", *HARD, "rebar", "relax"}
 OF_GIBBS = {"score_function", "stochastic_softmax"}
-LEARNING = {"rebar", "relax"}
+LEARNING = {"rebar", "relax", "adaptive_implicit_mle"}
 
 
 def fits(estimator, encoder):
