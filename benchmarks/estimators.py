@@ -50,6 +50,16 @@ from structured_vae import (
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.estimators import (
+    AdaptiveImplicitMLE,
+    GappedStraightThrough,
+    GumbelRao,
+    ReinMax,
+    ReinMaxCV,
+    ReinMaxRao,
+    SparseMAP,
+    StochasticSoftmax,
+)
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.runs.trainer.allocator import keep_freed_buffers
@@ -121,6 +131,15 @@ def bits() -> dict[str, tuple[str, Estimator]]:
         ),
         "independent, RAM": ("independent", RAM()),
         "independent, Gumbel-softmax": ("independent", GumbelSoftmax(Constant(0.5))),
+        "independent, straight-through": ("independent", StraightThrough(Constant(0.5))),
+        "independent, Gumbel-Rao": ("independent", GumbelRao(Constant(0.5))),
+        "independent, gapped straight-through": (
+            "independent",
+            GappedStraightThrough(Constant(0.5)),
+        ),
+        "independent, ReinMax": ("independent", ReinMax()),
+        "independent, ReinMax-Rao": ("independent", ReinMaxRao(Constant(0.5))),
+        "independent, ReinMax-CV": ("independent", ReinMaxCV(Constant(0.5))),
         "independent, REBAR": ("independent", REBAR()),
         "independent, RELAX": ("independent", RELAX(N)),
         "independent, ARM": ("independent", ARM()),
@@ -131,6 +150,9 @@ def bits() -> dict[str, tuple[str, Estimator]]:
         "general, direct, two-sided": ("general", Direct("exhaustive", Constant(0.1), sides=2)),
         "general, RAM": ("general", RAM()),
         "general, implicit MLE": ("general", ImplicitMLE("exhaustive", Constant(0.1))),
+        "general, adaptive implicit MLE": ("general", AdaptiveImplicitMLE("exhaustive")),
+        "general, stochastic softmax": ("general", StochasticSoftmax("exhaustive", Constant(0.5))),
+        "general, SparseMAP": ("general", SparseMAP("exhaustive")),
         "general, score function, 4 samples": ("general", ScoreFunction(4)),
     }
 

@@ -444,10 +444,13 @@ def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(bench
     expected |= dict.fromkeys(("table_direct", "exact", "maximum_likelihood"), table)
     expected |= {
         "implicit_mle": (1, 0, 2),
+        "adaptive_implicit_mle": (1, 0, 2),
         "perturbed_argmax": (1, 0, 8),
+        **dict.fromkeys(("stochastic_softmax", "stochastic_straight_through"), (1, 0, 1)),
         module.TWO_SIDED: (12, 0, 3),
     }
-    alone = dict.fromkeys(("gumbel_softmax", "straight_through"), (1, 0, 0))
+    one_decode = ("gumbel_softmax", "straight_through", "gumbel_rao", "gapped_straight_through")
+    alone = dict.fromkeys((*one_decode, "reinmax", "reinmax_rao", "reinmax_cv"), (1, 0, 0))
     alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(
         ("arm", "disarm"), (2, 0, 0)
     )
@@ -455,6 +458,9 @@ def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(bench
         configs = {name: module.configured(name, encoder, 1) for name in module.NAMES}
         fits = {name: config for name, config in configs.items() if module.made(config)}
         found = {name: tuple(module.counted(config).values()) for name, config in fits.items()}
+        decodes, shared, argmaxes = found.pop("sparse_map")
+        assert 1 <= decodes <= argmaxes <= 100
+        assert shared == 0
         assert found == counts
 
 

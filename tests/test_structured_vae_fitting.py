@@ -38,8 +38,11 @@ SMALL = TrainConfig(
 )
 CATEGORIES = {"n": DiscreteConfig.n, "k": 4}
 ENCODERS = ["independent", "general", "supermodular", "categorical"]
-FACTORISED = {"gumbel_softmax", "straight_through", "rebar", "relax"}
-LEARNING = {"rebar", "relax"}
+REINMAX = {"reinmax", "reinmax_rao", "reinmax_cv"}
+HARD = {"straight_through", "gumbel_rao", "gapped_straight_through", *REINMAX}
+FACTORISED = {"gumbel_softmax", *HARD, "rebar", "relax"}
+OF_GIBBS = {"score_function", "stochastic_softmax"}
+LEARNING = {"rebar", "relax", "adaptive_implicit_mle"}
 
 
 def fits(estimator, encoder):
@@ -207,6 +210,7 @@ LARGE = {
     "table_direct": {"independent": 21},
     "maximum_likelihood": {"independent": 21},
     "score_function": {"supermodular": 40},
+    "stochastic_softmax": {"supermodular": 40},
 }
 
 
@@ -219,7 +223,7 @@ def test_too_many_bits_are_refused_and_what_fits_is_named(tmp_path, estimator):
         train(config, tmp_path / "run")
     named = set(str(refusal.value).partition("These do: ")[2].split(", "))
     assert "direct" in named
-    assert not named & set(LARGE) - ({"score_function"} if encoder == "independent" else set())
+    assert not named & set(LARGE) - (OF_GIBBS if encoder == "independent" else set())
     assert not list(tmp_path.iterdir())
 
 

@@ -29,8 +29,31 @@ SMALL = TrainConfig(
     device=DEVICE,
     logger="none",
 )
-BITS = ("direct", "score_function", "ram", "implicit_mle", "perturbed_argmax", "exact")
-OF_INDEPENDENT_BITS = ("arm", "disarm", "rebar", "relax", "gumbel_softmax", "straight_through")
+BITS = (
+    "direct",
+    "score_function",
+    "ram",
+    "implicit_mle",
+    "adaptive_implicit_mle",
+    "perturbed_argmax",
+    "stochastic_softmax",
+    "stochastic_straight_through",
+    "sparse_map",
+    "exact",
+)
+OF_INDEPENDENT_BITS = (
+    "arm",
+    "disarm",
+    "rebar",
+    "relax",
+    "gumbel_softmax",
+    "straight_through",
+    "gumbel_rao",
+    "gapped_straight_through",
+    "reinmax",
+    "reinmax_rao",
+    "reinmax_cv",
+)
 INDEPENDENT = {"encoder": "independent", "n": 4}
 CATEGORIES = {"encoder": "categorical", "k": 4}
 CHANGES = {

@@ -125,6 +125,16 @@ class Estimator(nn.Module, ABC):
             )
         self._autoregressive = True
 
+    def summed(self, potentials: AnyPotentials) -> Distribution | None:
+        """Return the distribution whose sums an estimate needs; None where it needs none.
+
+        Args:
+            potentials: scores that passed `why_not`.
+        """
+        if self.kl == "exact":
+            return self.posterior(potentials)
+        return None
+
     def _in_space(self, potentials: AnyPotentials) -> AnyPotentials:
         """Return the same scores in the space `over`."""
         if self.over is None:
@@ -216,13 +226,18 @@ def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
     return CostOfStates(function, space_of(potentials))
 
 
-def needs_samples(least: int, samples: int) -> None:
+def needs_samples(least: int, samples: int, name: str = "samples") -> None:
     """Raise if there are fewer samples than `least`.
+
+    Args:
+        least: the smallest number.
+        samples: the number.
+        name: the name of the argument, for messages.
 
     Raises:
         EstimatorError: `samples` is not a whole number of at least `least`.
     """
     if not hasattr(samples, "__index__"):  # numpy integers have it too
-        raise EstimatorError(f"samples must be a whole number; got {shortened(samples)}")
+        raise EstimatorError(f"{name} must be a whole number; got {shortened(samples)}")
     if samples < least:
-        raise EstimatorError(f"samples must be at least {least}; got {samples}")
+        raise EstimatorError(f"{name} must be at least {least}; got {samples}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import torch
 
@@ -26,15 +27,71 @@ def relaxed(
     return space_of(potentials).relaxed(scores, temperature)
 
 
+def relaxed_at(
+    potentials: AnyPotentials, scores: torch.Tensor, temperature: torch.Tensor | float
+) -> torch.Tensor:
+    """Return the relaxed state of `scores`, whose gradient goes to the unary scores.
+
+    The scores are taken as the unary scores plus a constant.
+
+    Args:
+        potentials: the potentials that get the gradient.
+        scores: `[..., batch, n]`.
+        temperature: the temperature of the softmax.
+    """
+    unary = potentials.unary
+    return relaxed(potentials, unary + (scores - unary).detach(), temperature)
+
+
 def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
     """Return the argmax `[..., batch, n]` of perturbed scores."""
     return space_of(potentials).argmax(scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """The samples of one estimate, and what their relaxation depends on.
+
+    Attributes:
+        potentials: the scores h.
+        noise: gamma `[samples, batch, n]`.
+        hard: `[samples, batch, n]`, the argmax of h + gamma.
+        temperature: the temperature of the training step.
+        generator: draws more noise.
+    """
+
+    potentials: AnyPotentials
+    noise: torch.Tensor
+    hard: torch.Tensor
+    temperature: float
+    generator: torch.Generator
+
+    @classmethod
+    def of(
+        cls,
+        potentials: AnyPotentials,
+        generator: torch.Generator,
+        samples: int,
+        temperature: float,
+    ) -> Draw:
+        """Draw samples of potentials with independent variables."""
+        noise = unary_noise(potentials, generator, samples)
+        hard = hardened(potentials, potentials.unary.detach() + noise)
+        return cls(potentials, noise, hard, temperature, generator)
+
+    @property
+    def soft(self) -> torch.Tensor:
+        """The relaxed samples `[samples, batch, n]`."""
+        return relaxed(self.potentials, self.potentials.unary + self.noise, self.temperature)
 
 
 class Relaxation(Estimator, ABC):
     """The base of estimators with relaxed samples softmax((h + gamma) / temperature).
 
     For bits the softmax is the sigmoid.
+
+    Attributes:
+        relaxation: the name of the relaxation in messages.
 
     Args:
         temperature: a schedule, or a number.
@@ -45,6 +102,7 @@ class Relaxation(Estimator, ABC):
     """
 
     kl = "exact"
+    relaxation: ClassVar[str] = "the Gumbel-softmax relaxation"
 
     def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):
         super().__init__()
@@ -59,23 +117,32 @@ class Relaxation(Estimator, ABC):
         """Return the estimator that a configuration describes."""
         return cls(options.temperature, options.samples)
 
+    def relaxed(self, draw: Draw) -> torch.Tensor:
+        """Return the states `[samples, batch, n]` through which gradients flow."""
+        return draw.soft
+
     @abstractmethod
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
         """Return the states `[samples, batch, n]` to decode, from relaxed and hard samples."""
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where variables depend on each other, since nothing relaxes them."""
-        return not_factorised(potentials, "the Gumbel-softmax relaxation")
+        return not_factorised(potentials, self.relaxation)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        potentials = q.potentials
-        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
-        hard = hardened(potentials, scores.detach())
-        soft = relaxed(potentials, scores, self.temperature(step))
-        costs = cost(self.decoded(soft, hard)).mean(dim=0)
-        return Estimate(costs, costs.detach(), hard)
+        draw = Draw.of(q.potentials, generator, self.samples, self.temperature(step))
+        costs = cost(self.decoded(self.relaxed(draw), draw.hard)).mean(dim=0)
+        return Estimate(costs, costs.detach(), draw.hard)
+
+
+class HardRelaxation(Relaxation, ABC):
+    """The base of estimators that decode hard samples and differentiate relaxed ones: biased."""
+
+    def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
+        """Return the hard samples, with the gradient of the relaxed ones."""
+        return hard + (soft - soft.detach())
 
 
 class GumbelSoftmax(Relaxation):
@@ -109,7 +176,7 @@ class GumbelSoftmax(Relaxation):
         return soft
 
 
-class StraightThrough(Relaxation):
+class StraightThrough(HardRelaxation):
     """The straight-through estimator, the gradient of a relaxed sample at the hard one: biased.
 
     It is `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma). The gradient in z continues
@@ -132,7 +199,3 @@ class StraightThrough(Relaxation):
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
         return (Compared("straight-through", lambda value, _: cls(Constant(value))),)
-
-    def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
-        """Return the hard samples, with the gradient of the relaxed ones."""
-        return hard + (soft - soft.detach())

@@ -27,13 +27,22 @@ BUILT_IN: Final = {
     "score_function": "score_function:ScoreFunction",
     "gumbel_softmax": "gumbel_softmax:GumbelSoftmax",
     "straight_through": "gumbel_softmax:StraightThrough",
+    "gumbel_rao": "gumbel_rao:GumbelRao",
+    "gapped_straight_through": "gapped_straight_through:GappedStraightThrough",
+    "reinmax": "reinmax:ReinMax",
+    "reinmax_rao": "reinmax:ReinMaxRao",
+    "reinmax_cv": "reinmax:ReinMaxCV",
     "rebar": "control_variates:REBAR",
     "relax": "control_variates:RELAX",
     "arm": "antithetic:ARM",
     "disarm": "antithetic:DisARM",
     "ram": "ram:RAM",
     "implicit_mle": "implicit_mle:ImplicitMLE",
+    "adaptive_implicit_mle": "implicit_mle:AdaptiveImplicitMLE",
     "perturbed_argmax": "perturbed_argmax:PerturbedArgmax",
+    "stochastic_softmax": "stochastic_softmax:StochasticSoftmax",
+    "stochastic_straight_through": "stochastic_softmax:StochasticStraightThrough",
+    "sparse_map": "sparse_map:SparseMAP",
 }
 """File of this folder and class in it, by name. A new estimator is a file and a line here."""
 

@@ -121,6 +121,14 @@ class Bits(StateSpace):
         """Return `[..., n]`: the sigmoid of perturbed scores over the temperature."""
         return (scores / temperature).sigmoid()
 
+    def scores_of(self, marginals: torch.Tensor) -> torch.Tensor:
+        """Return the log-odds `[..., n]` of the probabilities of ones."""
+        return marginals.logit()
+
+    def gapped(self, unary: torch.Tensor, z: torch.Tensor, gap: float) -> torch.Tensor:
+        """Return scores of at least `gap` where z is one, and of at most -gap where it is zero."""
+        return torch.where(z.bool(), unary.clamp(min=gap), unary.clamp(max=-gap))
+
     def normalised(self, unary: torch.Tensor) -> torch.Tensor:
         """Return the scores as they are: they are log-odds."""
         return unary

@@ -157,6 +157,21 @@ class Categories(StateSpace):
         """Return `[..., n]`: the softmax of each variable's perturbed scores / temperature."""
         return of_variables(scores / temperature, self.variables).softmax(dim=-1).flatten(-2)
 
+    def scores_of(self, marginals: torch.Tensor) -> torch.Tensor:
+        """Return the logarithms `[..., n]` of the probabilities of the values."""
+        return marginals.log()
+
+    def gapped(self, unary: torch.Tensor, z: torch.Tensor, gap: float) -> torch.Tensor:
+        """Return scores under which the value in z is best, the others below it by `gap`.
+
+        The value in z gets the score of the best value. The other values keep their scores, but for
+        those that would be less than `gap` below.
+        """
+        values = of_variables(unary, self.variables)
+        top = values.amax(dim=-1, keepdim=True)
+        chosen = of_variables(z, self.variables).bool()
+        return torch.where(chosen, top, torch.minimum(values, top - gap)).flatten(-2)
+
     def normalised(self, unary: torch.Tensor) -> torch.Tensor:
         """Return the logarithm of each value's probability, `[..., variables k]`."""
         return of_variables(unary, self.variables).log_softmax(dim=-1).flatten(-2)

@@ -218,6 +218,22 @@ class StateSpace(ABC):
         """
         raise StructureError(f"the variables of {self} depend on each other: nothing relaxes them")
 
+    def scores_of(self, marginals: torch.Tensor) -> torch.Tensor:
+        """Return scores `[..., n]` whose relaxed state at temperature 1 is `marginals`.
+
+        Raises:
+            StructureError: the variables of this space depend on each other.
+        """
+        raise StructureError(f"the variables of {self} depend on each other: nothing relaxes them")
+
+    def gapped(self, unary: torch.Tensor, z: torch.Tensor, gap: float) -> torch.Tensor:
+        """Return scores `[..., n]` moved so that z is best by a margin of at least `gap`.
+
+        Raises:
+            StructureError: the variables of this space depend on each other.
+        """
+        raise StructureError(f"the variables of {self} depend on each other")
+
     def normalised(self, unary: torch.Tensor) -> torch.Tensor:
         """Return scores `[..., n]` less a constant for each independent variable.
 

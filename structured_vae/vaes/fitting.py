@@ -198,12 +198,12 @@ def _estimator(
 
 
 def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
-    """Why an estimator, or the posterior whose KL it needs, cannot take these potentials."""
+    """Why an estimator, or the distribution whose sums it needs, cannot take these potentials."""
     reasons = estimator.why_not(potentials)
-    if reasons or estimator.kl != "exact":
+    if reasons:
         return reasons
-    q = estimator.posterior(potentials)
-    if not q.tractable:
+    q = estimator.summed(potentials)
+    if q is None or not q.tractable:
         return ()
     try:
         q.kl()

@@ -47,15 +47,16 @@ class EstimatorConfig(TrainConfig):
             most, 4 for score_function, 8 for perturbed_argmax.
         completions: bits of which ram, and direct of independent bits, try the other value, chosen
             at random in every step; 0 for all.
-        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2
-            with the recipe elbo but for codes of up to ten bits from 100 epochs on, else 1.
+        sides: of direct, table_direct and adaptive_implicit_mle: 2 for z(-epsilon) in the place of
+            z*, or 1; default: 2 with the recipe elbo but for codes of up to ten bits from 100
+            epochs on, else 1.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training, or in
             Python a number for all steps; starts at 0.1, with the recipe paper at 1, which learns
             more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive
             (starts at epsilon.start and keeps half of the argmaxes moving).
-        temperature: of gumbel_softmax and straight_through, as it decays over training, or in
-            Python a number.
+        temperature: of relaxed states (gumbel_softmax, straight_through and their relatives, but
+            not reinmax) and of sparse_map, as it decays over training, or in Python a number.
     """
 
     estimator: str = named(ESTIMATORS, (FROM_PYTHON,), default="direct")
