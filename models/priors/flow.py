@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import nn
@@ -42,8 +43,8 @@ class AffineLayer(nn.Module):
         """Return the codes `[count, n]` of `images [count, n]`, variable by variable."""
         in_order = self.network.in_order(len(images))
         codes = []
-        for image in images.split(1, dim=-1):
-            mean, log_scale = in_order.next_logits().split(1, dim=-1)
+        for image in images.chunk(self.network.variables, dim=-1):
+            mean, log_scale = in_order.next_logits().chunk(2, dim=-1)
             values = mean + bounded(log_scale).exp() * image
             codes.append(values)
             in_order.append(values)
@@ -95,7 +96,8 @@ class FlowPrior(DensityPrior):
         codes = torch.randn(
             (count, self.n), generator=generator, device=weight.device, dtype=weight.dtype
         )
-        for layer in reversed(self.layers):
+        layers = cast("list[AffineLayer]", list(self.layers))
+        for layer in reversed(layers):
             codes = layer.inverse(codes.flip(-1))
         return codes
 
