@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +34,15 @@ class Gaussian:
         """Return the exact KL divergence to the standard normal, in nats: `[batch]`."""
         terms = self.mean.square() + self.log_variance.exp() - 1 - self.log_variance
         return terms.sum(dim=-1) / 2
+
+    def entropy(self) -> Costs:
+        """Return the exact differential entropy in nats: `[batch]`."""
+        return (self.log_variance + math.log(2 * math.pi) + 1).sum(dim=-1) / 2
+
+    def log_prob(self, style: Style) -> Costs:
+        """Return log q(style) in nats: `[batch]`."""
+        standardised = (style - self.mean).square() * (-self.log_variance).exp()
+        return -(standardised + self.log_variance + math.log(2 * math.pi)).sum(dim=-1) / 2
 
     def log_ratio(self, style: Style) -> Costs:
         """Return log N(style; 0, 1) - log q(style), in nats: `[batch]`."""

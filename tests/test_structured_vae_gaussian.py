@@ -124,7 +124,7 @@ def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
         {"estimator": "arm"},
         {"solver": "max_flow"},
         {"sides": 2},
-        {"prior": "gibbs"},
+        {"couplings": "potts"},
         {"k": 3},
         {"samples": 2},
     ],

@@ -113,13 +113,18 @@ def test_a_file_with_an_option_of_another_kind_is_refused():
         TrainConfig.from_dict({**FLAT, "n": 15, "model": "mixture", "hidden": 20})
 
 
+KIND_DEPENDENT = ("model", "encoder", "prior")
+"""Options whose choices depend on the kind."""
+
+
 def test_an_option_has_one_default_and_one_type_in_all_kinds():
     for option in option_types():
         kinds = [config_classes()[name] for name in kinds_with(option)]
         defaults = [default_of(fields_of(kind)[option]) for kind in kinds]
-        assert option == "model" or all(default == defaults[0] for default in defaults)
+        same = all(default == defaults[0] for default in defaults)
+        assert option in ("model", "prior") or same
         types = {str(types_of(kind)[option]) for kind in kinds}
-        assert option in ("model", "encoder") or len(types) == 1
+        assert option in KIND_DEPENDENT or len(types) == 1
 
 
 def fields_of(kind):

@@ -38,12 +38,6 @@ class AutoregressivePrior(Prior):
         self.network = network
         self.name = name
         self.categorical = categorical
-        self.options: dict[str, int | str] = {}
-
-    @property
-    def arguments(self) -> dict[str, int | str]:
-        """The options of `paper_vae` that make such a prior."""
-        return super().arguments | self.options
 
     def check(self, n: int, variables: int, categorical: bool) -> None:
         """Raise unless the states have as many variables, of the same width."""

@@ -1,8 +1,10 @@
 """Causal networks: the logits of variable v depend on the variables before v alone.
 
-A state is a row of V variables of w entries each: w = 1 for bits, and w = k for one-hot vectors of
-k values. A causal network gives the logits `[..., V w]` of all variables of a state in one pass, and
-those of one variable after the other, each from what was kept of the last, when a state is drawn.
+A state is a row of V variables of w entries each: w = 1 for bits and continuous variables, and w = k
+for one-hot vectors of k values. A causal network gives the logits `[..., V w]` of all variables of a
+state in one pass, and those of one variable after the other, each from what was kept of the last,
+when a state is drawn. The distributions of continuous variables need more numbers than one: there a
+network gives o outputs for each variable, `[..., V o]` in all.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ class InOrder(Protocol):
     """The logits of states that grow by one variable after the other."""
 
     def next_logits(self) -> torch.Tensor:
-        """Return the logits `[count, w]` of the next variable, given those appended so far."""
+        """Return the logits `[count, o]` of the next variable, given those appended so far."""
 
     def append(self, values: torch.Tensor) -> None:
         """Append the values `[count, w]` of that variable."""
@@ -36,24 +38,30 @@ class CausalNetwork(nn.Module, ABC):
     Args:
         variables: V.
         width: w.
+        outputs: o, the number of logits of a variable; 0 for w.
     """
 
-    def __init__(self, variables: int, width: int):
+    def __init__(self, variables: int, width: int, outputs: int = 0):
         super().__init__()
         self.variables = variables
         self.width = width
+        self.outputs = outputs or width
 
     @abstractmethod
     def forward(self, z: Binary) -> torch.Tensor:
-        """Return the logits `[..., V w]` of all variables of states `z [..., V w]`."""
+        """Return the logits `[..., V o]` of all variables of states `z [..., V w]`."""
 
     @abstractmethod
     def in_order(self, count: int) -> InOrder:
         """Return the logits of `count` states that have no variables yet."""
 
-    def _columns(self, variable: int) -> slice:
-        """Return the entries of a variable."""
+    def _entries(self, variable: int) -> slice:
+        """Return the places of the entries of a variable in a state."""
         return slice(variable * self.width, (variable + 1) * self.width)
+
+    def _logits(self, variable: int) -> slice:
+        """Return the places of the logits of a variable."""
+        return slice(variable * self.outputs, (variable + 1) * self.outputs)
 
 
 class CausalLinear(CausalNetwork):
@@ -62,6 +70,7 @@ class CausalLinear(CausalNetwork):
     Args:
         variables: V.
         width: w.
+        outputs: o; 0 for w.
 
     References:
         Neal (1992), Connectionist learning of belief networks; Frey, Hinton, Dayan (1996), Does the
@@ -70,16 +79,18 @@ class CausalLinear(CausalNetwork):
 
     mask: torch.Tensor
 
-    def __init__(self, variables: int, width: int):
-        super().__init__(variables, width)
-        size = variables * width
-        self.weight = nn.Parameter(torch.zeros(size, size))
+    def __init__(self, variables: int, width: int, outputs: int = 0):
+        super().__init__(variables, width, outputs)
+        size = variables * self.outputs
+        self.weight = nn.Parameter(torch.zeros(size, variables * width))
         self.bias = nn.Parameter(torch.zeros(size))
-        variable = torch.arange(size) // width
-        self.register_buffer("mask", variable[:, None] > variable[None], persistent=False)
+        variable = torch.arange(variables)
+        of_logits = variable.repeat_interleave(self.outputs)
+        of_entries = variable.repeat_interleave(width)
+        self.register_buffer("mask", of_logits[:, None] > of_entries[None], persistent=False)
 
     def forward(self, z: Binary) -> torch.Tensor:
-        """Return the logits `[..., V w]`."""
+        """Return the logits `[..., V o]`."""
         return torch.nn.functional.linear(z, self.weight * self.mask, self.bias)
 
     def in_order(self, count: int) -> InOrder:
@@ -97,12 +108,12 @@ class _LinearInOrder:
         self.variable = 0
 
     def next_logits(self) -> torch.Tensor:
-        """Return the logits `[count, w]` of the next variable."""
-        return self.sums[:, self.network._columns(self.variable)]
+        """Return the logits `[count, o]` of the next variable."""
+        return self.sums[:, self.network._logits(self.variable)]
 
     def append(self, values: torch.Tensor) -> None:
         """Add the share of a variable to the logits of all later ones."""
-        self.sums += values @ self.weight[:, self.network._columns(self.variable)].T
+        self.sums += values @ self.weight[:, self.network._entries(self.variable)].T
         self.variable += 1
 
 
@@ -116,29 +127,32 @@ class MADE(CausalNetwork):
         width: w.
         hidden: units of a hidden layer.
         layers: number of hidden layers.
+        outputs: o; 0 for w.
 
     References:
         Germain, Gregor, Murray, Larochelle (2015), MADE: masked autoencoder for distribution
         estimation.
     """
 
-    def __init__(self, variables: int, width: int, hidden: int = 400, layers: int = 1):
-        super().__init__(variables, width)
-        size = variables * width
-        self.direct = CausalLinear(variables, width)
+    def __init__(
+        self, variables: int, width: int, hidden: int = 400, layers: int = 1, outputs: int = 0
+    ):
+        super().__init__(variables, width, outputs)
+        self.direct = CausalLinear(variables, width, outputs)
         # Degrees 1 to V - 1 in turn: a unit of degree d sees variables 0 to d - 1.
         degrees = torch.arange(hidden) % max(variables - 1, 1) + 1
-        seen = torch.arange(size) // width + 1
+        seen = torch.arange(variables).repeat_interleave(width) + 1
         self.hidden = nn.ModuleList()
         for _ in range(layers):
             self.hidden.append(_Masked(degrees[:, None] >= seen[None]))
             seen = degrees
-        self.last = _Masked((torch.arange(size) // width)[:, None] >= degrees[None])
+        of_logits = torch.arange(variables).repeat_interleave(self.outputs)
+        self.last = _Masked(of_logits[:, None] >= degrees[None])
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 
     def forward(self, z: Binary) -> torch.Tensor:
-        """Return the logits `[..., V w]`."""
+        """Return the logits `[..., V o]`."""
         units = z
         for layer in self.hidden:
             units = layer(units).relu()
@@ -183,7 +197,7 @@ class _MadeInOrder:
         self.variable = 0
 
     def next_logits(self) -> torch.Tensor:
-        """Return the logits `[count, w]` of the next variable.
+        """Return the logits `[count, o]` of the next variable.
 
         Units of too high a degree have not seen all their variables yet. No later layer uses them
         for this variable.
@@ -191,16 +205,16 @@ class _MadeInOrder:
         units = self.sums.relu()
         for weight, bias in self.later:
             units = torch.nn.functional.linear(units, weight, bias).relu()
-        columns = self.network._columns(self.variable)
+        places = self.network._logits(self.variable)
         through = torch.nn.functional.linear(
-            units, self.out[columns], self.network.last.bias[columns]
+            units, self.out[places], self.network.last.bias[places]
         )
         return self.direct.next_logits() + through
 
     def append(self, values: torch.Tensor) -> None:
         """Add the share of a variable to all sums."""
         self.direct.append(values)
-        self.sums += values @ self.into[:, self.network._columns(self.variable)].T
+        self.sums += values @ self.into[:, self.network._entries(self.variable)].T
         self.variable += 1
 
 
@@ -235,7 +249,7 @@ class CausalTransformer(CausalNetwork):
         nn.init.zeros_(self.last.bias)
 
     def forward(self, z: Binary) -> torch.Tensor:
-        """Return the logits `[..., V w]`."""
+        """Return the logits `[..., V o]`."""
         before = z.shape[:-1]
         values = z.reshape(-1, self.variables, self.width)
         # Position v holds the value of variable v - 1; the first holds a vector of its own.
@@ -298,7 +312,7 @@ class _TransformerInOrder:
         self.variable = 0
 
     def next_logits(self) -> torch.Tensor:
-        """Return the logits `[count, w]` of the next variable."""
+        """Return the logits `[count, o]` of the next variable."""
         position = self.vector + self.network.positions[self.variable]
         layers = cast("list[_Layer]", list(self.network.layers))
         for place, layer in enumerate(layers):

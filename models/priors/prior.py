@@ -1,4 +1,4 @@
-"""The base class of priors over latent states that are learnt with the networks."""
+"""The base classes of priors that are learnt with the networks."""
 
 from __future__ import annotations
 
@@ -11,21 +11,46 @@ from ..potentials import AnyPotentials, LatentSpace
 from ..shapes import Binary, Costs
 
 
-class Prior(nn.Module, ABC):
-    """A learnt prior p(z) over the latent states of a VAE.
+class LearntPrior(nn.Module, ABC):
+    """A prior p(z) that is learnt with the networks of a VAE.
+
+    Attributes:
+        options: the sizes of its network that are not the usual ones, as options of the VAE.
+    """
+
+    name: str
+    """The name by which a configuration or a stored model makes such a prior."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options: dict[str, int | str] = {}
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The options of the VAE that make such a prior."""
+        return {"prior": self.name} | self.options
+
+    @abstractmethod
+    def log_prob(self, z: torch.Tensor) -> Costs:
+        """Return log p(z) `[...]` of latent variables `z [..., n]` in nats, differentiable."""
+
+    @abstractmethod
+    def sample(self, count: int, generator: torch.Generator) -> torch.Tensor:
+        """Return exact samples `[count, n]`, without gradient.
+
+        Args:
+            count: number of samples.
+            generator: on the device of the prior.
+        """
+
+
+class Prior(LearntPrior):
+    """A learnt prior p(z) over the discrete latent states of a VAE.
 
     A prior is one of two things. Either it has potentials, and is their Gibbs distribution, whose
     expectation under a posterior with sums is exact. Or `potentials` is None and `log_prob` gives
     the density of single states, so that expectations are means over samples.
     """
-
-    name: str
-    """The key under which `PRIORS` makes such a prior."""
-
-    @property
-    def arguments(self) -> dict[str, int | str]:
-        """The options of `paper_vae` that make such a prior."""
-        return {"prior": self.name}
 
     @abstractmethod
     def check(self, n: int, variables: int, categorical: bool) -> None:

@@ -22,13 +22,21 @@ ENCODER: Final = (
     "three. gaussian stands for the model gaussian"
 )
 
+PRIOR: Final = (
+    "over the latent variables, learnt with the networks but for uniform and standard. Of bits and "
+    "categories: uniform, factorised, gibbs, linear, made or transformer. Of the model gaussian: "
+    "standard, linear, made or flow; uniform stands for standard"
+)
+
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of all kinds to a parser."""
     kinds = "; ".join(f"{name}: {_summary(name)}" for name in KINDS)
     parser.add_argument("--model", type=Literal[KINDS], default="discrete", help=kinds)
-    encoders = tuple(_encoders())
+    encoders = (*_choices("encoder"), *FORMER_ENCODERS)
     parser.add_argument("--encoder", type=Literal[encoders], default="general", help=ENCODER)
+    priors = tuple(_choices("prior"))
+    parser.add_argument("--prior", type=Literal[priors], default="uniform", help=PRIOR)
     for names, options in _groups().items():
         every = len(names) == len(KINDS)
         of = "every model" if every else f"the model {', '.join(names)}"
@@ -70,17 +78,15 @@ def _groups() -> dict[tuple[str, ...], set[str]]:
     """Return the names of options by the kinds that have them, those of most kinds first."""
     groups: dict[tuple[str, ...], set[str]] = {}
     for option in option_types():
-        if option not in ("model", "encoder"):
+        if option not in ("model", "encoder", "prior"):
             groups.setdefault(tuple(kinds_with(option)), set()).add(option)
     return dict(sorted(groups.items(), key=lambda group: -len(group[0])))
 
 
-def _encoders() -> Iterable[str]:
-    """Yield the encoders of all kinds, each once, and those that are now models."""
-    types = (types_of(config) for config in config_classes().values())
-    choices = [get_args(of_kind["encoder"]) for of_kind in types if "encoder" in of_kind]
-    yield from dict.fromkeys(encoder for encoders in choices for encoder in encoders)
-    yield from FORMER_ENCODERS
+def _choices(option: str) -> Iterable[str]:
+    """Return the choices that any kind has for an option, each once."""
+    types = (types_of(config_classes()[name])[option] for name in kinds_with(option))
+    return dict.fromkeys(choice for of_kind in types for choice in get_args(of_kind))
 
 
 def _summary(name: str) -> str:

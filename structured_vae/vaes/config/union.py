@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConfigError, shortened
 from .. import KINDS
 from .older import OLDER, renamed
-from .values import default_of, types_of
+from .values import choices_of, default_of, types_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -54,7 +54,9 @@ def resolve_kind(
 ) -> tuple[type[DataclassInstance], dict[str, Any]]:
     """Return the configuration class that options mean, and those of them that it has.
 
-    Options of other kinds are left out where they have the value that they have unset.
+    Options of other kinds are left out where they have the value that they have unset. So is the
+    default of another kind where this kind has no such choice: the prior uniform of bits leaves a
+    Gaussian with its own default.
 
     Args:
         options: by name.
@@ -78,7 +80,12 @@ def resolve_kind(
                 f"{option} has no meaning with model {name}; got {shortened(value)}. It is an "
                 f"option of: {kinds}"
             )
-    return config, {option: value for option, value in options.items() if option in names}
+    chosen = {
+        option: value
+        for option, value in options.items()
+        if option in names and not _is_default_elsewhere(option, value, names[option])
+    }
+    return config, chosen
 
 
 def refuse_unknown(options: Mapping[str, Any]) -> None:
@@ -104,8 +111,23 @@ def _is_unset(option: str, value: Any) -> bool:
     if isinstance(default, dict):
         older = OLDER.get(option, {})
         return isinstance(value, Mapping) and {**default, **value} in (default, default | older)
-    unset = (default, OLDER.get(option, default))
+    unset = [*_defaults_of(option), OLDER.get(option, default)]
     return any(type(value) is type(one) and value == one for one in unset)
+
+
+def _is_default_elsewhere(option: str, value: Any, type_: Any) -> bool:
+    """Return whether a value is the default of another kind, and no choice of this kind."""
+    choices = choices_of(type_)
+    if not choices or value in choices:
+        return False
+    return value in _defaults_of(option)
+
+
+@cache
+def _defaults_of(option: str) -> list[Any]:
+    """Return what an option is in each kind where it is not set."""
+    kinds = (config_classes()[name] for name in kinds_with(option))
+    return [default_of(field) for kind in kinds for field in fields(kind) if field.name == option]
 
 
 def _plain(value: Any) -> Any:

@@ -50,9 +50,10 @@ class DiscreteConfig(RecipeConfig):
         prior: over the latent states: uniform; or learnt with the networks: factorised; gibbs,
             with a score for every pair of bits; or an autoregressive one: linear, made, with hidden
             layers, or transformer.
-        prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the vectors
-            of transformer, 0 for 64.
-        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
+        prior_hidden: units of a hidden layer of the prior made, or flow of the model gaussian, 0 for
+            400; or the size of the vectors of transformer, 0 for 64.
+        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2; or of flow, 0
+            for 3.
         space: states that the n bits may take, by name: bits are all of them, a subset has exactly
             k ones, an assignment or matching has rows and columns, n being their product. The
             encoder of a space other than bits is independent.

@@ -18,7 +18,12 @@ MEANINGS: Final = {
     "bound": ("bound", "reconstruction + kl, on -log p(x)"),
     "minus_log_p": ("bound", "-log p(x), importance-weighted"),
 }
-"""Kind and meaning of every column."""
+"""Kind and meaning of every column, with a standard normal prior."""
+
+LEARNT: Final = {
+    "kl": ("sampled", "KL(q(z | x) || learnt prior): the entropy is exact, log p over samples"),
+}
+"""Kind and meaning of the columns that are others with a learnt prior."""
 
 ACTIVE: Final = 0.01
 """A dimension is in use if the variance of its posterior mean over the images is above this (Burda and others 2016)."""
@@ -40,15 +45,22 @@ def gaussian_columns(
         Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders.
     """
     q = vae.posterior(x)
-    total, weights = torch.zeros_like(q.mean[:, 0]), []
+    costs = torch.zeros_like(q.mean[:, 0])
+    log_p = torch.zeros_like(costs)
+    weights = []
     for _ in range(samples):
         z = q.sample(generator)
         cost = vae.cost(x, z)
-        total += cost
-        weights.append(q.log_ratio(z) - cost)
+        log_ratio = vae.log_ratio(q, z)
+        costs += cost
+        log_p += log_ratio + q.log_prob(z)
+        weights.append(log_ratio - cost)
+    kl = q.kl()
+    if vae.prior is not None:
+        kl = -q.entropy() - log_p / samples
     columns = {
-        "reconstruction": total / samples,
-        "kl": q.kl(),
+        "reconstruction": costs / samples,
+        "kl": kl,
         "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
         "means": q.mean,
     }
@@ -72,6 +84,9 @@ def evaluate_gaussian(
     batches = [gaussian_columns(vae, batch[0], generator, samples) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["means"].var(dim=0, correction=0) > ACTIVE).sum())
-    quantities = {name: average(columns[name], *meaning) for name, meaning in MEANINGS.items()}
+    meanings = MEANINGS
+    if vae.prior is not None:
+        meanings = MEANINGS | LEARNT
+    quantities = {name: average(columns[name], *meaning) for name, meaning in meanings.items()}
     quantities["active"] = Quantity(used, 0.0, "exact", f"dimensions in use, of {vae.n}")
     return Evaluation(quantities, len(columns["bound"]))

@@ -33,7 +33,14 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
 
     def networks(self, config: GaussianConfig, pixels: int) -> GaussianVAE:
         """Return the layers of the discrete models with fresh weights."""
-        return GaussianVAE(pixels, config.n, config.hidden)
+        return GaussianVAE.of_arguments(
+            pixels,
+            config.n,
+            config.hidden,
+            config.prior,
+            config.prior_hidden,
+            config.prior_layers,
+        )
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the length of the decoder's last bias."""

@@ -39,7 +39,9 @@ class GaussianTraining(Training):
         self, x: torch.Tensor, *labelled: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         q = self.vae.posterior(self._seen(x))
-        cost, kl = self.vae.cost(x, q.sample(self._noise)), q.kl()
+        z = q.sample(self._noise)
+        cost = self.vae.cost(x, z)
+        kl = self.vae.kl(q, z)
         return (cost + self.kl_weight(self.current_epoch) * kl).mean(), {
             "cost": cost.detach().mean()
         }
