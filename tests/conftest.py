@@ -6,6 +6,7 @@ from typing import get_type_hints
 import hypothesis
 import jaxtyping
 import pytest
+from _pytest.doctest import DoctestModule
 from jaxtyping import AbstractArray
 
 from solvers import SolverUnavailableError
@@ -18,6 +19,13 @@ hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
 
 collect_ignore = ["toy_kind"]  # a test copies this folder into the package
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for doctests in the packages alone: those of tests would import every test file twice."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)
