@@ -1,3 +1,4 @@
+import gc
 import importlib.util
 import inspect
 from dataclasses import replace
@@ -19,6 +20,17 @@ hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
 
 collect_ignore = ["toy_kind"]  # a test copies this folder into the package
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from going over all that imports make, again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
