@@ -2,6 +2,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,6 +94,22 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, tiny_images):
+    """Train the small model once."""
+    folder = tmp_path_factory.mktemp("trained") / "mine"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+        main(["train", "--run", str(folder), *SMALL])
+    return folder
+
+
+@pytest.fixture
+def small_run(trained, elsewhere):
+    """Copy the run of the small model into the current folder, as `mine`."""
+    shutil.copytree(trained, "mine")
+
+
 @pytest.fixture
 def cli(capsys):
     """Runs a command in this process: exit status, standard output, standard error."""
@@ -171,8 +188,8 @@ def test_train_names_the_run_after_its_settings(cli):
 
 
 @tiny
+@pytest.mark.usefixtures("small_run")
 def test_resume_trains_the_epochs_that_are_missing(cli):
-    cli("train", "--run", "mine", *SMALL)
     status, out, _ = cli("resume", "mine", "--epochs", 3)
     assert status == 0
     assert "mine/checkpoints/last.ckpt" in out
@@ -198,17 +215,17 @@ def test_evaluate_writes_the_numbers_that_it_computes(cli, split):
 
 
 @tiny
+@pytest.mark.usefixtures("small_run")
 @pytest.mark.parametrize(("which", "other"), [("best", "last"), ("last", "best")])
 def test_evaluate_reads_the_checkpoint_that_is_asked_for(cli, which, other):
-    cli("train", "--run", "mine", *SMALL)
     Path(f"mine/checkpoints/{other}.ckpt").unlink()
     assert cli("evaluate", "mine", "--checkpoint", which)[0] == 0
     assert_refused(cli("evaluate", "mine", "--checkpoint", other), f"{other}.ckpt does not exist")
 
 
 @tiny
+@pytest.mark.usefixtures("small_run")
 def test_evaluate_draws_as_many_samples_as_asked(cli, monkeypatch):
-    cli("train", "--run", "mine", *SMALL)
     draws = []
     monkeypatch.setattr(
         "structured_vae.spaces.space.gumbel_differences",
@@ -230,8 +247,8 @@ def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
 
 
 @tiny
+@pytest.mark.usefixtures("small_run")
 def test_evaluate_again_gives_the_same_numbers(cli):
-    cli("train", "--run", "mine", *SMALL)
     cli("evaluate", "mine")
     first = Path("mine/evaluation-test-best.json").read_text()
     cli("evaluate", "mine")
@@ -250,6 +267,7 @@ def test_a_folder_is_printed_as_it_is(cli, folder):
 
 
 @tiny
+@pytest.mark.usefixtures("small_run")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -271,7 +289,6 @@ def test_a_folder_is_printed_as_it_is(cli, folder):
     ids=lambda part: " ".join(map(str, part)),
 )
 def test_a_run_is_not_touched_by_what_is_refused(cli, arguments, words):
-    cli("train", "--run", "mine", *SMALL)
     before = {file: Path(file).read_bytes() for file in files()}
     assert_refused(cli(*arguments), *words)
     assert {file: Path(file).read_bytes() for file in files()} == before

@@ -117,6 +117,23 @@ def assert_whole_files(folder):
     return kinds & read.keys()
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, tiny_images):
+    """Train a configuration to its end without interruption, once for all tests that ask for it."""
+    folders = {}
+
+    def folder_of(config):
+        key = repr(config)
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("whole") / "run"
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+                train(config, folders[key])
+        return folders[key]
+
+    return folder_of
+
+
 class PowerCutError(Exception):
     """What a test raises in the midst of a training."""
 
@@ -187,11 +204,10 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
     ],
     ids=str,
 )
-def test_every_setting_makes_a_difference(tmp_path, change):
-    plain, changed = replace(SMALL, epochs=2), replace(SMALL, epochs=2, **change)
-    train(plain, tmp_path / "plain")
-    train(changed, tmp_path / "changed")
-    first, second = (rows_but_times(tmp_path / name)[-1] for name in ("plain", "changed"))
+def test_every_setting_makes_a_difference(tmp_path, whole, change):
+    train(replace(SMALL, epochs=2, **change), tmp_path / "changed")
+    first = rows_but_times(whole(replace(SMALL, epochs=2)))[-1]
+    second = rows_but_times(tmp_path / "changed")[-1]
     assert first["train/cost"] != second["train/cost"]
     assert first["validation/reconstruction"] != second["validation/reconstruction"]
 
@@ -393,9 +409,8 @@ def test_buffers_of_a_step_serve_the_next():
 
 
 @tiny
-def test_a_run_of_a_gpu_goes_on_where_there_is_none(tmp_path, monkeypatch):
+def test_a_run_of_a_gpu_goes_on_where_there_is_none(tmp_path, monkeypatch, whole):
     """A checkpoint says on which device each tensor was, and is read to the host."""
-    train(SMALL, tmp_path / "whole")
     with monkeypatch.context() as on_gpu:
         on_gpu.setattr("torch.serialization.location_tag", lambda storage: "cuda:0")
         train(replace(SMALL, epochs=1), tmp_path / "parts")
@@ -403,7 +418,7 @@ def test_a_run_of_a_gpu_goes_on_where_there_is_none(tmp_path, monkeypatch):
         with pytest.raises(RuntimeError, match="CUDA"):
             checkpoint(tmp_path / "parts")
     resume(tmp_path / "parts", epochs=3)
-    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+    assert_same_run(whole(SMALL), tmp_path / "parts", pictures=False)
 
 
 @tiny
@@ -440,21 +455,21 @@ def test_what_changes_over_a_run_is_resumed_and_evaluated(tmp_path, change):
         ("training_step", 9),  # the last one
     ],
 )
-def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(tmp_path, monkeypatch, method, call):
+def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(
+    tmp_path, monkeypatch, whole, method, call
+):
     config = replace(SMALL, picture_every=1)
-    train(config, tmp_path / "whole")
     with monkeypatch.context() as patch:
         cut_power_at(patch, method, call)
         with pytest.raises(PowerCutError):
             train(config, tmp_path / "parts")
     resume(tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+    assert_same_run(whole(config), tmp_path / "parts")
     assert {".json", ".yaml", ".csv", ".ckpt", ".png"} == assert_whole_files(tmp_path / "parts")
 
 
 @tiny
-def test_a_run_cut_off_twice(tmp_path, monkeypatch):
-    train(SMALL, tmp_path / "whole")
+def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
     for start, call in ((lambda f: train(SMALL, f), 5), (resume, 5)):
         with monkeypatch.context() as patch:
             cut_power_at(patch, "training_step", call)
@@ -462,7 +477,7 @@ def test_a_run_cut_off_twice(tmp_path, monkeypatch):
                 start(tmp_path / "parts")
     assert checkpoint(tmp_path / "parts")["epoch"] == 1
     resume(tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+    assert_same_run(whole(SMALL), tmp_path / "parts")
 
 
 @tiny
@@ -683,9 +698,8 @@ def no_room_for(monkeypatch, run, name):
         "record.json",
     ],
 )
-def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capfd, name):
+def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capfd, whole, name):
     config = replace(SMALL, encoder="independent", picture_every=1)
-    train(config, tmp_path / "whole")
     handler = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
         no_room_for(patch, tmp_path / "parts", name)
@@ -699,7 +713,7 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     assert checkpoint(tmp_path / "parts")["epoch"] >= 0
     assert_whole_files(tmp_path / "parts")
     resume(tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+    assert_same_run(whole(config), tmp_path / "parts")
 
 
 @tiny
@@ -708,15 +722,15 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     "name", ["pictures/samples-0002.png", "pictures/reconstructions-0002.png", "tensorboard"]
 )
 def test_a_disk_that_is_full_for_a_picture_or_a_logger_is_a_warning(
-    tmp_path, monkeypatch, capfd, name
+    tmp_path, monkeypatch, capfd, whole, name
 ):
     config = replace(SMALL, encoder="independent", picture_every=1)
-    train(config, tmp_path / "whole")
+    expected = whole(config)
     no_room_for(monkeypatch, tmp_path / "run", name)
     with pytest.warns(SkippedWarning, match="No space left on device"):
         train(config, tmp_path / "run")
     assert "Traceback" not in capfd.readouterr().err
-    assert_same_run(tmp_path / "whole", tmp_path / "run", pictures=False)
+    assert_same_run(expected, tmp_path / "run", pictures=False)
 
 
 @tiny
@@ -952,8 +966,7 @@ def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path, monkeypatch):
 
 
 @tiny
-def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, tmp_path):
-    train(replace(SMALL, epochs=2), tmp_path / "whole")
+def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, whole):
     (run / "checkpoints" / "last.ckpt").unlink()
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(
@@ -962,7 +975,7 @@ def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, tmp_path):
         resume(run, epochs=2)
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     main(["resume", str(run), "--epochs", "2", "--from", "best"])
-    assert_same_run(tmp_path / "whole", run, pictures=False)
+    assert_same_run(whole(replace(SMALL, epochs=2)), run, pictures=False)
 
 
 @tiny
