@@ -18,9 +18,13 @@ MANY_BITS = --encoder independent --n 200 --prior linear --estimator straight_th
 demo: .venv/for-demo .venv/kernels  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train $(MANY_BITS) --epochs 60 --evaluate_every 5 --run runs/demo-$$(date +%Y%m%d-%H%M%S)
 
+# Dozens of processes import the packages, and each would compile them again where none may keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Each worker has one core: the threads of PyTorch in several workers would wait for each other.
+# A worker that is done takes tests from the other one.
 test: .venv/for-development .venv/kernels  ## the fast tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 check: lint types docs  ## format, lint, import layers, types, docs; `make -j2 check` has two of them at a time
 
