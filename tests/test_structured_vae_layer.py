@@ -440,8 +440,7 @@ def test_a_copy_draws_from_the_start_of_the_seed():
 
 
 @pytest.mark.parametrize("form", ["independent", "edges", "upper"])
-@pytest.mark.parametrize("estimator", ["implicit_mle", "straight_through"])
-@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize(("estimator", "seed"), [("implicit_mle", 3), ("straight_through", None)])
 def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, recwarn):
     torch.compiler.reset()
     unary, pairwise, edges, _ = scores_of(form)

@@ -435,8 +435,8 @@ def test_every_learner_finds_the_targets(name, learner):
     y = torch.from_numpy(states[np.random.default_rng(0).integers(len(states), size=12)]).float()
     scores = torch.from_numpy(drawn(case.n, 12)).float().requires_grad_()
     before = (case.structure.argmax(scores.detach()) - y).abs().sum(dim=-1)
-    adam, generator = torch.optim.Adam([scores], lr=0.25), seeded(1)
-    for _ in range(60):
+    adam, generator = torch.optim.Adam([scores], lr=0.5), seeded(1)
+    for _ in range(30):
         adam.zero_grad()
         LEARNERS[learner](case.structure, scores, y, generator).sum().backward()
         adam.step()
