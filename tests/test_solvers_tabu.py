@@ -143,8 +143,14 @@ def test_host_search_on_fifty_variables():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 2, 6, 12])
-@pytest.mark.parametrize("asarray", [np.asarray, torch.asarray, array_api_strict.asarray])
+@pytest.mark.parametrize(
+    ("n", "asarray"),
+    [
+        *((n, np.asarray) for n in (1, 2, 6, 12)),
+        *((n, torch.asarray) for n in (1, 6)),
+        (6, array_api_strict.asarray),
+    ],
+)
 def test_device_search_finds_small_maxima(kind, n, asarray):
     unary, pairwise, edges = instances(kind, n, 20, np.random.default_rng([n, KINDS.index(kind)]))
     problem = Problem.from_arrays(unary, pairwise, edges=edges)

@@ -307,7 +307,7 @@ def test_completions_are_states_with_the_other_value(name):
 @pytest.mark.parametrize("estimator", [RAM(), RAM(completions=2), ScoreFunction(3)], ids=str)
 def test_unbiased_estimators_agree_with_enumeration(name, estimator):
     space, n, expected = SPACES[name]
-    draws = 20_000
+    draws = 10_000
     values = np.random.default_rng(5).normal(size=n)
     p_unary = np.random.default_rng(6).normal(size=n)
     costs = (expected @ values) ** 2
