@@ -39,15 +39,17 @@ lint: .venv/for-development .venv/kernels
 types: .venv/for-development
 	$(BIN)/mypy
 
-docs: .venv/for-development docs/_build/doctested  ## HTML in docs/_build/html; every example in it is run
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is run
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(MAKE) docs/_build/doctested
 
-# The examples of pages run again where a page or a package has changed.
+# The examples of pages run again where a page or a package has changed. The pages are those that the build of the HTML
+# has read, so that nothing is read twice.
 docs/_build/doctested: .venv/for-development $(shell find docs solvers models structured_vae results \
 		-path docs/_build -prune -o -path docs/auto_gallery -prune -o -path docs/generated -prune \
 		-o -path docs/reference -prune -o -path docs/reproduction -prune \
 		-o \( -name '*.py' -o -name '*.md' -o -name '*.json' \) -print)
-	$(BIN)/sphinx-build -W --keep-going -q -b doctest -D plot_gallery=0 docs docs/_build/doctest
+	$(BIN)/sphinx-build -W --keep-going -q -b doctest -d docs/_build/doctrees -D plot_gallery=0 docs docs/_build/doctest
 	touch $@
 
 solvers-alone:  ## `solvers` without torch in an environment of its own: installed, tried, and some of its tests
