@@ -51,14 +51,21 @@ from structured_vae import (
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 from structured_vae.estimators import (
+    ARMS,
+    CARMS,
+    NVIL,
+    RODEO,
     AdaptiveImplicitMLE,
+    DoubleControlVariates,
     GappedStraightThrough,
     GumbelRao,
+    MuProp,
     ReinMax,
     ReinMaxCV,
     ReinMaxRao,
     SparseMAP,
     StochasticSoftmax,
+    UnorderedSet,
 )
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
@@ -116,6 +123,8 @@ def categorical(k: int) -> dict[str, Estimator]:
         "exact": Exact(),
         "maximum likelihood": MaximumLikelihood(),
         "score function, 4 samples": ScoreFunction(4),
+        "CARMS, 4 samples": CARMS(4),
+        "unordered set, 4 samples": UnorderedSet(4),
         "REBAR": REBAR(),
         "RELAX": RELAX(k),
     }
@@ -144,6 +153,12 @@ def bits() -> dict[str, tuple[str, Estimator]]:
         "independent, RELAX": ("independent", RELAX(N)),
         "independent, ARM": ("independent", ARM()),
         "independent, DisARM": ("independent", DisARM()),
+        "independent, ARMS, 4 samples": ("independent", ARMS(4)),
+        "independent, NVIL": ("independent", NVIL(N)),
+        "independent, MuProp": ("independent", MuProp()),
+        "independent, double control variates": ("independent", DoubleControlVariates()),
+        "independent, RODEO": ("independent", RODEO()),
+        "independent, unordered set, 4 samples": ("independent", UnorderedSet(4)),
         "independent, score function, 4 samples": ("independent", ScoreFunction(4)),
         "supermodular, direct": ("supermodular", Direct("max_flow", Constant(0.1))),
         "general, direct": ("general", Direct("exhaustive", Constant(0.1))),

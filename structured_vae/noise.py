@@ -15,7 +15,7 @@ def gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         like: gives shape, type and device.
         generator: on the same device.
     """
-    return -(-_uniform(like, generator).log()).log()
+    return -(-uniform(like, generator).log()).log()
 
 
 def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -29,8 +29,8 @@ def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.
         like: gives shape, type and device.
         generator: on the same device.
     """
-    uniform = _uniform(like, generator)
-    return uniform.log() - (-uniform).log1p()
+    drawn = uniform(like, generator)
+    return drawn.log() - (-drawn).log1p()
 
 
 def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -43,8 +43,13 @@ def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
-def _uniform(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """In the open interval (0, 1)."""
-    uniform = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+def uniform(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Independent uniform variables in the open interval (0, 1).
+
+    Args:
+        like: gives shape, type and device.
+        generator: on the same device.
+    """
+    drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
     limits = torch.finfo(like.dtype)
-    return uniform.clamp_(min=limits.tiny, max=1 - limits.eps / 2)
+    return drawn.clamp_(min=limits.tiny, max=1 - limits.eps / 2)

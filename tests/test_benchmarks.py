@@ -449,8 +449,11 @@ def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(bench
         **dict.fromkeys(("stochastic_softmax", "stochastic_straight_through"), (1, 0, 1)),
         module.TWO_SIDED: (12, 0, 3),
     }
+    expected |= {"nvil": (1, 0, 0), "unordered_set": (4, 0, 0)}
+    expected |= dict.fromkeys(("muprop", "double_cv", "rodeo"), (2, 0, 0))
     one_decode = ("gumbel_softmax", "straight_through", "gumbel_rao", "gapped_straight_through")
     alone = dict.fromkeys((*one_decode, "reinmax", "reinmax_rao", "reinmax_cv"), (1, 0, 0))
+    alone |= {"arms": (4, 0, 0)}
     alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(
         ("arm", "disarm"), (2, 0, 0)
     )

@@ -42,12 +42,16 @@ REINMAX = {"reinmax", "reinmax_rao", "reinmax_cv"}
 HARD = {"straight_through", "gumbel_rao", "gapped_straight_through", *REINMAX}
 FACTORISED = {"gumbel_softmax", *HARD, "rebar", "relax"}
 OF_GIBBS = {"score_function", "stochastic_softmax"}
-LEARNING = {"rebar", "relax", "adaptive_implicit_mle"}
+LEARNING = {"rebar", "relax", "adaptive_implicit_mle", "nvil", "double_cv", "rodeo"}
 
 
 def fits(estimator, encoder):
-    if estimator in ("arm", "disarm"):
+    if estimator in ("arm", "disarm", "arms"):
         return encoder == "independent"
+    if estimator == "carms":
+        return encoder == "categorical"
+    if estimator == "rodeo":
+        return encoder != "categorical"
     return estimator not in FACTORISED or encoder in ("independent", "categorical")
 
 

@@ -32,6 +32,11 @@ SMALL = TrainConfig(
 BITS = (
     "direct",
     "score_function",
+    "nvil",
+    "muprop",
+    "double_cv",
+    "rodeo",
+    "unordered_set",
     "ram",
     "implicit_mle",
     "adaptive_implicit_mle",
@@ -44,6 +49,7 @@ BITS = (
 OF_INDEPENDENT_BITS = (
     "arm",
     "disarm",
+    "arms",
     "rebar",
     "relax",
     "gumbel_softmax",
@@ -76,6 +82,7 @@ CHANGES = {
     "direct, categories": CATEGORIES,
     "table_direct, categories": {**CATEGORIES, "estimator": "table_direct"},
     "relax, categories": {**CATEGORIES, "estimator": "relax"},
+    "carms, categories": {**CATEGORIES, "estimator": "carms"},
     "direct, labels": {**CATEGORIES, "variables": 2, "couplings": "potts"},
     "ram, labels": {**CATEGORIES, "variables": 2, "couplings": "general", "estimator": "ram"},
     "direct, mixed precision": {"precision": "bf16-mixed"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from torch.nn.functional import softplus
+from torch.nn.functional import logsigmoid, softplus
 
 from models.potentials import AnyPotentials
 
@@ -15,6 +15,7 @@ from ..spaces import StateSpace, space_of
 from ..spaces.completions import BitCompletions, drawn_variables
 from .distribution import Moments
 from .kl import KL, kl_ceiling
+from .without_replacement import stochastic_beam_search
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,22 @@ class Autoregressive:
         """Return log q `[..., batch]` of states, as specified by `Distribution`."""
         return self.log_prob(z)
 
+    def flip_log_ratios(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q(z with bit i flipped) - log q(z) `[..., batch, n]` of `z [..., batch, n]`.
+
+        A flip changes its own conditional, and the logit of every later bit by one edge.
+        """
+        h = self.potentials
+        logits = self.logits(z)
+        ratios = (1 - 2 * z) * logits
+        if h.pairwise is None or h.edges is None:
+            return ratios
+        earlier, later = h.edges.T
+        before = logits[..., later]
+        after = before + h.pairwise * (1 - 2 * z[..., earlier])
+        terms = z[..., later] * (after - before) - softplus(after) + softplus(before)
+        return ratios.index_add(-1, earlier, terms)
+
     def entropy(self) -> torch.Tensor:
         """Refuse: the entropy is a sum over all states.
 
@@ -119,6 +136,33 @@ class Autoregressive:
         return self._drawn(uniforms)
 
     @torch.no_grad()
+    def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return states `[count, batch, n]` drawn one after the other without replacement.
+
+        Args:
+            generator: a generator on the device of the potentials.
+            count: number of states per image, at most the number of all states.
+        """
+        unary = self.potentials.unary
+        n = unary.shape[-1]
+        return stochastic_beam_search(self._log_conditionals, n, count, generator, unary).to(unary)
+
+    def _log_conditionals(self, prefixes: torch.Tensor) -> torch.Tensor:
+        """Return log q `[beams, batch, 2]` of the values of the bit after prefixes."""
+        place = prefixes.shape[-1]
+        logits = self._logits_of(place, prefixes.to(self.potentials.unary.dtype)).double()
+        return torch.stack([logsigmoid(-logits), logsigmoid(logits)], dim=-1)
+
+    def _logits_of(self, j: int, z: torch.Tensor) -> torch.Tensor:
+        """Return the logit `[..., batch]` of bit j, given the bits of `z [..., batch, >= j]`."""
+        places, earlier = self._incoming[j]
+        logits = self.potentials.unary[:, j].expand(z.shape[:-1])
+        if self.potentials.pairwise is None or not len(places):
+            return logits
+        weights = self.potentials.pairwise[:, places]
+        return logits + (weights * z[..., earlier]).sum(dim=-1)
+
+    @torch.no_grad()
     def _drawn(self, uniforms: torch.Tensor, flipped: torch.Tensor | None = None) -> torch.Tensor:
         """Return states `[..., batch, n]` from uniform numbers of that shape.
 
@@ -126,12 +170,8 @@ class Autoregressive:
         [..., batch]` gets the other value, and bits after it are drawn given that value.
         """
         z = torch.zeros_like(uniforms)
-        for j, (places, earlier) in enumerate(self._incoming):
-            logits = self.potentials.unary[:, j].expand(z.shape[:-1])
-            if self.potentials.pairwise is not None and len(places):
-                weights = self.potentials.pairwise[:, places]
-                logits = logits + (weights * z[..., earlier]).sum(dim=-1)
-            bit = (uniforms[..., j] < logits.sigmoid()).to(z.dtype)
+        for j in range(z.shape[-1]):
+            bit = (uniforms[..., j] < self._logits_of(j, z).sigmoid()).to(z.dtype)
             if flipped is not None:
                 bit = torch.where(flipped == j, 1 - bit, bit)
             z[..., j] = bit

@@ -57,11 +57,17 @@ class Distribution(Protocol):
     def score(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states up to a constant of the image, differentiable."""
 
+    def flip_log_ratios(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q(z with bit i flipped) - log q(z), `[..., batch, n]`, for states of bits."""
+
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]` in nats."""
 
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return independent samples `[samples, batch, n]`, without gradient."""
+
+    def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return states `[count, batch, n]` drawn without replacement, without gradient."""
 
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None

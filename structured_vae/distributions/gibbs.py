@@ -18,6 +18,7 @@ from ..spaces.completions import Completions
 from .differentiable_sums import DifferentiableSums, Sums, log_partition_operator, table_sums
 from .distribution import Moments
 from .kl import KL, kl_ceiling
+from .without_replacement import distinct_states
 
 if TYPE_CHECKING:
     from .differentiable_sums import AnyCompletions
@@ -165,6 +166,13 @@ class Gibbs:
         """Return h(z) `[..., batch]`, which is log q up to log Z."""
         return self.potentials.score(z)
 
+    def flip_log_ratios(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q(z with bit i flipped) - log q(z) `[..., batch, n]` of `z [..., batch, n]`.
+
+        For spaces in which every flip of a bit gives a state.
+        """
+        return (1 - 2 * z) * self.potentials.field(z)
+
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]`, log Z - E_q[h], in nats.
 
@@ -219,6 +227,33 @@ class Gibbs:
         h = self.potentials
         states = h.states()
         return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
+
+    def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return states `[count, batch, n]` drawn one after the other without replacement.
+
+        Args:
+            generator: a generator on the device of the potentials.
+            count: number of states per image, at most the number of all states.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return distinct_states(self, generator, count)
+
+    def clamped_marginals(self, offsets: torch.Tensor) -> torch.Tensor:
+        """Return the marginals `[rows, batch, n]` after adding `offsets` to the unary scores.
+
+        Args:
+            offsets: `[rows, batch, n]`; large ones clamp variables.
+        """
+        h = self.potentials.detach()
+        rows = len(offsets)
+        unary = (h.unary.double() + offsets).flatten(0, 1)
+        pairwise = h.pairwise
+        if pairwise is not None:
+            pairwise = pairwise.double().repeat(rows, 1)
+        clamped = Gibbs(replace(h, unary=unary, pairwise=pairwise))
+        return clamped.marginals[0].reshape(offsets.shape)
 
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None

@@ -88,6 +88,14 @@ class PerturbAndMAP:
         """
         return self._gibbs.score(z)
 
+    def flip_log_ratios(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log q(z with bit i flipped) - log q(z) `[..., batch, n]` of independent bits.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.flip_log_ratios(z)
+
     def entropy(self) -> torch.Tensor:
         """Return the entropy `[batch]` of independent variables, in nats.
 
@@ -95,6 +103,14 @@ class PerturbAndMAP:
             ConfigError: the variables depend on each other.
         """
         return self._gibbs.entropy()
+
+    def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
+        """Return states `[count, batch, n]` of independent variables without replacement.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.sample_distinct(generator, count)
 
     def completions(
         self, generator: torch.Generator, samples: int = 1, count: int | None = None

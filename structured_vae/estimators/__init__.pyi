@@ -1,6 +1,9 @@
 from .antithetic import ARM, DisARM
+from .arms import ARMS
+from .carms import CARMS
 from .control_variates import REBAR, RELAX
 from .direct import Direct
+from .double_control_variates import DoubleControlVariates
 from .epsilon import Adaptive, Epsilon, Relative, ScaleFree, Scheduled
 from .estimator import Estimate, Estimator, KLTerm
 from .exact import Exact, MaximumLikelihood
@@ -8,23 +11,32 @@ from .gapped_straight_through import GappedStraightThrough
 from .gumbel_rao import GumbelRao
 from .gumbel_softmax import GumbelSoftmax, StraightThrough
 from .implicit_mle import AdaptiveImplicitMLE, ImplicitMLE
+from .muprop import MuProp
+from .nvil import NVIL
 from .perturbed_argmax import PerturbedArgmax
 from .ram import RAM
 from .reinmax import ReinMax, ReinMaxCV, ReinMaxRao
+from .rodeo import RODEO
 from .score_function import ScoreFunction
 from .sparse_map import SparseMAP
 from .stochastic_softmax import StochasticSoftmax, StochasticStraightThrough
 from .table_direct import TableDirect
+from .unordered_set import UnorderedSet
 
 __all__ = [
     "ARM",
+    "ARMS",
+    "CARMS",
+    "NVIL",
     "RAM",
     "REBAR",
     "RELAX",
+    "RODEO",
     "Adaptive",
     "AdaptiveImplicitMLE",
     "Direct",
     "DisARM",
+    "DoubleControlVariates",
     "Epsilon",
     "Estimate",
     "Estimator",
@@ -35,6 +47,7 @@ __all__ = [
     "ImplicitMLE",
     "KLTerm",
     "MaximumLikelihood",
+    "MuProp",
     "PerturbedArgmax",
     "ReinMax",
     "ReinMaxCV",
@@ -48,4 +61,5 @@ __all__ = [
     "StochasticStraightThrough",
     "StraightThrough",
     "TableDirect",
+    "UnorderedSet",
 ]

@@ -19,6 +19,7 @@ from .estimator import Compared, Estimate, Estimator, needs_samples
 from .gumbel_softmax import relaxed
 from .options import EstimatorOptions
 from .reasons import not_factorised
+from .tuning import squared_gradient_loss
 
 
 class ControlVariate(Estimator, ABC):
@@ -78,9 +79,7 @@ class ControlVariate(Estimator, ABC):
         parameters = list(self.parameters())
         if not self.training or not parameters:
             return 0.0
-        slopes = torch.autograd.grad(gradient.square().sum(dim=-1).mean(), parameters)
-        products = [(p * s).sum() for p, s in zip(parameters, slopes, strict=True)]
-        return torch.stack(products).sum()
+        return squared_gradient_loss(parameters, [gradient])
 
 
 def _logarithm(temperature: float) -> nn.Parameter:

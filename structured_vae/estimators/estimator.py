@@ -120,8 +120,8 @@ class Estimator(nn.Module, ABC):
         """
         if not self.takes_any_density:
             raise EstimatorError(
-                f"{type(self).__name__} needs more of the posterior than its density: an "
-                "autoregressive one is for ScoreFunction and RAM"
+                f"{type(self).__name__} needs more of the posterior than its density, so that it "
+                "cannot be autoregressive: take ScoreFunction or RAM"
             )
         self._autoregressive = True
 

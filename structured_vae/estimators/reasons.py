@@ -50,6 +50,14 @@ def not_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
     return ()
 
 
+def not_categories(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
+    """Return a reason where the variables are bits, and `what` exists only for categories."""
+    space = space_of(potentials)
+    if space.categorical:
+        return ()
+    return (f"they are of {space}, and {what} is made for categories",)
+
+
 def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
     """Return a reason where a table of all states would be too large."""
     if potentials.state_count <= 2**MOST_BITS:

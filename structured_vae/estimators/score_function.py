@@ -17,9 +17,9 @@ class ScoreFunction(Estimator):
     """The score-function estimator with a leave-one-out baseline: unbiased.
 
     It is E_q[(cost(z) - baseline) grad log q(z)], where the baseline of a sample is the mean
-    cost of the other samples, and q is the Gibbs distribution, sampled exactly. The weights of an
-    image's samples add up to zero, so that the partition function, which is the same for all of
-    them, cancels, and only h is differentiated. The cost may be any function.
+    cost of the other samples, and q is sampled exactly. The weights of an image's samples add up to
+    zero, so that the partition function of a Gibbs distribution, which is the same for all of them,
+    cancels, and only h is differentiated. The cost may be any function.
 
     A sample costs one decode with a gradient for the decoder, and no argmax.
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
-from .gradient import SolverConfig
+from ...estimators.registry import ESTIMATORS
+from .gradient import FROM_PYTHON, SolverConfig
 from .train_config import TrainConfig
 from .values import known
 
 Recipe = Literal["paper", "elbo"]
 Posterior = Literal["gibbs", "autoregressive"]
-
-ANY_DENSITY: Final = ("score_function", "ram")
-"""The estimators that take an autoregressive posterior."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +56,9 @@ class RecipeConfig(KLConfig, SolverConfig):
     Attributes:
         recipe: elbo, which trains the whole bound, the default; or paper, in which direct does not
             train the KL, as in the released code, and what is not set below has the paper's value.
-        posterior: of the estimators score_function and ram: gibbs, exp(h(z)) / Z; or autoregressive,
-            whose bits depend on the bits before them by the pairwise scores of the encoder, at any
-            n. Others have that of their argmaxes.
+        posterior: of the estimators score_function, nvil, rodeo, unordered_set and ram: gibbs,
+            exp(h(z)) / Z; or autoregressive, whose bits depend on the bits before them by the
+            pairwise scores of the encoder, at any n. Others have that of their argmaxes.
     """
 
     recipe: Recipe | None = None
@@ -73,10 +71,12 @@ class RecipeConfig(KLConfig, SolverConfig):
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
-        estimators = (*ANY_DENSITY, "own")
-        if self.draws_autoregressively and self.estimator not in estimators:
+        if not self.draws_autoregressively or self.estimator == FROM_PYTHON:
+            return
+        if not ESTIMATORS[self.estimator].takes_any_density:
+            able = [name for name, kind in ESTIMATORS.items() if kind.takes_any_density]
             yield (
-                f"the posterior autoregressive is for the estimators {' and '.join(ANY_DENSITY)}; "
+                f"the posterior autoregressive is for the estimators {', '.join(able)}; "
                 f"got {self.estimator}"
             )
 
