@@ -17,6 +17,7 @@ import numpy as np
 from ..any_problem import AnyProblem
 from ..arrays import Scores, States
 from ..constraint_rows import Rows
+from ..kept import kept
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
 from ..problem import check_problem
@@ -106,7 +107,7 @@ class Kind(ABC, Generic[ProblemT]):
         """Whether the choice of a solver takes so little time that no limit is worth watching."""
         return False
 
-    @property
+    @kept
     def registry(self) -> Registry[Any]:
         """The solvers of the kind."""
         return registry_of(self.name)
