@@ -20,6 +20,9 @@ SMALLEST_SCALE: Final = 1 / 255
 It bounds the cost from below: without it, an image reproduced exactly would cost minus infinity.
 """
 
+LEVELS: Final = 255
+"""The largest stored intensity."""
+
 START_SCALE: Final = 0.3
 """Standard deviation of a Gaussian value before training."""
 
@@ -117,9 +120,40 @@ class GaussianLikelihood(Likelihood):
         return squares / (2 * self.scale**2) + volume
 
 
+class DiscretisedGaussianLikelihood(Likelihood):
+    """A distribution of stored intensities 0, 1/255, ..., 1: outputs are means.
+
+    The probability of an intensity is its Gaussian density over 255, the width of a step. Since the
+    standard deviation is above 1/255, these probabilities sum to at most 1 + 6e-9 over all steps
+    (Poisson's summation formula). The cost is at least that of a distribution of images, in nats.
+
+    Example:
+        >>> x = torch.tensor([[0.2, 0.4]])
+        >>> DiscretisedGaussianLikelihood().cost(x, x)
+        tensor([10.5125], grad_fn=<AddBackward0>)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.density = GaussianLikelihood()
+
+    def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
+        """Return the cost of the density plus log 255 for each value: `[..., batch]`."""
+        return self.density.cost(outputs, x) + x.shape[-1] * math.log(LEVELS)
+
+    def table(self, outputs: torch.Tensor, x: Images) -> Table:
+        """Return the cost of every image under the outputs of every state: `[batch, states]`."""
+        return self.density.table(outputs, x) + x.shape[-1] * math.log(LEVELS)
+
+    def mean(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the outputs, which are the means: `[..., pixels]`."""
+        return outputs
+
+
 LIKELIHOODS: Final[dict[str, Callable[[], Likelihood]]] = {
     "bernoulli": BernoulliLikelihood,
     "gaussian": GaussianLikelihood,
+    "discretised_gaussian": DiscretisedGaussianLikelihood,
 }
 """The likelihoods that a custom decoder can have, by name."""
 
