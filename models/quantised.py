@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from .layers import Linear
 from .likelihoods import Likelihood, likelihood_name, likelihood_of
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Pretrained
+from .priors import AutoregressivePrior, States, named_prior
 from .quantisers import BSQ, FSQ, LFQ, VQ, Quantised, Quantiser
 from .shapes import Costs, Images, Logits
 from .states import codes_of, of_variables
@@ -42,11 +43,14 @@ USUAL_CODES: Final = {"fsq": 8, "vq": 256, "lfq": 2, "bsq": 2}
 NETWORKS: Final = ("dense", "convolutional")
 """The networks around a quantiser."""
 
+CODE_PRIORS: Final = ("factorised", "linear", "made", "transformer")
+"""The priors over codes."""
+
 
 class QuantisedVAE(Pretrained):
     """A VAE whose posterior q(z | x) is one code z(x), which a quantiser makes of features.
 
-    So -log p(x) <= -log p(x | z(x)) - log p(z(x)), a bound without noise. The prior p(z) is
+    So -log p(x) <= -log p(x | z(x)) - log p(z(x)), a bound without noise. Without `prior`, p(z) is
     factorised: the frequencies of each variable's values in the training's codes, as exponential
     moving averages, mixed with a share of 1e-4 of the uniform distribution.
 
@@ -56,6 +60,10 @@ class QuantisedVAE(Pretrained):
         decoder: maps vectors `[count, features]` to the outputs of a likelihood, `[count, pixels]`.
         likelihood: a name of `LIKELIHOODS`, or a `Likelihood`.
         size: channels, height and width of an image.
+        prior: an autoregressive prior over the codes; None for the factorised one.
+
+    Raises:
+        SettingError: the prior is over other codes.
 
     Example:
         >>> vae = quantised_vae("lfq", size=(1, 4, 4), n=3, hidden=5)
@@ -77,6 +85,7 @@ class QuantisedVAE(Pretrained):
         decoder: nn.Module,
         likelihood: str | Likelihood = "bernoulli",
         size: tuple[int, int, int] = (1, 28, 28),
+        prior: AutoregressivePrior | None = None,
     ):
         super().__init__()
         if not isinstance(likelihood, Likelihood):
@@ -89,6 +98,9 @@ class QuantisedVAE(Pretrained):
         uniform = torch.full((quantiser.variables, quantiser.k), 1 / quantiser.k)
         self.register_buffer("size", torch.tensor(size))
         self.register_buffer("frequencies", uniform)
+        if prior is not None:
+            prior.check(quantiser.n, quantiser.variables, not quantiser.binary)
+        self.prior = prior
 
     @property
     def n(self) -> int:
@@ -116,6 +128,8 @@ class QuantisedVAE(Pretrained):
             "height": height,
             "width": width,
         }
+        if self.prior is not None:
+            arguments |= self.prior.arguments
         return arguments | self._arguments_of_networks()
 
     def _arguments_of_networks(self) -> dict[str, int | str]:
@@ -139,6 +153,9 @@ class QuantisedVAE(Pretrained):
         networks: str,
         hidden: int = 300,
         channels: int = 32,
+        prior: str = "factorised",
+        prior_hidden: int = 0,
+        prior_layers: int = 0,
     ) -> QuantisedVAE:
         """Make networks with new random weights."""
         return quantised_vae(
@@ -151,6 +168,9 @@ class QuantisedVAE(Pretrained):
             hidden=hidden,
             channels=channels,
             likelihood=likelihood,
+            prior=prior,
+            prior_hidden=prior_hidden,
+            prior_layers=prior_layers,
         )
 
     def quantise(self, x: Images, generator: torch.Generator) -> Quantised:
@@ -188,6 +208,12 @@ class QuantisedVAE(Pretrained):
 
     def log_prior(self, z: torch.Tensor) -> torch.Tensor:
         """Return log p(z) in nats of codes `z [..., n]`: `[...]`."""
+        if self.prior is not None:
+            return self.prior.log_prob(z)
+        return self.log_factorised(z)
+
+    def log_factorised(self, z: torch.Tensor) -> torch.Tensor:
+        """Return log p(z) by the frequencies of values, whichever the prior is."""
         log_probabilities = self._probabilities().log()
         if self.quantiser.binary:
             zeros, ones = log_probabilities.T
@@ -196,8 +222,8 @@ class QuantisedVAE(Pretrained):
         values = of_variables(z, self.quantiser.variables)
         return (values * log_probabilities).sum(dim=(-2, -1))
 
-    def prior_potentials(self) -> AnyPotentials:
-        """Return the potentials of the prior, one row."""
+    def factorised_potentials(self) -> AnyPotentials:
+        """Return the potentials of the frequencies of values, one row."""
         log_probabilities = self._probabilities().log()
         if self.quantiser.binary:
             zeros, ones = log_probabilities.T
@@ -219,6 +245,8 @@ class QuantisedVAE(Pretrained):
     @torch.no_grad()
     def sample_codes(self, count: int, generator: torch.Generator) -> torch.Tensor:
         """Return codes `[count, n]` drawn from the prior."""
+        if self.prior is not None:
+            return self.prior.sample(count, generator)
         labels = torch.multinomial(self._probabilities(), count, True, generator=generator).T
         if self.quantiser.binary:
             return labels.to(self.frequencies.dtype)
@@ -240,6 +268,9 @@ def quantised_vae(
     hidden: int = 300,
     channels: int = 32,
     likelihood: str = "bernoulli",
+    prior: str = "factorised",
+    prior_hidden: int = 0,
+    prior_layers: int = 0,
 ) -> QuantisedVAE:
     """Make a VAE of one of `QUANTISERS`, with the paper's layers or with convolutions.
 
@@ -255,6 +286,11 @@ def quantised_vae(
         hidden: of dense networks, the number of hidden units.
         channels: of convolutional networks, the number of channels of the largest feature maps.
         likelihood: a name of `LIKELIHOODS`.
+        prior: "factorised", or an autoregressive one over the codes: "linear", "made" or
+            "transformer".
+        prior_hidden: number of units of a hidden layer of made, or size of a transformer's vectors;
+            0 for the usual one.
+        prior_layers: number of layers of these; 0 for the usual one.
 
     Raises:
         SettingError: a name is unknown, or a number does not fit the others.
@@ -267,6 +303,7 @@ def quantised_vae(
     for name, value, names in (
         ("quantiser", quantiser, tuple(QUANTISERS)),
         ("networks", networks, NETWORKS),
+        ("prior", prior, CODE_PRIORS),
     ):
         if value not in names:
             raise SettingError(f"{name} must be one of {', '.join(names)}; got {value!r}")
@@ -288,7 +325,22 @@ def quantised_vae(
         pixels = math.prod(size)
         encoder = _dense(pixels, hidden, made.features)
         decoder = _dense(made.features, hidden, pixels)
-    return QuantisedVAE(encoder, made, decoder, likelihood, size)
+    values = made.k
+    if made.binary:
+        values = 0
+    learnt = code_prior(prior, States(n, values, prior_hidden, prior_layers))
+    return QuantisedVAE(encoder, made, decoder, likelihood, size, learnt)
+
+
+def code_prior(name: str, states: States) -> AutoregressivePrior | None:
+    """Return one of `CODE_PRIORS` over codes; None for the factorised one.
+
+    Raises:
+        SettingError: a size does not fit the prior.
+    """
+    if name == "factorised":
+        return None
+    return cast("AutoregressivePrior", named_prior(name, states))
 
 
 def _dense(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

@@ -184,7 +184,9 @@ def test_a_dead_vector_is_put_at_a_vector_of_the_batch():
     distances = (rows - quantiser.codebook[2]).norm(dim=-1)
     assert float(distances.min()) < 1e-4
     # The others, with enough members, are where their averages put them.
-    assert all(float((rows - vector).norm(dim=-1).min()) > 1e-4 for vector in quantiser.codebook[:2])
+    assert all(
+        float((rows - vector).norm(dim=-1).min()) > 1e-4 for vector in quantiser.codebook[:2]
+    )
 
 
 def test_the_first_batch_starts_the_codebook_by_k_means():

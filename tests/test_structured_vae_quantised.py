@@ -15,8 +15,11 @@ from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
+from structured_vae.training.base import TrainingOptions
 from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.prior_fit import fit_prior
 from structured_vae.vaes.quantised.evaluation import evaluate_quantised, quantised_columns
+from structured_vae.vaes.quantised.training import QuantisedTraining
 
 SMALL = TrainConfig(model="quantised", n=4, hidden=8, epochs=2, picture_every=0)
 SIZES = {
@@ -115,6 +118,60 @@ def test_the_probabilities_of_stored_intensities_sum_to_at_most_one():
         assert 0.3 < float(total) < 1 + 1e-5
 
 
+@every_quantiser
+def test_a_learnt_prior_gives_a_valid_bound_and_the_encoder_no_gradient(name, x):
+    torch.manual_seed(0)
+    vae = quantised_vae(name, size=(1, 2, 3), hidden=5, prior="linear", **SIZES[name]).double()
+    for weight in vae.prior.parameters():
+        torch.nn.init.normal_(weight)
+    vae.eval()
+    codes, _ = numpy_codes(vae.quantiser)
+    states = torch.from_numpy(codes)
+    assert float(vae.log_prior(states).exp().sum().detach()) == pytest.approx(1.0)
+    quantities = evaluate_quantised(vae, [(x,)]).quantities
+    assert quantities["bound"].value > quantities["minus_log_p"].value
+    assert quantities["bound_factorised"].value == pytest.approx(
+        quantities["bound_uniform"].value, rel=1e-6
+    )
+    training = QuantisedTraining(vae, TrainingOptions(1e-3, 0), commitment=0.25, code_entropy=0.0)
+    training._noise = torch.Generator().manual_seed(0)
+    loss, _ = training._loss(x)
+    weights = list(vae.encoder.parameters())
+    with_prior = torch.autograd.grad(loss, weights, retain_graph=True)
+    assert all(grad.any() for grad in torch.autograd.grad(loss, list(vae.prior.parameters())))
+    vae.prior = None
+    loss, _ = training._loss(x)
+    without = torch.autograd.grad(loss, weights)
+    assert all(torch.equal(a, b) for a, b in zip(with_prior, without, strict=True))
+
+
+def test_a_fitted_prior_has_the_entropy_of_the_codes():
+    states = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    codes = states.repeat_interleave(torch.tensor([20, 50, 30]), dim=0)
+    torch.manual_seed(0)
+    prior = quantised_vae("lfq", size=(1, 2, 3), n=2, prior="linear").prior
+    costs = fit_prior(prior, codes, torch.Generator().manual_seed(0), epochs=200, learning_rate=0.1)
+    share = np.array([0.2, 0.5, 0.3])
+    entropy = -(share * np.log(share)).sum()
+    assert costs[0] == pytest.approx(2 * math.log(2))
+    assert costs[-1] == pytest.approx(entropy, abs=0.01)
+    probabilities = prior.log_prob(states).exp().detach().numpy()
+    np.testing.assert_allclose(probabilities, share, atol=0.01)
+
+
+@tiny
+def test_a_run_with_a_learnt_prior_is_exported(tmp_path):
+    config = replace(SMALL, code_prior="transformer", prior_hidden=8, prior_layers=1)
+    run = train(config, tmp_path / "run")
+    assert run.metrics["validation/bound"][-1] < run.metrics["validation/bound"][0]
+    export_run(run.folder, tmp_path / "exported")
+    loaded = load_pretrained(tmp_path / "exported")
+    noise = [torch.Generator().manual_seed(0) for _ in range(2)]
+    np.testing.assert_array_equal(
+        loaded.sample_codes(5, noise[0]), load_vae(run.folder).sample_codes(5, noise[1])
+    )
+
+
 @tiny
 @every_quantiser
 def test_a_run_learns_and_resumes_bit_for_bit(name, tmp_path):
@@ -210,6 +267,7 @@ def test_convolutional_networks_of_colour_images_are_saved_and_loaded(tmp_path):
         ({"code_entropy": 0.1}, "code_entropy is of lfq and bsq"),
         ({"quantiser": "bsq", "code_entropy": -0.1}, "code_entropy must be at least 0"),
         ({"quantiser": "rvq"}, "quantiser must be one of"),
+        ({"code_prior": "linear", "prior_layers": 2}, "of the priors made and transformer"),
         ({"estimator": "arm"}, "no meaning with model quantised"),
     ],
 )
@@ -221,5 +279,5 @@ def test_impossible_options_are_refused(options, message):
 @tiny
 def test_variables_that_the_tokens_cannot_share_are_refused(tmp_path):
     config = replace(SMALL, networks="convolutional", n=5)
-    with pytest.raises(ConfigError, match="tokens|halve"):
+    with pytest.raises(ConfigError, match=r"tokens|halve"):
         train(config, tmp_path / "run")

@@ -9,6 +9,7 @@ from ..config import TrainConfig, at_least, known
 
 QuantiserName = Literal["fsq", "vq", "lfq", "bsq"]
 Networks = Literal["dense", "convolutional"]
+CodePrior = Literal["factorised", "linear", "made", "transformer"]
 
 BITS: Final = ("lfq", "bsq")
 """The quantisers whose variables are bits."""
@@ -37,6 +38,11 @@ class QuantisedConfig(TrainConfig):
             n is shared: 49 for images of 28 x 28, and 64 for 32 x 32 and 64 x 64.
         hidden: units of the hidden layers of dense networks.
         channels: of the first convolution; later ones have up to 4 times as many.
+        code_prior: factorised, the frequencies of values; or an autoregressive one, linear, made or
+            transformer, which learns from the codes and gives them no gradient.
+        prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the vectors
+            of transformer, 0 for 64.
+        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
         commitment: weight of the mean square distance of the encoder's vectors from those of their
             codes, in nats per pixel; default: 0.25 of vq and lfq, else 0.
         code_entropy: weight of the mean entropy of soft codes less the entropy of their mean, of
@@ -51,6 +57,9 @@ class QuantisedConfig(TrainConfig):
     networks: Networks = "dense"
     hidden: int = at_least(1, default=300)
     channels: int = at_least(1, default=32)
+    code_prior: CodePrior = "factorised"
+    prior_hidden: int = at_least(0, default=0)
+    prior_layers: int = at_least(0, default=0)
     commitment: float | None = None
     code_entropy: float | None = None
 
@@ -60,6 +69,8 @@ class QuantisedConfig(TrainConfig):
         code = f"{self.quantiser}{self.n}"
         if self.quantiser not in BITS:
             code += f"x{self.codes}"
+        if self.code_prior != "factorised":
+            code += f"-{self.code_prior}-prior"
         return f"{self._data_name}-{code}-{self.networks}-seed{self.seed}"
 
     @property
@@ -93,6 +104,10 @@ class QuantisedConfig(TrainConfig):
             yield f"dimensions is of vq; got {dimensions} with {self.quantiser}"
         if dimensions < 1:
             yield f"dimensions must be at least 1; got {dimensions}"
+        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
+        for name, size in sizes.items():
+            if size and self.code_prior not in ("made", "transformer"):
+                yield f"{name} is of the priors made and transformer; got {size}"
         if not known(self.commitment) >= 0:
             yield f"commitment must be at least 0; got {self.commitment}"
         if not known(self.code_entropy) >= 0:

@@ -18,6 +18,7 @@ MEANINGS: Final = {
     "reconstruction": ("exact", "-log p(x | z) of the image's code"),
     "kl": ("exact", "-log p(z) of the code"),
     "bound": ("bound", "reconstruction + kl, on -log p(x)"),
+    "bound_factorised": ("bound", "the same with a factorised prior of codes"),
     "bound_uniform": ("bound", "the same with a uniform prior of codes"),
     "minus_log_p": ("exact", "-log p(x), over all codes"),
     "gap": ("exact", "bound less minus_log_p"),
@@ -46,6 +47,7 @@ def quantised_columns(vae: QuantisedVAE, x: torch.Tensor) -> dict[str, torch.Ten
         "reconstruction": reconstruction,
         "kl": kl,
         "bound": reconstruction + kl,
+        "bound_factorised": reconstruction - vae.log_factorised(z),
         "bound_uniform": reconstruction + vae.quantiser.log_count,
         "codes": z,
     }

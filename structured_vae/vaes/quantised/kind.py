@@ -48,6 +48,9 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
                 hidden=config.hidden,
                 channels=config.channels,
                 likelihood=config.likelihood,
+                prior=config.code_prior,
+                prior_hidden=config.prior_hidden,
+                prior_layers=config.prior_layers,
             )
         except SettingError as error:
             raise ConfigError(str(error)) from error

@@ -47,8 +47,8 @@ class ShownCodes(Shown):
         return self.vae.mean(z)
 
     def prior_scores(self) -> AnyPotentials:
-        """Return the potentials of the prior, one row."""
-        return self.vae.prior_potentials()
+        """Return the potentials of the factorised prior, one row."""
+        return self.vae.factorised_potentials()
 
     def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
         """Return -log p(x, z) of one image and code."""

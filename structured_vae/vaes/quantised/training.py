@@ -17,7 +17,8 @@ class QuantisedTraining(Training):
     """The reconstruction of an image's code, whose gradient goes straight through the quantiser.
 
     The loss is -log p(x | z(x)) + pixels (commitment * distance + code_entropy * entropy): both
-    weights are in nats per pixel. The prior follows the frequencies of codes without a gradient.
+    weights are in nats per pixel. A learnt prior adds -log p(z(x)), whose gradient reaches the prior
+    alone, so codes are as they are without it; the factorised prior counts values.
 
     Args:
         vae: the model.
@@ -53,13 +54,15 @@ class QuantisedTraining(Training):
         vae = self.vae
         quantised = vae.quantise(self._seen(x), self._noise)
         cost = vae.straight_through_cost(x, quantised).mean()
+        learnt = -vae.log_prior(quantised.z).mean()  # the code itself has no gradient
         penalty = self.commitment * quantised.commitment + self.code_entropy * quantised.entropy
         stats = {
             "cost": cost.detach(),
             "commitment": quantised.commitment.detach(),
             "code_entropy": quantised.entropy.detach(),
+            "kl": learnt.detach(),
         }
-        return cost + vae.pixels * penalty, stats
+        return cost + vae.pixels * penalty + learnt, stats
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
         return quantised_columns(self.vae, x)
@@ -68,7 +71,7 @@ class QuantisedTraining(Training):
         used, perplexity = summary_of_codes(self.vae, [batch["codes"] for batch in batches])
         columns = {
             name: torch.cat([batch[name] for batch in batches]).double()
-            for name in ("reconstruction", "kl", "bound", "bound_uniform")
+            for name in ("reconstruction", "kl", "bound", "bound_factorised", "bound_uniform")
         }
         means = {name: column.mean().item() for name, column in columns.items()}
         error = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
