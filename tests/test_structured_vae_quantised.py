@@ -113,7 +113,7 @@ def test_the_probabilities_of_stored_intensities_sum_to_at_most_one():
     x = torch.arange(256.0)[:, None] / 255
     for mean, log_scale in ((0.5, -20.0), (0.3, -3.0), (0.0, -2.0)):
         with torch.no_grad():
-            likelihood.density.log_scale.fill_(log_scale)
+            likelihood.scaled_log_scale.fill_(log_scale / 10)
             total = (-likelihood.cost(torch.full((256, 1), mean), x)).exp().sum()
         assert 0.3 < float(total) < 1 + 1e-5
 

@@ -31,7 +31,9 @@ ENUMERATED: Final = 2**12
 
 @torch.no_grad()
 def quantised_columns(vae: QuantisedVAE, x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Return the bound and its parts, `[batch]` each, and `codes [batch, n]`.
+    """Return the bound and its parts, `[batch]` each, and `values [variables, k]`.
+
+    The values are how many images of the batch have each value of each variable.
 
     The posterior is one code z(x), so the KL to the prior is -log p(z(x)), and
     -log p(x) <= -log p(x | z(x)) - log p(z(x)) without any sampling.
@@ -49,14 +51,14 @@ def quantised_columns(vae: QuantisedVAE, x: torch.Tensor) -> dict[str, torch.Ten
         "bound": reconstruction + kl,
         "bound_factorised": reconstruction - vae.log_factorised(z),
         "bound_uniform": reconstruction + vae.quantiser.log_count,
-        "codes": z,
+        "values": len(x) * vae.quantiser.frequencies(z).double(),
     }
 
 
-def summary_of_codes(vae: QuantisedVAE, batches: Sequence[torch.Tensor]) -> tuple[float, float]:
-    """Return use and perplexity, see `codebook_use`, of codes `[batch, n]` of several batches."""
-    frequencies = vae.quantiser.frequencies(torch.cat(list(batches)).double())
-    return codebook_use(frequencies, vae.quantiser.shared)
+def use_of_values(vae: QuantisedVAE, batches: Sequence[torch.Tensor]) -> tuple[float, float]:
+    """Return use and perplexity, see `codebook_use`, of the counts of values of several batches."""
+    counts = torch.stack(list(batches)).sum(dim=0)
+    return codebook_use(counts / counts.sum(dim=-1, keepdim=True), vae.quantiser.shared)
 
 
 def evaluate_quantised(
@@ -76,7 +78,7 @@ def evaluate_quantised(
             columns["minus_log_p"] = _minus_log_p(vae, x, states)
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         batches.append(columns)
-    used, perplexity = summary_of_codes(vae, [batch.pop("codes") for batch in batches])
+    used, perplexity = use_of_values(vae, [batch.pop("values") for batch in batches])
     quantities = {
         name: average(torch.cat([batch[name] for batch in batches]).double(), *meaning)
         for name, meaning in MEANINGS.items()

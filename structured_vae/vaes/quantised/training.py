@@ -10,7 +10,7 @@ from models import QuantisedVAE
 from models.quantisers import codebook_use
 
 from ...training.base import Training, TrainingOptions
-from .evaluation import quantised_columns, summary_of_codes
+from .evaluation import quantised_columns, use_of_values
 
 
 class QuantisedTraining(Training):
@@ -68,7 +68,7 @@ class QuantisedTraining(Training):
         return quantised_columns(self.vae, x)
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        used, perplexity = summary_of_codes(self.vae, [batch["codes"] for batch in batches])
+        used, perplexity = use_of_values(self.vae, [batch["values"] for batch in batches])
         columns = {
             name: torch.cat([batch[name] for batch in batches]).double()
             for name in ("reconstruction", "kl", "bound", "bound_factorised", "bound_uniform")
