@@ -17,56 +17,29 @@ from typing import Any, Final
 
 import torch
 
-from models import QuantisedVAE, quantised_vae
-from structured_vae import DataConfig, Run, TrainConfig, evaluate_run, load_dataset, load_vae
+from structured_vae import Run, evaluate_run
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.training.prior_fit import fit_prior
+from structured_vae.runs.fit_prior import fit_prior
 
 FITTED: Final = {"fsq": "linear", "vq": "transformer", "lfq": "linear", "bsq": "linear"}
 """The prior that is fitted to the codes of each quantiser."""
-
-TOGETHER: Final = 500
-"""Images that are encoded at once."""
 
 SAMPLES: Final = 1
 """Posterior samples of straight-through bits for each image; a code of a quantiser has none."""
 
 
-def codes_of(vae: QuantisedVAE, images: torch.Tensor) -> torch.Tensor:
-    """Return the codes `[count, n]` of images."""
-    with torch.no_grad():
-        return torch.cat([vae.code(x) for x in images.split(TOGETHER)])
-
-
-def fitted(config: TrainConfig, folder: Path, epochs: int) -> dict[str, Any]:
-    """Return the test images' mean -log p(z) of a prior fitted to the training images' codes."""
-    vae = load_vae(folder)
-    data: DataConfig = config.data
-    dataset = load_dataset(data.name, data.root, data.binarisation)
-    quantiser = config.to_dict()["quantiser"]
-    prior = quantised_vae(
-        quantiser,
-        size=vae.image_size,
-        n=vae.quantiser.variables,
-        codes=vae.quantiser.k,
-        dimensions=vae.quantiser.dimensions,
-        prior=FITTED[quantiser],
-    ).prior
-    train_codes = codes_of(vae, torch.from_numpy(dataset.train.images))
+def fitted(folder: Path, config: dict[str, Any], epochs: int) -> dict[str, Any]:
+    """Return the bound on test images with a prior that is fitted to the training images' codes."""
+    name = FITTED[config["quantiser"]]
     start = time.process_time()
-    generator = torch.Generator().manual_seed(config.seed)
-    costs = fit_prior(prior, train_codes, generator, epochs=epochs)
-    seconds = time.process_time() - start
-    test_codes = codes_of(vae, torch.from_numpy(dataset.test.images))
-    with torch.no_grad():
-        log_p = torch.cat([prior.log_prob(z) for z in test_codes.split(TOGETHER)])
+    result = fit_prior(folder, name, epochs=epochs)
     return {
-        "fitted_prior": FITTED[quantiser],
+        "fitted_prior": name,
         "fitted_epochs": epochs,
-        "fitted_kl": -log_p.double().mean().item(),
-        "fitted_kl_train": costs[-1],
-        "fitted_seconds": seconds,
+        "fitted_kl": result.after.quantities["kl"].value,
+        "fitted_bound": result.after.quantities["bound"].value,
+        "fitted_seconds": time.process_time() - start,
     }
 
 
@@ -74,8 +47,6 @@ def judged(folder: Path, epochs: int) -> dict[str, Any]:
     """Return the configuration of a run with what holds of its test images."""
     config = Run.at(folder).config()
     samples = SAMPLES
-    if config.model == "quantised":
-        samples = None
     quantities = evaluate_run(folder, samples=samples).quantities
     row = {
         "config": config.to_dict(),
@@ -84,8 +55,7 @@ def judged(folder: Path, epochs: int) -> dict[str, Any]:
         "standard_error": quantities["bound"].standard_error,
     }
     if config.model == "quantised":
-        row |= fitted(config, folder, epochs)
-        row["fitted_bound"] = row["reconstruction"] + row["fitted_kl"]
+        row |= fitted(folder, row["config"], epochs)
     return row
 
 

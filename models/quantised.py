@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, Final, cast
 
 import torch
@@ -173,6 +174,23 @@ class QuantisedVAE(Pretrained):
             prior_layers=prior_layers,
         )
 
+    @property
+    def states(self) -> States:
+        """The variables of a code, and the number of values of each; 0 for bits."""
+        return _states(self.quantiser)
+
+    def with_prior(self, prior: AutoregressivePrior) -> QuantisedVAE:
+        """Return a model of the same networks with another prior.
+
+        Raises:
+            SettingError: the prior is over other codes.
+        """
+        vae = QuantisedVAE(
+            self.encoder, self.quantiser, self.decoder, self.likelihood, self.image_size, prior
+        )
+        vae.frequencies.copy_(self.frequencies)
+        return vae.to(self.frequencies.device).train(self.training)
+
     def quantise(self, x: Images, generator: torch.Generator) -> Quantised:
         """Return the codes of images; in training mode codebook and prior learn from them."""
         quantised = self.quantiser(self.encoder(x), generator)
@@ -325,11 +343,16 @@ def quantised_vae(
         pixels = math.prod(size)
         encoder = _dense(pixels, hidden, made.features)
         decoder = _dense(made.features, hidden, pixels)
-    values = made.k
-    if made.binary:
-        values = 0
-    learnt = code_prior(prior, States(n, values, prior_hidden, prior_layers))
+    states = replace(_states(made), hidden=prior_hidden, layers=prior_layers)
+    learnt = code_prior(prior, states)
     return QuantisedVAE(encoder, made, decoder, likelihood, size, learnt)
+
+
+def _states(quantiser: Quantiser) -> States:
+    values = quantiser.k
+    if quantiser.binary:
+        values = 0
+    return States(quantiser.variables, values)
 
 
 def code_prior(name: str, states: States) -> AutoregressivePrior | None:

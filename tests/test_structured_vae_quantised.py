@@ -15,9 +15,9 @@ from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
+from structured_vae.runs.fit_prior import fit_prior
 from structured_vae.training.base import TrainingOptions
 from structured_vae.training.checkpoints import read_checkpoint
-from structured_vae.training.prior_fit import fit_prior
 from structured_vae.vaes.quantised.evaluation import evaluate_quantised, quantised_columns
 from structured_vae.vaes.quantised.training import QuantisedTraining
 
@@ -145,18 +145,23 @@ def test_a_learnt_prior_gives_a_valid_bound_and_the_encoder_no_gradient(name, x)
     assert all(torch.equal(a, b) for a, b in zip(with_prior, without, strict=True))
 
 
-def test_a_fitted_prior_has_the_entropy_of_the_codes():
-    states = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    codes = states.repeat_interleave(torch.tensor([20, 50, 30]), dim=0)
-    torch.manual_seed(0)
-    prior = quantised_vae("lfq", size=(1, 2, 3), n=2, prior="linear").prior
-    costs = fit_prior(prior, codes, torch.Generator().manual_seed(0), epochs=200, learning_rate=0.1)
-    share = np.array([0.2, 0.5, 0.3])
-    entropy = -(share * np.log(share)).sum()
-    assert costs[0] == pytest.approx(2 * math.log(2))
-    assert costs[-1] == pytest.approx(entropy, abs=0.01)
-    probabilities = prior.log_prob(states).exp().detach().numpy()
-    np.testing.assert_allclose(probabilities, share, atol=0.01)
+@tiny
+@pytest.mark.parametrize("name", ["fsq", "bsq"])
+def test_a_prior_is_fitted_after_training(name, tmp_path):
+    config = replace(SMALL, quantiser=name, codes=None, code_entropy=None, epochs=1)
+    run = train(config, tmp_path / "run")
+    fitted = fit_prior(run.folder, "linear", epochs=3, learning_rate=0.05, target=tmp_path / "out")
+    before = fitted.before.quantities
+    after = fitted.after.quantities
+    assert after["reconstruction"].value == before["reconstruction"].value
+    assert after["bound_factorised"].value == pytest.approx(before["bound"].value)
+    assert fitted.costs[-1] < config.n * math.log(config.codes)
+    loaded = load_pretrained(tmp_path / "out")
+    assert loaded.prior.name == "linear"
+    z = loaded.sample_codes(5, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(loaded.log_prior(z), fitted.vae.log_prior(z))
+    with pytest.raises(ConfigError, match=r"factorised prior already|one variable of categories"):
+        fit_prior(run.folder, "factorised")
 
 
 @tiny

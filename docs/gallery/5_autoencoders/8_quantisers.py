@@ -18,8 +18,9 @@ import matplotlib.pyplot as plt
 import torch
 
 from models import quantised_vae
+from models.priors import named_prior
 from models.quantisers import codebook_use
-from structured_vae.training.prior_fit import fit_prior
+from structured_vae.training.prior_fit import fit_to_codes
 
 SIZE = (3, 32, 32)
 
@@ -113,12 +114,11 @@ for name, vae in models.items():
     z, cost, factorised = parts(vae)
     uniform = vae.quantiser.log_count
     _, perplexity = codebook_use(vae.quantiser.frequencies(z), vae.quantiser.shared)
-    prior = quantised_vae(name, size=SIZE, networks="convolutional", prior="linear", **MODELS[name])
+    prior = named_prior("linear", vae.states)
     with torch.no_grad():
-        codes = vae.code(images)
-    fit_prior(prior.prior, codes, torch.Generator().manual_seed(0), epochs=10, learning_rate=0.01)
-    vae.prior = prior.prior
-    *_, fitted = parts(vae)
+        codes = [(part,) for part in vae.code(images).split(50)]
+    fit_to_codes(prior, lambda z, _: z, codes[2:], codes[:2], epochs=10, learning_rate=0.01)
+    *_, fitted = parts(vae.with_prior(prior))
     print(
         f"{name:4} {uniform / math.log(2):5.0f} {cost:12.0f} {cost + uniform:10.0f} "
         f"{cost + factorised:11.0f} {cost + fitted:7.0f} {perplexity:7.1f} of {vae.quantiser.k:2}"

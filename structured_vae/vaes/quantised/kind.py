@@ -9,6 +9,7 @@ import torch
 
 from models import QuantisedVAE, quantised_vae
 from models.errors import SettingError
+from models.priors import AutoregressivePrior, Prior
 from models.token_grids import square_size
 
 from ...errors import ConfigError
@@ -16,7 +17,7 @@ from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...training.base import Training
 from ..config import known
-from ..kind import Kind, Question
+from ..kind import Coded, Kind, Question
 from ..options import training_options
 from ..shown import Shown
 from .config import QuantisedConfig
@@ -79,6 +80,22 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
     def evaluate(self, question: Question[QuantisedConfig, QuantisedVAE]) -> Evaluation:
         """Return the bound with its parts, codebook use and perplexity."""
         return evaluate_quantised(question.vae, question.batches)
+
+    def coded(self, config: QuantisedConfig, vae: QuantisedVAE) -> Coded[QuantisedVAE]:
+        """Return the code of each image, for an autoregressive prior."""
+
+        def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+            return vae.code(x)
+
+        def with_prior(prior: Prior) -> QuantisedVAE:
+            if not isinstance(prior, AutoregressivePrior):
+                raise ConfigError(
+                    "codes of a quantiser have a factorised prior already: fit linear, made or "
+                    f"transformer; got {prior.name}"
+                )
+            return vae.with_prior(prior)
+
+        return Coded(vae.states, codes, with_prior, option="code_prior")
 
     def shown(self, vae: QuantisedVAE) -> Shown:
         """Return codes as the explorer shows them."""
