@@ -18,6 +18,7 @@ from .mixture import MixtureVAE
 from .potentials import CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .priors import AutoregressivePrior, factorised_prior, gibbs_prior
+from .quantised import QuantisedVAE, quantised_vae
 
 __all__ = [
     "AttributeVAE",
@@ -31,11 +32,13 @@ __all__ = [
     "ModelsError",
     "Potentials",
     "Pretrained",
+    "QuantisedVAE",
     "convolutional_vae",
     "factorised_prior",
     "gibbs_prior",
     "load_pretrained",
     "paper_vae",
+    "quantised_vae",
     "train_mixed",
 ]
 

@@ -20,6 +20,15 @@ SMALLEST_SCALE: Final = 1 / 255
 It bounds the cost from below: without it, an image reproduced exactly would cost minus infinity.
 """
 
+LEVELS: Final = 255
+"""The largest stored intensity."""
+
+START_INTENSITY_SCALE: Final = 0.1
+"""Standard deviation of a stored intensity before training, a little more than after it."""
+
+SCALE_GAIN: Final = 10.0
+"""The logarithm of that deviation over the weight that is learnt."""
+
 START_SCALE: Final = 0.3
 """Standard deviation of a Gaussian value before training."""
 
@@ -101,12 +110,7 @@ class GaussianLikelihood(Likelihood):
 
     def table(self, outputs: torch.Tensor, x: Images) -> Table:
         """Return the cost of every image under every state: `[batch, states]`."""
-        # The squares are expanded, which cancels; hence float64.
-        means = outputs.double()
-        values = x.double()
-        squares = values.square().sum(dim=-1)[:, None] + means.square().sum(dim=-1)
-        squares = squares - 2 * values @ means.T
-        return self._cost(squares.clamp(min=0), x).to(outputs.dtype)
+        return self._cost(_square_distances(outputs, x), x).to(outputs.dtype)
 
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs, which are the means: `[..., pixels]`."""
@@ -117,9 +121,63 @@ class GaussianLikelihood(Likelihood):
         return squares / (2 * self.scale**2) + volume
 
 
+class DiscretisedGaussianLikelihood(Likelihood):
+    """A distribution of stored intensities 0, 1/255, ..., 1: outputs are means.
+
+    The probability of an intensity is its Gaussian density over 255, the width of a step. Since the
+    standard deviation is above 1/255, these probabilities sum to at most 1 + 6e-9 over all steps
+    (Poisson's summation formula). The cost is at least that of a distribution of images, in nats.
+
+    All values share a learnt deviation. Its logarithm is ten times the weight that is learnt: Adam
+    moves each weight by the same amount per step, and a wrong deviation misjudges every value.
+
+    Example:
+        >>> x = torch.tensor([[0.2, 0.4]])
+        >>> DiscretisedGaussianLikelihood().cost(x, x)
+        tensor([8.3152], grad_fn=<AddBackward0>)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        start = torch.tensor(START_INTENSITY_SCALE - SMALLEST_SCALE)
+        self.scaled_log_scale = nn.Parameter(start.log() / SCALE_GAIN)
+
+    @property
+    def scale(self) -> torch.Tensor:
+        """The standard deviation of an intensity."""
+        return (SCALE_GAIN * self.scaled_log_scale).exp() + SMALLEST_SCALE
+
+    def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
+        """Return sum [(x - outputs)^2 / (2 scale^2) + log(255 scale sqrt(2 pi))]: `[..., batch]`."""
+        return self._cost((outputs - x).square().sum(dim=-1), x)
+
+    def table(self, outputs: torch.Tensor, x: Images) -> Table:
+        """Return the cost of every image under the outputs of every state: `[batch, states]`."""
+        return self._cost(_square_distances(outputs, x), x).to(outputs.dtype)
+
+    def mean(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the outputs, which are the means: `[..., pixels]`."""
+        return outputs
+
+    def _cost(self, squares: torch.Tensor, x: Images) -> torch.Tensor:
+        scale = self.scale
+        volume = x.shape[-1] * (scale.log() + math.log(LEVELS) + math.log(2 * math.pi) / 2)
+        return squares / (2 * scale**2) + volume
+
+
+def _square_distances(outputs: torch.Tensor, x: Images) -> torch.Tensor:
+    """Return |x - outputs|^2 of every image and state, in float64: `[batch, states]`."""
+    # The squares are expanded, which cancels; hence float64.
+    means = outputs.double()
+    values = x.double()
+    squares = values.square().sum(dim=-1)[:, None] + means.square().sum(dim=-1)
+    return (squares - 2 * values @ means.T).clamp(min=0)
+
+
 LIKELIHOODS: Final[dict[str, Callable[[], Likelihood]]] = {
     "bernoulli": BernoulliLikelihood,
     "gaussian": GaussianLikelihood,
+    "discretised_gaussian": DiscretisedGaussianLikelihood,
 }
 """The likelihoods that a custom decoder can have, by name."""
 

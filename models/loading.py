@@ -11,16 +11,18 @@ from .errors import PretrainedError
 from .gaussian_vae import GaussianVAE
 from .mixture import MixtureVAE
 from .pretrained import OWN, Pretrained, pretrained_config
+from .quantised import QuantisedVAE
 
 VAES: Final = {
-    model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE)
+    model.__name__: model
+    for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE, QuantisedVAE)
 }
 """The models of this package by the name that config.json gives them."""
 
 
 def load_pretrained(
     folder: str | Path, model: DiscreteVAE | None = None
-) -> DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE:
+) -> DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE:
     """Return the model of a folder that `save_pretrained` wrote, whichever kind it is.
 
     Args:
@@ -41,8 +43,8 @@ def load_pretrained(
             f"{folder} holds a {name}, which is unknown; there are: {', '.join(classes)}. If "
             "another module defines it, import that module first"
         )
-    # Callers know the class of a folder of their own; the four of this package are typed.
-    vae: DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
+    # Callers know the class of a folder of their own; those of this package are typed.
+    vae: DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE
     vae = classes[name].from_pretrained(folder)
     return vae
 

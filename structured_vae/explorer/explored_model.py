@@ -282,7 +282,7 @@ class Explored:
     @cached_property
     def _posterior(self) -> Callable[[AnyPotentials], Distribution]:
         """Return the posterior of the training with a fast solver; Gibbs where it is unknown."""
-        if self.training is None:
+        if self.training is None or not self.parts.has_estimator:
             return Gibbs
         solver = fitting_solver("auto", self.vae)
         config = cast("EstimatorConfig", self.training)

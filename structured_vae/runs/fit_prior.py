@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from models import DiscreteVAE
 from models.errors import SettingError
-from models.priors import Prior, States, named_prior
+from models.priors import Prior, named_prior
 
 from ..errors import ConfigError, RunError
 from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, torch_seeded
 from ..training.batches import InOrderBatches, ShuffledBatches, batches
 from ..training.prior_fit import fit_to_codes
-from ..vaes.config import RecipeConfig
-from ..vaes.fitting import fitting_estimator, fitting_solver
-from ..vaes.kind import IMAGES_AT_ONCE, Question
-from ..vaes.registry import kind_of
+from ..vaes.kind import IMAGES_AT_ONCE, Coded, Question
+from ..vaes.registry import AnyVAE, kind_of
 from .assembly import dataset_of
 from .export import shared_config
 from .folder import Run, Which
@@ -39,7 +35,7 @@ class FittedPrior:
         costs: the mean of -log p(z) over validation images after each epoch, in nats.
     """
 
-    vae: DiscreteVAE
+    vae: AnyVAE
     before: Evaluation
     after: Evaluation
     costs: tuple[float, ...]
@@ -92,55 +88,49 @@ def fit_prior(
     config = Run.at(folder).config()
     given = given_for(config, model, data, None)
     vae = load_vae(folder, which, given.model)
-    if not isinstance(vae, DiscreteVAE):
+    kind = kind_of(config)
+    coded = kind.coded(config, vae)
+    if coded is None:
         raise RunError(
             f"{folder} has a {type(vae).__name__}, whose prior is part of the model; fit_prior is "
             "for discrete latent variables alone"
         )
     dataset = dataset_of(config, given)
-    fitted_prior = _fresh_prior(vae, prior, hidden, layers, config.seed)
-    fitted = DiscreteVAE(vae.encoder, vae.decoder, prior=fitted_prior, space=vae.space)
-    if not isinstance(config, RecipeConfig):
-        raise RunError(f"{folder} has no gradient estimator, which draws the codes")
-    estimator = fitting_estimator(config, vae, fitting_solver(config.solver, vae))
+    fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)
+    fitted = coded.with_prior(fitted_prior)
     train_images = dataset.split("train")
     validation_images = dataset.split("validation")
-
-    def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        return estimator.posterior(vae.encoder(x)).sample(noise)[0]
-
     vae.eval()
     costs = fit_to_codes(
         fitted_prior,
-        codes,
+        coded.codes,
         batches(train_images, ShuffledBatches(len(train_images), IMAGES_AT_ONCE, config.seed)),
         batches(validation_images, InOrderBatches(len(validation_images), IMAGES_AT_ONCE)),
         epochs=epochs,
         learning_rate=learning_rate,
         seed=config.seed,
     )
-    kind = kind_of(config)
     before = kind.evaluate(Question(config, vae, dataset, split, samples))
     after = kind.evaluate(Question(config, fitted, dataset, split, samples))
     if target is not None:
         if Run.at(target).config_file.exists():
             raise RunError(f"{target} is the folder of a run; name another one")
         described = shared_config(config).to_dict()
-        if "prior" in described:
-            described |= {"prior_hidden": 0, "prior_layers": 0} | fitted_prior.arguments
+        if coded.option in described:
+            arguments = dict(fitted_prior.arguments)
+            arguments[coded.option] = arguments.pop("prior")
+            described |= {"prior_hidden": 0, "prior_layers": 0} | arguments
         fitted.save_pretrained(target, training=described)
     return FittedPrior(fitted, before, after, tuple(costs))
 
 
-def _fresh_prior(vae: DiscreteVAE, name: str, hidden: int, layers: int, seed: int) -> Prior:
+def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: int) -> Prior:
     """Return a new prior over the states of a model.
 
     Raises:
         ConfigError: no such prior, or one that cannot be over these states.
     """
-    states = States(vae.variables, 0, hidden, layers)
-    if vae.categorical:
-        states = States(vae.variables, vae.n // vae.variables, hidden, layers)
+    states = replace(coded.states, hidden=hidden, layers=layers)
     try:
         with torch_seeded(seed, Stream.NETWORKS):
             prior = named_prior(name, states)
@@ -148,6 +138,6 @@ def _fresh_prior(vae: DiscreteVAE, name: str, hidden: int, layers: int, seed: in
         raise ConfigError(str(error)) from error
     if prior is None:
         raise ConfigError("the uniform prior has nothing to fit: name another one")
-    if vae.space is not None and prior.potentials() is None:
-        raise ConfigError(f"the prior {name} is over all states, and not over {vae.space}")
+    if coded.space is not None and prior.potentials() is None:
+        raise ConfigError(f"the prior {name} is over all states, and not over {coded.space}")
     return prior

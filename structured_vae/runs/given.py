@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models import DiscreteVAE
-from models.likelihoods import GaussianLikelihood
+from models.likelihoods import DiscretisedGaussianLikelihood, GaussianLikelihood
 
 from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
@@ -189,7 +189,8 @@ def _split_options(
         )
     changes = {name: value for name, value in options.items() if name in known}
     source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
-    means = isinstance(getattr(model and model.decoder, "likelihood", None), GaussianLikelihood)
+    likelihood = getattr(model and model.decoder, "likelihood", None)
+    means = isinstance(likelihood, GaussianLikelihood | DiscretisedGaussianLikelihood)
     if means and "binarisation" not in options:
         source = replace(source, binarisation="none")
     return changes, source

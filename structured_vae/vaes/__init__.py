@@ -12,6 +12,7 @@ KINDS: Final = (
     "gaussian",
     "mixture",
     "attributes",
+    "quantised",
     "own",
 )
 """By the names of their folders. A new kind is a folder and a line here."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 import torch
 
 from models import Pretrained
+from models.potentials import LatentSpace
+from models.priors import Prior, States
 
 from ..data import ImageDataset
 from ..errors import ConfigError
@@ -18,6 +20,7 @@ from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, generator
 from ..training.base import Training
 from ..training.batches import InOrderBatches, batches
+from ..training.prior_fit import Codes
 from .config import TrainConfig
 from .shown import Shown
 
@@ -62,6 +65,26 @@ class Question(Generic[Config, VAE]):
     def noise(self) -> torch.Generator:
         """A new generator of the samples, the same for the same seed."""
         return generator(self.config.seed, Stream.EVALUATION)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded(Generic[VAE]):
+    """What fitting a prior to the codes of trained networks needs of them.
+
+    Attributes:
+        states: the latent states.
+        codes: draws the code of each image.
+        with_prior: returns the same networks with another prior; raises a ConfigError for a prior
+            that they cannot have.
+        space: the space of the states; None for all.
+        option: the option of the configuration that names the prior.
+    """
+
+    states: States
+    codes: Codes
+    with_prior: Callable[[Prior], VAE]
+    space: LatentSpace | None = None
+    option: str = "prior"
 
 
 class Kind(ABC, Generic[Config, VAE]):
@@ -121,6 +144,10 @@ class Kind(ABC, Generic[Config, VAE]):
     def argmaxes(self, config: Config, vae: VAE) -> int:
         """Return how many argmaxes a training step solves for an image."""
         return 0
+
+    def coded(self, config: Config, vae: VAE) -> Coded[VAE] | None:
+        """Return what fitting another prior needs; None where the prior is part of the model."""
+        return None
 
     @abstractmethod
     def shown(self, vae: VAE) -> Shown:

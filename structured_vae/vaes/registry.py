@@ -12,6 +12,7 @@ from models import (
     GaussianVAE,
     MixtureVAE,
     Pretrained,
+    QuantisedVAE,
     load_pretrained,
 )
 
@@ -20,7 +21,7 @@ from . import KINDS
 from .config import TrainConfig
 from .kind import Kind
 
-AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE
 """The networks of the kinds that come with the library."""
 
 

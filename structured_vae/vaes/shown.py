@@ -28,6 +28,7 @@ class Shown(ABC):
         has_style: whether there is a continuous style or code beside the state.
         style_size: length of the style; 0 where there is none.
         size: height and width of an image; None where the number of pixels tells it.
+        has_estimator: whether an estimator of the training makes the posterior from the scores.
     """
 
     bits: bool
@@ -36,6 +37,7 @@ class Shown(ABC):
     has_style: bool = False
     style_size: int = 0
     size: tuple[int, int] | None = None
+    has_estimator: bool = True
 
     def __init__(self, n: int, like: torch.Tensor):
         self.n = n

@@ -47,14 +47,15 @@ class TrainConfig(metaclass=Union):
     """A training run; everything that decides its result is here.
 
     A call takes the options of one kind of model, beside those below, and returns a configuration
-    of that kind: `DiscreteConfig`, `GaussianConfig`, `MixtureConfig`, `AttributesConfig` or
-    `OwnConfig`.
+    of that kind: `DiscreteConfig`, `GaussianConfig`, `MixtureConfig`, `AttributesConfig`,
+    `QuantisedConfig` or `OwnConfig`.
 
     Attributes:
         model: discrete, with bits or categories alone; gaussian, the continuous reference with the
             same layers (also: encoder gaussian); mixture, a class with a continuous style, whose
-            networks are the paper's; attributes, eight bits with a continuous code, for celeba; or
-            own, networks that are given in Python. Options of the other models are refused.
+            networks are the paper's; attributes, eight bits with a continuous code, for celeba;
+            quantised, one code for each image by a quantiser; or own, networks that are given in
+            Python. Options of the other models are refused.
         data: the images.
         learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the model
             gaussian, else 0.001.
@@ -187,8 +188,9 @@ class TrainConfig(metaclass=Union):
             yield "dropout_decay has no effect without dropout: give dropout, the share at the start"
         if (self.data.name == CELEBA) != self._has_faces:
             yield (
-                "the model attributes goes with the images of celeba, and they with no other: "
-                f"--model attributes --data.name celeba; got {self.model} and {self.data.name}"
+                "the model attributes goes with the images of celeba, and they with no other but "
+                "quantised: --model attributes --data.name celeba; got "
+                f"{self.model} and {self.data.name}"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import torch
 
 from models import DiscreteVAE, paper_vae
+from models.priors import Prior, States
 
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
@@ -16,7 +17,7 @@ from ...schedules import Ramp
 from ...training.base import Training
 from ..config import RecipeConfig, known
 from ..fitting import check_prior, fitting_estimator, fitting_solver, seeded_estimator
-from ..kind import Kind, Question, refuse_appearance
+from ..kind import Coded, Kind, Question, refuse_appearance
 from ..options import training_options
 from ..shown import Shown
 from .config import DiscreteConfig
@@ -77,6 +78,21 @@ class StatesKind(Kind[Config, DiscreteVAE]):
     def argmaxes(self, config: Config, vae: DiscreteVAE) -> int:
         """Return how many argmaxes the estimator solves."""
         return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+
+    def coded(self, config: Config, vae: DiscreteVAE) -> Coded[DiscreteVAE]:
+        """Return the codes that the estimator's posterior draws, for another prior."""
+        estimator = fitting_estimator(config, vae, fitting_solver(config.solver, vae))
+
+        def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+            return estimator.posterior(vae.encoder(x)).sample(noise)[0]
+
+        def with_prior(prior: Prior) -> DiscreteVAE:
+            return DiscreteVAE(vae.encoder, vae.decoder, prior=prior, space=vae.space)
+
+        values = 0
+        if vae.categorical:
+            values = vae.n // vae.variables
+        return Coded(States(vae.variables, values), codes, with_prior, vae.space)
 
     def shown(self, vae: DiscreteVAE) -> Shown:
         """Return the states as the explorer shows them."""

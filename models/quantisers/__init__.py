@@ -1,0 +1,12 @@
+"""Quantisers: the last step of an encoder, from features to a discrete code.
+
+A file per quantiser; imported by `models.quantised`. They stand on potentials, states and shapes.
+"""
+
+from .bsq import BSQ
+from .fsq import FSQ
+from .lfq import LFQ
+from .quantiser import Quantised, Quantiser, codebook_use
+from .vq import VQ
+
+__all__ = ["BSQ", "FSQ", "LFQ", "VQ", "Quantised", "Quantiser", "codebook_use"]

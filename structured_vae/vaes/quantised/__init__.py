@@ -1,0 +1,4 @@
+"""Codes of a quantiser: VQ, FSQ, LFQ, BSQ.
+
+Imported by runs.
+"""
