@@ -193,8 +193,8 @@ def mean_of_reinmax(this, cost):
     q = this.probabilities()
     slopes = cost.slope(this.states)
     along = slopes @ this.states.T
-    own = np.diagonal(along)
-    rises = (own[:, None] - along + along.T - own[None, :]) / 2
+    at_itself = np.diagonal(along)
+    rises = (at_itself[:, None] - along + along.T - at_itself[None, :]) / 2
     return q * (rises @ q)
 
 
@@ -658,7 +658,7 @@ def test_adaptive_implicit_mle_reaches_its_target_and_is_saved(start):
     assert np.mean(nonzero[-30:]) == pytest.approx(0.5, abs=0.1)
     resumed = AdaptiveImplicitMLE()
     resumed.load_state_dict(estimator.state_dict())
-    first, second = (draws_of(each.eval(), this, cost, 50)[0] for each in (estimator, resumed))
+    first, second = (draws_of(copy.eval(), this, cost, 50)[0] for copy in (estimator, resumed))
     np.testing.assert_array_equal(first, second)
     kept = {name: value.clone() for name, value in estimator.state_dict().items()}
     draws_of(estimator, this, cost, 50)

@@ -66,8 +66,7 @@ def sparse_map(
 
     References:
         Niculae, Martins, Blondel, Cardie (2018), SparseMAP: differentiable sparse structured
-        inference, equation 5 and appendix B. Nocedal, Wright (2006), Numerical optimization,
-        algorithm 16.3: the active set.
+        inference. Nocedal, Wright (2006), Numerical optimization, algorithm 16.3: the active set.
     """
     states, active = _support(_wide(potentials.detach()), solver, temperature, steps)
     system = _optimality(states, active, temperature)

@@ -38,7 +38,7 @@ class GappedStraightThrough(HardRelaxation):
 
     References:
         Fan, Chi, Rudnicky, Ramadge (2022), Training discrete deep generative models via gapped
-        straight-through estimator, section 4.
+        straight-through estimator.
     """
 
     relaxation: ClassVar[str] = "the gapped straight-through estimator"

@@ -12,7 +12,7 @@ from .estimator import needs_samples
 from .gumbel_softmax import Draw, HardRelaxation, relaxed_at
 
 
-def given_samples(draw: Draw, scores: torch.Tensor, inner: int) -> torch.Tensor:
+def averaged_over_noise(draw: Draw, scores: torch.Tensor, inner: int) -> torch.Tensor:
     """Return the mean relaxed state `[samples, batch, n]` over noise whose argmax is the sample.
 
     Args:
@@ -52,7 +52,7 @@ class GumbelRao(HardRelaxation):
 
     References:
         Paulus, Maddison, Krause (2021), Rao-Blackwellizing the straight-through Gumbel-softmax
-        gradient estimator, equations 9 and 10.
+        gradient estimator.
     """
 
     relaxation: ClassVar[str] = "the Gumbel-Rao relaxation"
@@ -66,4 +66,4 @@ class GumbelRao(HardRelaxation):
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return the mean relaxed state given the sample."""
-        return given_samples(draw, draw.potentials.unary, self.inner)
+        return averaged_over_noise(draw, draw.potentials.unary, self.inner)

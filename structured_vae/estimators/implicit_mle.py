@@ -156,7 +156,7 @@ class AdaptiveImplicitMLE(Linearised):
 
     References:
         Minervini, Franceschi, Niepert (2023), Adaptive perturbation-based gradient estimation for
-        discrete latent variable models, sections 3 and 4.
+        discrete latent variable models.
     """
 
     beta: torch.Tensor

@@ -11,7 +11,7 @@ from ..errors import EstimatorError, shortened
 from ..schedules import Schedule
 from ..spaces import space_of
 from .estimator import needs_samples
-from .gumbel_rao import given_samples
+from .gumbel_rao import averaged_over_noise
 from .gumbel_softmax import Draw, HardRelaxation, relaxed, relaxed_at
 from .options import EstimatorOptions
 
@@ -55,7 +55,7 @@ class ReinMax(HardRelaxation):
 
     References:
         Liu, Dong, Liu, Yu, Gao (2023), Bridging discrete and backpropagation: straight-through and
-        beyond, theorem 3.1 and algorithm 2.
+        beyond, algorithm 2.
     """
 
     relaxation: ClassVar[str] = "ReinMax"
@@ -128,7 +128,7 @@ class ReinMaxRao(_ByInnerDraws):
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return a state whose derivative in the scores is that of the formula."""
-        averaged = given_samples(draw, midway(draw, 1.0), self.inner)
+        averaged = averaged_over_noise(draw, midway(draw, 1.0), self.inner)
         return 2 * averaged - probabilities_of(draw) / 2
 
 
@@ -180,5 +180,5 @@ class ReinMaxCV(_ByInnerDraws):
         between = midway(draw, 1.0)
         at_midpoint = relaxed_at(draw.potentials, between, 1.0)
         noisy = relaxed_at(draw.potentials, between + draw.noise, draw.temperature)
-        control = given_samples(draw, between, self.inner) - noisy
+        control = averaged_over_noise(draw, between, self.inner) - noisy
         return 2 * at_midpoint - probabilities_of(draw) / 2 + self.eta * control

@@ -107,7 +107,7 @@ class StochasticSoftmax(RelaxedArgmax):
 
     References:
         Paulus, Choi, Tarlow, Krause, Maddison (2020), Gradient estimation with stochastic softmax
-        tricks, section 3, with the entropy of the Gibbs distribution as regulariser.
+        tricks, with the entropy of the Gibbs distribution as regulariser.
     """
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
@@ -136,7 +136,7 @@ class StochasticStraightThrough(RelaxedArgmax):
 
     References:
         Paulus, Choi, Tarlow, Krause, Maddison (2020), Gradient estimation with stochastic softmax
-        tricks, section 3.
+        tricks.
     """
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:

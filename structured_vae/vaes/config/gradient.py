@@ -56,8 +56,8 @@ class EstimatorConfig(TrainConfig):
             more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive
             (starts at epsilon.start and keeps half of the argmaxes moving).
-        temperature: of relaxed states (gumbel_softmax, straight_through and their relatives, but
-            not reinmax) and of sparse_map, as it decays over training, or in Python a number.
+        temperature: of gumbel_softmax and all that relax states, but reinmax, and of sparse_map, as
+            it decays over training, or in Python a number.
     """
 
     estimator: str = named(ESTIMATORS, (FROM_PYTHON,), default="direct")
