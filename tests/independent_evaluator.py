@@ -81,6 +81,90 @@ def over_all_states(log_weights, costs, prior):
     return columns
 
 
+def autoregressive(logits, states):
+    """log p(z) `[states]` from the logit of each bit, given those before it."""
+    return (states * log_sigmoid(logits) + (1 - states) * log_sigmoid(-logits)).sum(axis=-1)
+
+
+def linear_logits(weights, states, name="prior.network"):
+    return states @ np.tril(weights[f"{name}.weight"], -1).T + weights[f"{name}.bias"]
+
+
+def made_logits(weights, states):
+    """Bit v sees, of the hidden units, those of degree at most v; a unit of degree d the first d bits."""
+    n = states.shape[1]
+    hidden = len(weights["prior.network.hidden.0.bias"])
+    degrees = np.arange(hidden) % max(n - 1, 1) + 1
+    seen, units, layer = np.arange(n) + 1, states, 0
+    while f"prior.network.hidden.{layer}.weight" in weights:
+        mask = degrees[:, None] >= seen[None]
+        weight = weights[f"prior.network.hidden.{layer}.weight"] * mask
+        units = np.maximum(units @ weight.T + weights[f"prior.network.hidden.{layer}.bias"], 0)
+        seen, layer = degrees, layer + 1
+    last = weights["prior.network.last.weight"] * (np.arange(n)[:, None] >= degrees[None])
+    through = units @ last.T + weights["prior.network.last.bias"]
+    return linear_logits(weights, states, "prior.network.direct") + through
+
+
+def normalised(weights, name, x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def transformer_logits(weights, states, heads=4):
+    """Each state by itself, position by position, with a softmax over the earlier positions."""
+    name = "prior.network"
+    n, size = states.shape[1], len(weights[f"{name}.start"])
+    values = dense(weights, f"{name}.embedding", states[:, :-1, None])
+    first = np.broadcast_to(weights[f"{name}.start"], (len(states), 1, size))
+    h = np.concatenate([first, values], axis=1) + weights[f"{name}.positions"]
+    layer = 0
+    while f"{name}.layers.{layer}.up.weight" in weights:
+        inside = f"{name}.layers.{layer}"
+        parts = dense(
+            weights, f"{inside}.projections", normalised(weights, f"{inside}.before_attention", h)
+        )
+        queries, keys, mixed_in = np.split(parts, 3, axis=-1)
+        width, mixed = size // heads, np.zeros_like(h)
+        for head in range(heads):
+            of_head = slice(head * width, (head + 1) * width)
+            for v in range(n):
+                scores = (queries[:, v, None, of_head] * keys[:, : v + 1, of_head]).sum(-1)
+                share = np.exp(scores / math.sqrt(width))
+                share /= share.sum(axis=1, keepdims=True)
+                mixed[:, v, of_head] = (share[..., None] * mixed_in[:, : v + 1, of_head]).sum(1)
+        h = h + dense(weights, f"{inside}.attended", mixed)
+        up = dense(weights, f"{inside}.up", normalised(weights, f"{inside}.before_perceptron", h))
+        erf = np.vectorize(math.erf)
+        h = h + dense(weights, f"{inside}.down", up * (1 + erf(up / math.sqrt(2))) / 2)
+        layer += 1
+    return dense(weights, f"{name}.last", normalised(weights, f"{name}.norm", h))[..., 0]
+
+
+LOGITS = {"linear": linear_logits, "made": made_logits, "transformer": transformer_logits}
+
+
+def bit_by_bit(unary, pairwise, edges, states, costs, prior, samples, noise):
+    """An autoregressive posterior: each bit given those before it; means over samples."""
+    log_prior = prior - log_sum(prior)
+    logits = np.repeat(unary[:, None], len(states), axis=1)
+    for e, (i, j) in enumerate(edges):
+        logits[..., j] += pairwise[:, e, None] * states[:, i]
+    log_q = np.stack([autoregressive(rows, states) for rows in logits])
+    chosen = np.stack([noise.choice(len(states), size=samples, p=np.exp(row)) for row in log_q])
+    reconstruction = np.take_along_axis(costs, chosen, axis=1).mean(axis=1)
+    kl = np.take_along_axis(log_q - log_prior, chosen, axis=1).mean(axis=1)
+    return means(
+        {
+            "reconstruction": reconstruction,
+            "kl": kl,
+            "bound": reconstruction + kl,
+            "minus_log_p": -log_sum(log_prior - costs),
+        }
+    )
+
+
 def bits(weights, training, x, samples, noise):
     """Independent, supermodular or general bits, of a Gibbs posterior or of perturb-and-MAP."""
     n, outputs = training["n"], two_layers(weights, "encoder.network", x)
@@ -104,6 +188,10 @@ def bits(weights, training, x, samples, noise):
     costs = np.stack([bernoulli_cost(logits, image) for image in x])
     prior = states @ weights.get("prior.unary", np.zeros(n))
     prior += pairs @ weights["prior.pairwise"] if "prior.pairwise" in weights else 0
+    if training["prior"] in LOGITS:
+        prior = autoregressive(LOGITS[training["prior"]](weights, states), states)
+    if training["posterior"] == "autoregressive":
+        return bit_by_bit(unary, pairwise, edges, states, costs, prior, samples, noise)
     exact = over_all_states(scores, costs, prior)
     alone = over_all_states(unary @ states.T, costs, prior)["kl"]
     if training["estimator"] != "direct" or not edges:
