@@ -104,6 +104,11 @@ KINDS: Final = {
         TrainConfig(encoder="categorical", variables=2, k=3, couplings="potts", hidden=8, **SMALL)
     ),
     "gaussian": Kind(TrainConfig(encoder="gaussian", rate_decay="cosine", **BITS)),
+    "codebook": Kind(
+        TrainConfig(
+            model="quantised", quantiser="vq", codes=16, code_prior="linear", hidden=8, **SMALL
+        )
+    ),
     "mixture": Kind(TrainConfig(model="mixture", labels=100, **SMALL)),
     "attributes": Kind(
         TrainConfig(

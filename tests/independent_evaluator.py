@@ -34,8 +34,41 @@ def evaluated(folder, images, labels=None, samples=20, seed=0):
         return mixture(weights, training, x, labels, samples, noise)
     if training["model"] == "attributes":
         return attributes(weights, x, labels, samples, noise)
+    if training["model"] == "quantised":
+        return quantised(weights, training, x)
     kinds = {"gaussian": gaussian, "categorical": categories}
     return kinds.get(training["encoder"], bits)(weights, training, x, samples, noise)
+
+
+def quantised(weights, training, x):
+    """One code for each image, a factorised prior of frequencies; nothing is drawn."""
+    n, k = training["n"], training["codes"]
+    features = two_layers(weights, "encoder", x)
+    quantiser = training["quantiser"]
+    if quantiser == "fsq":
+        half, offset = (k - 1) * 1.001 / 2, 0.5 * (k % 2 == 0)
+        rounded = np.rint(half * np.tanh(features + np.arctanh(offset / half)) - offset)
+        labels, vectors = rounded.astype(int) + k // 2, rounded / (k // 2)
+    elif quantiser == "vq":
+        codebook = weights["quantiser.codebook"]
+        distances = features.reshape(len(x), n, 1, -1) - codebook
+        labels = (distances**2).sum(axis=-1).argmin(axis=-1)
+        vectors = codebook[labels].reshape(len(x), -1)
+    else:
+        labels = (features > 0).astype(int)
+        vectors = (2 * labels - 1) / (1 if quantiser == "lfq" else math.sqrt(n))
+    prior = (1 - 1e-4) * weights["frequencies"] + 1e-4 / k
+    cost = bernoulli_cost(two_layers(weights, "decoder", vectors), x)
+    kl = -np.log(prior[np.arange(n), labels]).sum(axis=-1)
+    counts = np.stack([(labels == value).sum(axis=0) for value in range(k)], axis=-1)
+    if quantiser == "vq":
+        counts = counts.sum(axis=0, keepdims=True)
+    share = counts / counts.sum(axis=-1, keepdims=True)
+    entropy = -(share * np.log(np.where(share > 0, share, 1))).sum(axis=-1)
+    columns = {"reconstruction": cost, "kl": kl, "bound": cost + kl}
+    columns["bound_uniform"] = cost + n * math.log(k)
+    columns |= {"usage": counts > 0, "perplexity": np.exp(entropy.mean())}
+    return means(columns)
 
 
 def dense(weights, name, x):

@@ -64,6 +64,10 @@ KINDS = {
         "estimator": "score_function", "recipe": "elbo",
     },
     "a Gaussian": {**BITS, "n": 6, "encoder": "gaussian"},
+    "finite scalars": {**BITS, "n": 6, "model": "quantised", "quantiser": "fsq", "codes": 4},
+    "a codebook": {**BITS, "n": 4, "model": "quantised", "quantiser": "vq", "codes": 8},
+    "signs": {**BITS, "n": 16, "model": "quantised", "quantiser": "lfq"},
+    "signs on a sphere": {**BITS, "n": 16, "model": "quantised", "quantiser": "bsq"},
     "a mixture": {"model": "mixture", "labels": 40, "epochs": 3, "picture_every": 0, "logger": "none"},
     "a mixture, own styles": {
         "model": "mixture", "labels": 40, "styles": "own", "epochs": 3, "picture_every": 0, "logger": "none",
