@@ -166,28 +166,6 @@ def learnt_prior() -> list[list[str]]:
     return lines
 
 
-def quantisers() -> list[list[str]]:
-    """Return one row per quantiser, and one for bits that are trained with their prior."""
-    priors = ["uniform prior", "factorised prior", "fitted prior", "prior trained with the encoder"]
-    lines = [["code", "bits", "-log p(x given z)", *priors, "perplexity"]]
-    for row in record("quantisers")["runs"]:
-        config = row["config"]
-        if config["model"] == "quantised":
-            bits = config["n"] * math.log2(config["codes"])
-            bounds = [row["bound_uniform"], row["bound"], row["fitted_bound"]]
-            cells = [f"{bound:.1f}" for bound in bounds] + [""]
-            cells[2] += f" ({row['fitted_prior']})"
-            perplexity = f"{row['perplexity']:.1f} of {config['codes']}"
-            name = f"`{config['quantiser']}`"
-        else:
-            bits = config["n"]
-            cells = ["", "", "", f"{row['bound']:.1f} ({config['prior']})"]
-            perplexity = ""
-            name = f"`{config['estimator']}` bits"
-        lines.append([name, f"{bits:.0f}", f"{row['reconstruction']:.1f}", *cells, perplexity])
-    return lines
-
-
 def beside_imle() -> list[list[str]]:
     """Accuracy of each method, with the best and the worst of its settings on validation images."""
     lines = [
@@ -281,7 +259,6 @@ TABLES = (
     two_hundred_bits,
     convolutional_pair,
     learnt_prior,
-    quantisers,
     beside_imle,
     beside_pythae,
     beside_pyepo,
