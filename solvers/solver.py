@@ -161,11 +161,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def missing_packages(cls) -> tuple[str, ...]:
         """The packages that this solver needs and that are not installed."""
         packages = cls.capabilities.packages
-        return (
-            tuple(name for name in packages if importlib.util.find_spec(name) is None)
-            if packages
-            else ()
-        )
+        if not packages:  # most solvers
+            return ()
+        return tuple(name for name in packages if importlib.util.find_spec(name) is None)
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
@@ -236,7 +234,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """Solve a problem that has been checked, without raising after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            maximiser = self._found(work, deadline)
+            maximiser = self._maximised(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems "
@@ -245,7 +243,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             ) from error
         return self._certified(work, maximiser)
 
-    def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
+    def _maximised(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
         # most calls, which are too short for a context
         if deadline.watch is None and not in_thread:
@@ -261,16 +259,20 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """Whether a signal, or the end of its time, may come before the answer."""
         return self.capabilities.time_limit
 
-    def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
-        z, score, bound, proved = self._proof(problem, found)
+    def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
+        z, score, bound, proved = self._proof(problem, maximiser)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         restore = problem.restore
         given_score = restore(score)
         given_bound = given_score if bound is score else restore(bound)
-        solver = found.solver or self.name
-        return Solution(restore(z), given_score, restore(optimal), given_bound, solver, found.stats)
+        solver = maximiser.solver or self.name
+        return Solution(
+            restore(z), given_score, restore(optimal), given_bound, solver, maximiser.stats
+        )
 
-    def _proof(self, problem: ProblemT, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
+    def _proof(
+        self, problem: ProblemT, maximiser: Maximiser
+    ) -> tuple[States, Scores, Scores, Flags]:
         """Check and re-score the states of a backend, and compare its bounds with their scores.
 
         Returns:
@@ -280,16 +282,16 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         Raises:
             SolveFailedError: a state is none, or a bound is below the score of one.
         """
-        z = self._checked_states(problem, found.z)
+        z = self._checked_states(problem, maximiser.z)
         score = self._scores(problem, z)
-        if found.bound is None:
+        if maximiser.bound is None:
             bound = self.bound_of_none(problem, score)
         else:
-            rounding = problem.rounding if found.rounding is None else found.rounding
-            bound = self._bound_of(found.bound, score, rounding)
+            rounding = problem.rounding if maximiser.rounding is None else maximiser.rounding
+            bound = self._bound_of(maximiser.bound, score, rounding)
         bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        tolerance = problem.tolerance if found.tolerance is None else found.tolerance
+        tolerance = problem.tolerance if maximiser.tolerance is None else maximiser.tolerance
         return z, score, bound, bound - score <= tolerance
 
     @final
@@ -499,11 +501,13 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def _scores(self, problem: Problem, z: States) -> Scores:
         return score_states(problem, z)
 
-    def _proof(self, problem: Problem, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
-        on_host = isinstance(problem.unary, np.ndarray) and isinstance(found.z, np.ndarray)
-        if not on_host or found.rounding is not None or found.tolerance is not None:
-            return super()._proof(problem, found)
-        bound = found.bound
+    def _proof(
+        self, problem: Problem, maximiser: Maximiser
+    ) -> tuple[States, Scores, Scores, Flags]:
+        on_host = isinstance(problem.unary, np.ndarray) and isinstance(maximiser.z, np.ndarray)
+        if not on_host or maximiser.rounding is not None or maximiser.tolerance is not None:
+            return super()._proof(problem, maximiser)
+        bound = maximiser.bound
         if bound is None and not self.capabilities.exact:
             bound = problem.trivial_bound
         rounding = problem.rounding
@@ -511,16 +515,16 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         try:  # most answers, in one call
             pairs = problem.topology.pairs
             proof = _checks().proof_of(
-                problem.unary, problem.pairwise, pairs, found.z, bound, rounding, tolerance
+                problem.unary, problem.pairwise, pairs, maximiser.z, bound, rounding, tolerance
             )
         except (TypeError, ValueError):  # of another kind, form or type than kernels read
-            return super()._proof(problem, found)
+            return super()._proof(problem, maximiser)
         if proof is None:  # the fault is named there
-            return super()._proof(problem, found)
+            return super()._proof(problem, maximiser)
         scores, proved = proof
         score = scores[0]
         own_proof = bound is None and tolerance is rounding
-        return found.z, score, score if own_proof else scores[1], proved
+        return maximiser.z, score, score if own_proof else scores[1], proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""

@@ -96,18 +96,17 @@ def random_instances(
         n = len(sizes)
         k = int(sizes.max())
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
-        edges = edges[
-            generator.random(len(edges)) < (generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0)
-        ]
+        draws = generator.random(len(edges))
+        density = generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0
+        edges = edges[draws < density]
         edges = np.where(generator.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
         draw = _DRAWS[generator.integers(len(_DRAWS))]
         scale = 10.0 ** generator.integers(-9, 10)
         pairwise = draw(len(edges), k, generator)
-        unary = (
-            generator.standard_normal((3, n, k))
-            if draw is not _ties
-            else _whole((3, n, k), generator)
-        )
+        if draw is _ties:
+            unary = _whole((3, n, k), generator)
+        else:
+            unary = generator.standard_normal((3, n, k))
         if generator.random() < 0.3:
             forbidden = generator.random(pairwise.shape) < 0.1
             forbidden[..., 0, 0] = False  # what is left in any case

@@ -93,7 +93,7 @@ MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
 
 BRANCHED = 120
-"""Variables of a part in a field up to which convex bounds soon prove what odd cycles leave open."""
+"""Variables of a part in a field up to which convex bounds prove what odd cycles leave open."""
 
 BRANCHED_DEGREE = 6
 """Mean degree of such a part from which on they do."""

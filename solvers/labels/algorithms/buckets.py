@@ -207,11 +207,10 @@ def terms(
     for edge, place, second in step.edges:
         table = problem.pairwise(edge)
         if second:
-            table = (
-                xp.matrix_transpose(table)
-                if hasattr(xp, "matrix_transpose")
-                else table.swapaxes(-1, -2)
-            )
+            if hasattr(xp, "matrix_transpose"):
+                table = xp.matrix_transpose(table)
+            else:
+                table = table.swapaxes(-1, -2)
         shape = [table.shape[0], table.shape[1], *([1] * (dimensions - 1))]
         shape[place + 1] = table.shape[2]
         yield xp.reshape(table, tuple(shape))

@@ -68,11 +68,9 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
 
     @cache  # edges share tables and weights
     def costs_of(which: int, few: int, many: int) -> Costs:
-        return (
-            _of_weight(which, min(few, many))
-            if len(weights)
-            else _listed(tables[which, :few, :many])
-        )
+        if len(weights):
+            return _of_weight(which, min(few, many))
+        return _listed(tables[which, :few, :many])
 
     which = (weights if len(weights) else table_of).tolist()
     sizes = scores.sizes[pairs].tolist()
