@@ -6,7 +6,15 @@ from typing import assert_type
 import numpy as np
 import torch
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, load_pretrained
+from models import (
+    AttributeVAE,
+    DiscreteVAE,
+    GaussianVAE,
+    MixtureVAE,
+    Potentials,
+    QuantisedVAE,
+    load_pretrained,
+)
 from models.gaussian import Gaussian
 from models.potentials import AnyPotentials
 from solvers import (
@@ -100,8 +108,9 @@ def trained_networks(x: torch.Tensor) -> None:
     run = train(TrainConfig(), "runs/typed")
     assert_type(run, Run)
     vae = load_vae(run.folder)
-    assert_type(vae, DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE)
-    assert_type(load_pretrained("exported"), DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE)
+    assert_type(vae, DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE)
+    exported = load_pretrained("exported")
+    assert_type(exported, DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE)
     if isinstance(vae, DiscreteVAE):
         assert_type(vae.encoder(x), AnyPotentials)
         assert_type(vae.decoder(x), torch.Tensor)
