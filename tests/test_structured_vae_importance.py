@@ -9,6 +9,7 @@ from enumeration import LEVEL, all_bits, log_prior, seeded
 
 from models import DiscreteVAE, GaussianVAE, paper_vae
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
+from structured_vae.distributions import Autoregressive
 from structured_vae.evaluation import importance
 from structured_vae.evaluation.importance import ImportanceBounds, draws_at_once
 from structured_vae.vaes.discrete import evaluation as of_discrete
@@ -91,6 +92,25 @@ def test_bounds_are_those_of_enumeration_and_fall_with_the_number_of_samples(
         abs(values[0] - quantities["bound"].value)
         < LEVEL * quantities["importance_1"].standard_error
     )
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("enumerated", [True, False])
+def test_an_autoregressive_posterior_has_bounds(enumerated, monkeypatch):
+    if not enumerated:
+        monkeypatch.setattr(of_discrete, "ENUMERATED_BITS", 2)
+    vae = vae_of()
+    x = image()
+    batches = [(x.repeat(3000, 1),)]
+    quantities = evaluate(vae, batches, Autoregressive, seeded(), 4, importance=[2]).quantities
+    states = torch.from_numpy(all_bits(vae.n).astype(float))
+    with torch.no_grad():
+        log_q = Autoregressive(vae.encoder(x)).log_prob(states[:, None])[:, 0].numpy()
+        log_p = log_prior(vae, states) - vae.decoder.cost(x.expand(len(states), -1), states)
+    expected = expected_bound(log_q, log_p.numpy() - log_q, 2)
+    bound = quantities["importance_2"]
+    assert abs(bound.value - expected) < LEVEL * bound.standard_error
+    assert abs(1.1 * bound.value - expected) > LEVEL * bound.standard_error
 
 
 def test_more_samples_than_others_take_are_drawn_where_a_bound_needs_them(monkeypatch):

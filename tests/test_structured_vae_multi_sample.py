@@ -12,6 +12,7 @@ from enumeration import (
     away,
     draws_of,
     latent,
+    leaves_of,
     log_prior,
     seeded,
     smooth_cost,
@@ -30,6 +31,7 @@ from structured_vae import (
     WakeSleep,
     WakeWake,
 )
+from structured_vae.distributions import Autoregressive
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.multi_sample import log_sum_of_others
 from structured_vae.objectives.recipes import elbo_recipe, paper_recipe
@@ -137,6 +139,25 @@ def test_the_wake_phase_has_the_self_normalised_gradient(family, make):
     assert away(draws, tuples.wake_gradient()) < LEVEL
     assert away(draws, tuples.wake_gradient(), 1.1) > LEVEL
     assert away(decoder, tuples.decoder_gradient()) < LEVEL
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("make", [VIMCO, OVIS])
+def test_an_autoregressive_posterior_has_the_gradient_of_its_own_bound(make):
+    this, cost = problem("general")
+    estimator = make(2)
+    estimator.draw_autoregressively()
+    draws, _, estimate = draws_of(estimator, this, cost, DRAWS)
+    h = this.potentials(tracked=True)
+    states = torch.from_numpy(this.states)
+    log_q = Autoregressive(h).log_prob(states[:, None])[:, 0]
+    log_weights = -torch.from_numpy(cost.values(this.states)) - np.log(8) - log_q
+    log_means = torch.logaddexp(log_weights[:, None], log_weights[None]) - np.log(2)
+    bound = -(log_q.exp() @ log_means @ log_q.exp())
+    expected = torch.cat(torch.autograd.grad(bound, leaves_of(h)), dim=1)[0].numpy()
+    assert away(draws, expected) < LEVEL
+    assert away(draws, expected, 1.1) > LEVEL
+    assert away(estimate.cost.numpy()[:, None], bound.detach().numpy()[None]) < LEVEL
 
 
 @pytest.mark.parametrize("family", SIZES)
