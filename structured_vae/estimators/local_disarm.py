@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 
 from models.potentials import AnyPotentials
@@ -11,6 +13,7 @@ from ..objectives.costs import Cost
 from .antithetic import antithetic_pair, disarm_factors
 from .estimator import Estimate, Estimator, needs_samples
 from .multi_sample import effective_samples, importance_bound, log_sum_of_others
+from .options import EstimatorOptions
 from .reasons import not_bits, not_factorised
 
 
@@ -39,11 +42,17 @@ class LocalDisARM(Estimator):
     """
 
     kl = "weighted"
+    usual_samples = 5
 
     def __init__(self, samples: int = 5):
         super().__init__()
         needs_samples(2, samples)
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.samples)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""

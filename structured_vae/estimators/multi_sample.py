@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final, Literal, get_args
+from typing import Final, Literal, Self, get_args
 
 import torch
 
@@ -14,6 +14,7 @@ from ..distributions.kl import kl_ceiling
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator, needs_samples
+from .options import EstimatorOptions
 
 Baseline = Literal["geometric", "arithmetic"]
 """The mean of the other weights that VIMCO puts in the place of a weight."""
@@ -44,11 +45,17 @@ class MultiSample(Estimator, ABC):
 
     kl = "weighted"
     takes_any_density = True
+    usual_samples = 5
 
     def __init__(self, samples: int = 5, least: int = 2):
         super().__init__()
         needs_samples(least, samples)
         self.samples = samples
+
+    @classmethod
+    def of_options(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator that a configuration describes."""
+        return cls(options.samples)
 
     @abstractmethod
     def factors(self, log_weights: torch.Tensor) -> torch.Tensor:
