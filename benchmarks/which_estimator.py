@@ -199,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
             if estimator is None:
                 continue
             row = {"encoder": encoder, "estimator": name, **counted(config)}
-            if estimator.kl != "none":  # the gradient of another objective
+            if estimator.kl not in ("none", "weighted"):  # these have another objective
                 row |= known(vae, estimator, x, chosen.draws)
             record["rows"].append(row | learned(config, chosen.rates))
             with whole_file(chosen.output) as part:

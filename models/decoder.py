@@ -176,6 +176,11 @@ class Decoder(nn.Module, ABC):
         """Return the mean image of each state: `[..., pixels]`."""
         return self(z).sigmoid()
 
+    @torch.no_grad()
+    def draw(self, z: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return an image of zeros and ones drawn from p(x | z) for each state, `[..., pixels]`."""
+        return torch.bernoulli(self.mean(z), generator=generator)
+
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
         """Return -log p(x | z) in nats: `[..., batch]`.
 

@@ -58,6 +58,16 @@ class Likelihood(nn.Module, ABC):
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return the mean image for `outputs [..., pixels]`: `[..., pixels]`."""
 
+    def draw(self, outputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return an image drawn from the distribution, `[..., pixels]`, without gradient.
+
+        Raises:
+            SettingError: a custom likelihood has no `draw`.
+        """
+        raise SettingError(
+            f"{type(self).__name__} cannot draw images: implement draw(outputs, generator)"
+        )
+
 
 class BernoulliLikelihood(Likelihood):
     """The Bernoulli likelihood: each value is 0 or 1, and the outputs are logits.
@@ -81,6 +91,11 @@ class BernoulliLikelihood(Likelihood):
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return the probability of a one for each value: `[..., pixels]`."""
         return outputs.sigmoid()
+
+    @torch.no_grad()
+    def draw(self, outputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return zeros and ones, `[..., pixels]`."""
+        return torch.bernoulli(outputs.sigmoid(), generator=generator)
 
 
 class GaussianLikelihood(Likelihood):
@@ -115,6 +130,12 @@ class GaussianLikelihood(Likelihood):
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs, which are the means: `[..., pixels]`."""
         return outputs
+
+    @torch.no_grad()
+    def draw(self, outputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return the means plus normal noise of the learned deviation, `[..., pixels]`."""
+        noise = torch.empty_like(outputs).normal_(generator=generator)
+        return outputs + self.scale * noise
 
     def _cost(self, squares: torch.Tensor, x: Images) -> torch.Tensor:
         volume = x.shape[-1] * (self.scale.log() + math.log(2 * math.pi) / 2)

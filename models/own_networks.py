@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from .decoder import DECODED_TOGETHER, Flips, Neighbourhood, changes_together, flips_by_columns
-from .errors import NetworkError
+from .errors import NetworkError, SettingError
 from .likelihoods import BernoulliLikelihood, Likelihood, likelihood_of
 from .potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from .shapes import Binary, Costs, Images, Logits, Table
@@ -221,6 +221,21 @@ class NetworkDecoder(nn.Module):
     def mean(self, z: torch.Tensor) -> Logits:
         """Return the mean image of each state: `[..., pixels]`."""
         return self.likelihood.mean(self(z))
+
+    def draw(self, z: torch.Tensor, generator: torch.Generator) -> Images:
+        """Return an image drawn from p(x | z) for each state, `[..., pixels]`, without gradient.
+
+        Raises:
+            SettingError: the distribution is not known: the network has a `cost` of its own, or a
+                custom likelihood no `draw`.
+        """
+        if self._fast_path("cost"):
+            raise SettingError(
+                f"{type(self.network).__name__} has a cost of its own, so that images cannot be "
+                "drawn from its likelihood"
+            )
+        with torch.no_grad(), evaluating(self):
+            return self.likelihood.draw(self(z), generator)
 
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
         """Return -log p(x | z) in nats for `z [..., batch, n]`: `[..., batch]`.

@@ -5,9 +5,11 @@ from .distributions.argmax import perturb_and_map
 from .errors import ConfigError, StructuredVAEError
 from .estimators import (
     ARM,
+    OVIS,
     RAM,
     REBAR,
     RELAX,
+    VIMCO,
     Direct,
     DisARM,
     Estimate,
@@ -15,13 +17,17 @@ from .estimators import (
     Exact,
     GumbelSoftmax,
     ImplicitMLE,
+    LocalDisARM,
     MaximumLikelihood,
     PerturbedArgmax,
     Relative,
+    ReweightedWakeSleep,
     ScaleFree,
     ScoreFunction,
     StraightThrough,
     TableDirect,
+    WakeSleep,
+    WakeWake,
 )
 from .evaluation.gradients import gradient_report
 from .layer import ArgmaxLayer
@@ -61,9 +67,11 @@ from .vaes.discrete.evaluation import evaluate
 
 __all__ = [
     "ARM",
+    "OVIS",
     "RAM",
     "REBAR",
     "RELAX",
+    "VIMCO",
     "Arborescences",
     "ArgmaxLayer",
     "Assignments",
@@ -89,6 +97,7 @@ __all__ = [
     "KOfN",
     "Knapsack",
     "LinearChainCRF",
+    "LocalDisARM",
     "Matchings",
     "MaximumLikelihood",
     "PairwiseCRF",
@@ -99,6 +108,7 @@ __all__ = [
     "PerturbedFenchelYoung",
     "Reconstruction",
     "Relative",
+    "ReweightedWakeSleep",
     "Run",
     "ScaleFree",
     "ScoreFunction",
@@ -110,6 +120,8 @@ __all__ = [
     "StructuredVAEError",
     "TableDirect",
     "TrainConfig",
+    "WakeSleep",
+    "WakeWake",
     "elbo_recipe",
     "evaluate",
     "evaluate_run",

@@ -201,3 +201,13 @@ def pair_statistics(parameters, points=400_000, width=60.0):
         both = one * (b + w > 0)
         total += np.array([p @ one, p @ (both + (1 - one) * (b > 0)), p @ both])
     return total
+
+
+def log_prior(vae, states):
+    """log p(z) of `states`, which are all states of a VAE: `[states]`."""
+    if vae.prior is None:
+        return torch.full((len(states),), -np.log(len(states)), dtype=states.dtype)
+    scores = vae.prior.potentials()
+    if scores is None:
+        return vae.prior.log_prob(states)
+    return scores.table(states)[0].log_softmax(dim=0)

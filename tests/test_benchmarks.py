@@ -454,9 +454,12 @@ def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(bench
     one_decode = ("gumbel_softmax", "straight_through", "gumbel_rao", "gapped_straight_through")
     alone = dict.fromkeys((*one_decode, "reinmax", "reinmax_rao", "reinmax_cv"), (1, 0, 0))
     alone |= {"arms": (4, 0, 0)}
+    weighted = ("vimco", "ovis", "wake_wake", "wake_sleep", "reweighted_wake_sleep")
+    expected |= dict.fromkeys(weighted, (5, 0, 0))
     alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(
         ("arm", "disarm"), (2, 0, 0)
     )
+    alone["local_disarm"] = (10, 0, 0)
     for encoder, counts in (("independent", expected | alone), ("general", expected)):
         configs = {name: module.configured(name, encoder, 1) for name in module.NAMES}
         fits = {name: config for name, config in configs.items() if module.made(config)}

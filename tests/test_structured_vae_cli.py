@@ -247,6 +247,23 @@ def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
 
 
 @tiny
+def test_evaluate_shows_and_writes_importance_weighted_bounds(cli):
+    cli("train", "--run", "mine", *SMALL, "--encoder", "independent")
+    status, out, _ = cli("evaluate", "mine", "--samples", 3, "--importance", 1, 4)
+    assert status == 0
+    assert "importance_1 " in out
+    assert "importance_4 " in out
+    written = json.loads(Path("mine/evaluation-test-best.json").read_text())["quantities"]
+    bounds = [written[name] for name in ("importance_1", "importance_4")]
+    assert [bound["kind"] for bound in bounds] == ["bound", "bound"]
+    assert all(bound["standard_error"] > 0 for bound in bounds)
+    assert_refused(cli("evaluate", "mine", "--importance", 0), "numbers of at least 1; got [0]")
+    cli("train", "--run", "mixture", "--model", "mixture", "--k", 3, "--epochs", 1)
+    refused = cli("evaluate", "mixture", "--importance", 4)
+    assert_refused(refused, "the model mixture has no importance-weighted bounds")
+
+
+@tiny
 @pytest.mark.usefixtures("small_run")
 def test_evaluate_again_gives_the_same_numbers(cli):
     cli("evaluate", "mine")

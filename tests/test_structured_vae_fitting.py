@@ -46,7 +46,7 @@ LEARNING = {"rebar", "relax", "adaptive_implicit_mle", "nvil", "double_cv", "rod
 
 
 def fits(estimator, encoder):
-    if estimator in ("arm", "disarm", "arms"):
+    if estimator in ("arm", "disarm", "arms", "local_disarm"):
         return encoder == "independent"
     if estimator == "carms":
         return encoder == "categorical"
@@ -148,7 +148,8 @@ def test_a_model_is_evaluated_with_the_posterior_that_its_estimator_draws_from(e
 
 
 @pytest.mark.parametrize(
-    ("estimator", "samples"), [("direct", 1), ("score_function", 4), ("perturbed_argmax", 8)]
+    ("estimator", "samples"),
+    [("direct", 1), ("score_function", 4), ("perturbed_argmax", 8), ("vimco", 5)],
 )
 def test_an_estimator_takes_its_usual_samples_where_none_are_asked_for(estimator, samples):
     assert trained_by(estimator).estimator.samples == samples
@@ -167,6 +168,8 @@ STATES = [
     ("gumbel_softmax", {"encoder": "independent"}),
     ("maximum_likelihood", {"encoder": "categorical"}),
     ("perturbed_argmax", {"encoder": "general"}),
+    ("vimco", {"encoder": "general"}),
+    ("reweighted_wake_sleep", {"encoder": "independent", "prior": "factorised"}),
 ]
 
 

@@ -45,6 +45,9 @@ BITS = (
     "stochastic_straight_through",
     "sparse_map",
     "exact",
+    "vimco",
+    "ovis",
+    "reweighted_wake_sleep",
 )
 OF_INDEPENDENT_BITS = (
     "arm",
@@ -59,6 +62,7 @@ OF_INDEPENDENT_BITS = (
     "reinmax",
     "reinmax_rao",
     "reinmax_cv",
+    "local_disarm",
 )
 INDEPENDENT = {"encoder": "independent", "n": 4}
 CATEGORIES = {"encoder": "categorical", "k": 4}

@@ -45,6 +45,15 @@ def options() -> ArgumentParser:
         "for a tighter bound of up to 62 bits",
     )
     parser.add_argument(
+        "--importance",
+        type=int,
+        nargs="+",
+        default=[],
+        metavar="K",
+        help="numbers of samples, such as 1 10 100 1000, each of which gives an importance-weighted "
+        "bound on -log p(x)",
+    )
+    parser.add_argument(
         "--appearance",
         action="store_true",
         help="train a network that recognises attributes, and measure how often decoded faces "
@@ -64,6 +73,7 @@ def run(chosen: Namespace, console: Console) -> None:
         chosen.samples,
         chosen.refine,
         appearance=chosen.appearance,
+        importance=chosen.importance,
     ).to_dict()
     title = f"{chosen.folder}, {chosen.checkpoint} epoch, {chosen.split} split"
     console.print(evaluation_table(evaluation, title))

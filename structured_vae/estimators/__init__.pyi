@@ -11,6 +11,8 @@ from .gapped_straight_through import GappedStraightThrough
 from .gumbel_rao import GumbelRao
 from .gumbel_softmax import GumbelSoftmax, StraightThrough
 from .implicit_mle import AdaptiveImplicitMLE, ImplicitMLE
+from .local_disarm import LocalDisARM
+from .multi_sample import OVIS, VIMCO
 from .muprop import MuProp
 from .nvil import NVIL
 from .perturbed_argmax import PerturbedArgmax
@@ -22,16 +24,19 @@ from .sparse_map import SparseMAP
 from .stochastic_softmax import StochasticSoftmax, StochasticStraightThrough
 from .table_direct import TableDirect
 from .unordered_set import UnorderedSet
+from .wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
 
 __all__ = [
     "ARM",
     "ARMS",
     "CARMS",
     "NVIL",
+    "OVIS",
     "RAM",
     "REBAR",
     "RELAX",
     "RODEO",
+    "VIMCO",
     "Adaptive",
     "AdaptiveImplicitMLE",
     "Direct",
@@ -46,6 +51,7 @@ __all__ = [
     "GumbelSoftmax",
     "ImplicitMLE",
     "KLTerm",
+    "LocalDisARM",
     "MaximumLikelihood",
     "MuProp",
     "PerturbedArgmax",
@@ -53,6 +59,7 @@ __all__ = [
     "ReinMaxCV",
     "ReinMaxRao",
     "Relative",
+    "ReweightedWakeSleep",
     "ScaleFree",
     "Scheduled",
     "ScoreFunction",
@@ -62,4 +69,6 @@ __all__ = [
     "StraightThrough",
     "TableDirect",
     "UnorderedSet",
+    "WakeSleep",
+    "WakeWake",
 ]

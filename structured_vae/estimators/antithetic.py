@@ -69,11 +69,7 @@ class AntitheticPair(Estimator, ABC):
     ) -> Estimate:
         potentials = q.potentials
         unary = potentials.unary.detach()
-        shape = (self.samples, *unary.shape)
-        u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)
-        p = unary.sigmoid()
-        z = (u < p).to(unary.dtype)
-        other = (1 - u < p).to(unary.dtype)
+        u, z, other = antithetic_pair(unary, self.samples, generator)
         at_z = cost(z)
         at_other = cost(other)
         gradient = (at_z - at_other).detach()[..., None] * self.weights(unary, u, z, other)
@@ -131,4 +127,21 @@ class DisARM(AntitheticPair):
         self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
     ) -> torch.Tensor:
         """Return (z - z') sigmoid(abs(unary)) / 2."""
-        return (z - other) * unary.abs().sigmoid() / 2
+        return disarm_factors(unary, z, other)
+
+
+def antithetic_pair(
+    unary: torch.Tensor, samples: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return u, z = [u < p] and z' = [1 - u < p], `[samples, batch, n]` each."""
+    shape = (samples, *unary.shape)
+    u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)
+    p = unary.sigmoid()
+    z = (u < p).to(unary.dtype)
+    other = (1 - u < p).to(unary.dtype)
+    return u, z, other
+
+
+def disarm_factors(unary: torch.Tensor, z: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return the factor (z - z') sigmoid(abs(unary)) / 2 of cost(z) - cost(z') in DisARM."""
+    return (z - other) * unary.abs().sigmoid() / 2

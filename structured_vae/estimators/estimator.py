@@ -68,13 +68,15 @@ class Estimator(nn.Module, ABC):
 
     Attributes:
         kl: how the KL of an objective enters: "exact" where z is drawn from the Gibbs distribution,
-            whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
+            whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "weighted"
+            where the estimator divides p(x, z) by q(z | x) itself; "none".
         takes_any_density: whether the estimate asks of q for samples, density and completions
             alone, so that q may be autoregressive.
         usual_samples: the number of samples where a configuration names none.
         takes_completions: whether the option `completions` of a configuration has a meaning.
         perturbs: whether samples of coupled variables come from perturb-and-MAP, so that they are
             no samples of the Gibbs distribution.
+        sleeps: whether a training adds the sleep phase, `sleep_loss`, to the loss of the encoder.
     """
 
     kl: KLTerm
@@ -82,6 +84,7 @@ class Estimator(nn.Module, ABC):
     usual_samples: ClassVar[int] = 1
     takes_completions: ClassVar[bool] = False
     perturbs: ClassVar[bool] = False
+    sleeps: ClassVar[bool] = False
     _autoregressive = False
 
     @classmethod
@@ -121,7 +124,7 @@ class Estimator(nn.Module, ABC):
         if not self.takes_any_density:
             raise EstimatorError(
                 f"{type(self).__name__} needs more of the posterior than its density, so that it "
-                "cannot be autoregressive: take ScoreFunction or RAM"
+                "cannot be autoregressive: take ScoreFunction, RAM or VIMCO"
             )
         self._autoregressive = True
 
@@ -131,7 +134,7 @@ class Estimator(nn.Module, ABC):
         Args:
             potentials: scores that passed `why_not`.
         """
-        if self.kl == "exact":
+        if self.kl in ("exact", "weighted"):
             return self.posterior(potentials)
         return None
 
@@ -158,7 +161,7 @@ class Estimator(nn.Module, ABC):
         if self._autoregressive:
             reason = why_not_autoregressive(h)
             return (reason,) if reason else ()
-        if self.kl == "exact":
+        if self.kl in ("exact", "weighted"):
             return no_pairs(h) + no_sums(h)
         return no_pairs(h)
 

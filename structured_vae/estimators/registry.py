@@ -50,6 +50,12 @@ BUILT_IN: Final = {
     "stochastic_softmax": "stochastic_softmax:StochasticSoftmax",
     "stochastic_straight_through": "stochastic_softmax:StochasticStraightThrough",
     "sparse_map": "sparse_map:SparseMAP",
+    "vimco": "multi_sample:VIMCO",
+    "ovis": "multi_sample:OVIS",
+    "local_disarm": "local_disarm:LocalDisARM",
+    "wake_wake": "wake_sleep:WakeWake",
+    "wake_sleep": "wake_sleep:WakeSleep",
+    "reweighted_wake_sleep": "wake_sleep:ReweightedWakeSleep",
 }
 """File of this folder and class in it, by name. A new estimator is a file and a line here."""
 

@@ -15,8 +15,8 @@ from ..distributions.prior import PriorExcess, excess_of
 from ..errors import EstimatorError, shortened
 from .costs import Cost, Reconstruction, WithDensity, WithKL, WithPrior
 
-KLTerm = Literal["exact", "folded", "none"]
-"""The way in which a KL enters: as a separate exact term, folded into the cost, or not at all."""
+KLTerm = Literal["exact", "folded", "weighted", "none"]
+"""The way in which a KL enters: as an exact term, in the cost, in importance weights, or not."""
 
 
 class Objective:
@@ -128,10 +128,10 @@ def whole_bound(
         prior: a learnt prior; None for the uniform one.
 
     Raises:
-        EstimatorError: `kl_term` is not one of exact, folded and none.
+        EstimatorError: `kl_term` is not a `KLTerm`.
     """
     check_kl_term(kl_term)
-    if kl_term == "none":  # the cost is -log p(x, z), with the whole prior
+    if kl_term in ("weighted", "none"):  # the cost is -log p(x, z), with the whole prior
         if prior is None:
             return Objective(cost)
         return Objective(WithPrior(cost, prior))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def evaluate_run(
     refine: int = 0,
     *,
     appearance: bool = False,
+    importance: Sequence[int] = (),
     model: DiscreteVAE | None = None,
     data: Any = None,
     estimator: Estimator | None = None,
@@ -42,22 +44,30 @@ def evaluate_run(
             none.
         appearance: whether to train a network that recognises attributes, and to ask it for those
             of decoded faces; of the model attributes with labels, see `vaes.attributes.appearance`.
+        importance: numbers K of samples, at each of which there is an importance-weighted bound.
         model: custom networks that the run has trained; their weights are replaced.
         data: images in memory that it was given.
         estimator: an object that it was given.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
-        ConfigError: no samples, or a refinement or an appearance that the model does not allow; or
-            what was given to `train` is missing or is another.
+        ConfigError: no samples, or a refinement, an appearance or importance-weighted bounds that
+            the model does not allow; or what was given to `train` is missing or is another.
         DataError: images are missing or damaged.
     """
     if samples is not None and samples < 1:
         raise ConfigError(f"samples must be at least 1; got {samples}")
     if refine < 0:
         raise ConfigError(f"refine must be at least 0; got {refine}")
+    if not all(count >= 1 for count in importance):
+        raise ConfigError(f"importance takes numbers of at least 1; got {list(importance)}")
     config = Run.at(folder).config()
     kind = kind_of(config)
+    if importance and not kind.weights_samples:
+        raise ConfigError(
+            f"the evaluation of the model {config.model} has no importance-weighted bounds at "
+            "several numbers of samples; leave importance out"
+        )
     kind.check_evaluation(config, refine, appearance)
     given = given_for(config, model, data, estimator)
     question = Question(
@@ -69,5 +79,6 @@ def evaluate_run(
         refine,
         appearance,
         given.estimator,
+        tuple(importance),
     )
     return kind.evaluate(question)

@@ -139,12 +139,12 @@ def seeded_estimator(
 
 
 def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:
-    """Refuse an estimator that leaves the KL out.
+    """Refuse an estimator of another objective than the bound from one sample.
 
     Raises:
         ConfigError: it does.
     """
-    if estimator.kl == "none":
+    if estimator.kl in ("weighted", "none"):
         raise ConfigError(
             f"the estimator {config.estimator} does not train the bound, which is what the model "
             f"{config.model} needs"

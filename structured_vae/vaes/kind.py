@@ -44,6 +44,7 @@ class Question(Generic[Config, VAE]):
         refine: moves of a search for each image; 0 for none.
         appearance: whether decoded images are judged by another network.
         estimator: an object that the training was given, or None.
+        importance: numbers of samples of importance-weighted bounds.
     """
 
     config: Config
@@ -54,6 +55,7 @@ class Question(Generic[Config, VAE]):
     refine: int = 0
     appearance: bool = False
     estimator: Estimator | None = None
+    importance: tuple[int, ...] = ()
 
     @property
     def batches(self) -> torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]:
@@ -93,10 +95,12 @@ class Kind(ABC, Generic[Config, VAE]):
     Attributes:
         vae: the class of its networks.
         compares_gradients: whether `structured-vae gradients` measures estimators on it.
+        weights_samples: whether its evaluation has importance-weighted bounds.
     """
 
     vae: ClassVar[type[Pretrained]]
     compares_gradients: ClassVar[bool] = False
+    weights_samples: ClassVar[bool] = False
 
     @abstractmethod
     def networks(self, config: Config, pixels: int) -> VAE:

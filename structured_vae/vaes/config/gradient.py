@@ -44,8 +44,8 @@ class EstimatorConfig(TrainConfig):
     Attributes:
         estimator: of the encoder's gradient, by name; own is one that is given in Python.
         samples: latent states drawn for a gradient; default: what is usual for the estimator: 1,
-            double_cv and rodeo 2, score_function, arms, carms and unordered_set 4, perturbed_argmax
-            8.
+            double_cv and rodeo 2, score_function, arms, carms and unordered_set 4, importance
+            weights 5, perturbed_argmax 8.
         completions: bits of which ram, and direct of independent bits, try the other value, chosen
             at random in every step; 0 for all.
         sides: of direct, table_direct and adaptive_implicit_mle: 2 for z(-epsilon) in the place of

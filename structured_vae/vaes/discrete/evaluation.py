@@ -7,7 +7,7 @@ elsewhere they are estimated from samples, and called so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -25,8 +25,17 @@ from ...distributions.kl import kl_ceiling, kl_of_unary
 from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
 from ...evaluation.bound import excess_of_unary
+from ...evaluation.importance import (
+    ImportanceBounds,
+    draws_at_once,
+    draws_needed,
+    importance_columns,
+    importance_names,
+    importance_quantities,
+)
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from ...evaluation.refinement import INDEXED_BITS, refined_bound
+from ...objectives.costs import Reconstruction
 
 ENUMERATED_BITS = 16
 """States up to 2^16 are enumerated for every image: a second of one core for about 100 images."""
@@ -50,13 +59,14 @@ def evaluate(
     generator: torch.Generator,
     samples: int = 1000,
     refine: int = 0,
+    importance: Sequence[int] = (),
 ) -> Evaluation:
     """Bound, likelihood, gap, true and surrogate KL, and active variables.
 
     `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always
     there; `minus_log_p` and `gap` where they are known; `gibbs_kl`, `gibbs_reconstruction` and
-    `gibbs_bound` beside a structured perturb-and-MAP posterior; `refined_bound` where it is asked
-    for.
+    `gibbs_bound` beside a structured perturb-and-MAP posterior; `refined_bound` and `importance_K`
+    where they are asked for.
 
     Args:
         vae: what is evaluated.
@@ -66,12 +76,16 @@ def evaluate(
         samples: an image, of what is not summed exactly.
         refine: moves of a search for each image that tighten the bound, see `refined_bound`; 0 for
             none.
+        importance: numbers K of samples, at each of which there is an importance-weighted bound.
+            The largest one is drawn where it is more than `samples`.
 
     Raises:
-        ConfigError: refinement of a model of more than 62 bits, or of categories, which need none.
+        ConfigError: importance weights of a posterior whose density is not known; or refinement
+            of a model of more than 62 bits, or of categories, which need none.
     """
     with torch.no_grad():
-        view = _View(vae, posterior, generator, samples, refine)
+        view = _View(vae, posterior, generator, samples, refine, tuple(importance))
+        view.check_importance()
         if refine and (vae.categorical or vae.n > INDEXED_BITS):
             these = "categories" if vae.categorical else f"{vae.n} bits"
             raise ConfigError(
@@ -82,6 +96,7 @@ def evaluate(
     means = columns.pop("mean_state")
     names = [name for name in view.meanings if name in columns]
     quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
+    quantities |= importance_quantities(columns, view.draws, view.importance)
     active = _active(means, vae.variables if vae.categorical else 0, view.meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
 
@@ -105,6 +120,25 @@ class _View:
     generator: torch.Generator
     samples: int
     refine: int
+    importance: tuple[int, ...] = ()
+
+    @property
+    def draws(self) -> int:
+        """The number of draws per image of a posterior whose density is known."""
+        return draws_needed(self.samples, self.importance)
+
+    def check_importance(self) -> None:
+        """Raise if there are to be importance weights, and the density of q is not known.
+
+        Raises:
+            ConfigError: there are.
+        """
+        if self.importance and not self._probe.has_density:
+            raise ConfigError(
+                "importance-weighted bounds need the density of the posterior, which is not known "
+                "for an argmax under noise where variables depend on each other: set importance to "
+                "no numbers"
+            )
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """`[batch]` each, but `mean_state [batch, n]`."""
@@ -114,7 +148,7 @@ class _View:
         if q.tractable:
             columns = self._summed(q, table, x)
         elif q.has_density:
-            columns = self._weighted(q, x)
+            columns = self._weighted(q, table, x)
         else:
             columns = self._drawn(q, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
@@ -142,14 +176,18 @@ class _View:
         drawn = f"{self.samples} samples"
         sums = self._probe.tractable
         exact = self._decoded is not None and sums
-        reconstruction = ("exact", "over all states") if exact else ("sampled", drawn)
+        reconstruction = (
+            ("exact", "over all states")
+            if exact
+            else ("sampled", f"{self.draws if self._probe.has_density else self.samples} samples")
+        )
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
         if not sums and self._probe.has_density:
-            kl = ("sampled", f"KL(q || {to}), {drawn}")
+            kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
         if sums and not exact and self._prior is not None and not self._prior.has_sums:
-            kl = ("sampled", f"KL(q || {to}), {drawn}")
+            kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
         probe = self._probe.potentials
         kind = kl_of_unary(probe).kind
         if sums and probe.pairwise is None:
@@ -191,8 +229,11 @@ class _View:
                 excess = self._prior.table(q.potentials.states())
                 columns["kl"] = columns["kl"] + self._expected(q.potentials, excess)
                 columns["excess_of_unary"] = self._expected(q.potentials.unary_alone(), excess)
+            if self.importance:
+                weighted = self._weighted(q, table, x)
+                columns |= {name: weighted[name] for name in importance_names(self.importance)}
             return columns
-        columns = self._weighted(q, x)
+        columns = self._weighted(q, table, x)
         columns |= {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
         if self._prior is not None and self._prior.has_sums:
             columns["kl"] = columns["kl"] + self._prior.expected(q)
@@ -200,37 +241,52 @@ class _View:
             columns["kl"] = columns["kl"] + columns["excess"]
         return columns
 
-    def _weighted(self, q: Distribution, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _weighted(
+        self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
         """Return the columns of a posterior whose density is known, by samples alone."""
         costs = x.new_zeros(len(x))
         excesses = torch.zeros_like(costs)
         densities = torch.zeros_like(costs)
         states = torch.zeros_like(q.potentials.unary)
-        weights = []
-        for _ in range(self.samples):
-            z = q.sample(self.generator)
-            cost = self.vae.decoder.cost(x, z[0])
-            costs += cost
+        bounds = ImportanceBounds({self.samples, *self.importance})
+        uniform = kl_ceiling(q.potentials).value
+        # Draw and decode as many states at once as fit, and keep the sums of their weights alone.
+        for draws in draws_at_once(self.draws, x):
+            z = q.sample(self.generator, draws)
+            cost = self._costs(q.potentials, table, x, z)
+            costs += cost.sum(dim=0)
             excess = torch.zeros_like(cost)
             if self._prior is not None:
-                excess = self._prior.at(z[0])
-            excesses += excess
-            log_q = q.log_prob(z[0])
-            densities += log_q
-            states += z[0]
-            weights.append(-cost - excess - log_q)
-        uniform = kl_ceiling(q.potentials).value
-        log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - uniform
+                excess = self._prior.at(z)
+            excesses += excess.sum(dim=0)
+            log_q = q.log_prob(z)
+            densities += log_q.sum(dim=0)
+            states += z.sum(dim=0)
+            bounds.add(-cost - excess - log_q - uniform)
         columns = {
-            "reconstruction": costs / self.samples,
-            "excess": excesses / self.samples,
-            "kl": uniform + (densities + excesses) / self.samples,
-            "mean_state": states / self.samples,
-            "minus_log_p": -log_p,
+            "reconstruction": costs / self.draws,
+            "excess": excesses / self.draws,
+            "kl": uniform + (densities + excesses) / self.draws,
+            "mean_state": states / self.draws,
+            "minus_log_p": bounds.values()[self.samples].to(costs),
+            **importance_columns(bounds, self.importance),
         }
         if self._prior is not None:
-            columns["excess_of_unary"] = excess_of_unary(self._prior, q, z, self.generator)
+            columns["excess_of_unary"] = excess_of_unary(self._prior, q, z[:1], self.generator)
         return columns
+
+    def _costs(
+        self,
+        potentials: AnyPotentials,
+        table: torch.Tensor | None,
+        x: torch.Tensor,
+        z: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return -log p(x | z) `[draws, batch]`, from the table of all states where there is one."""
+        if table is None:
+            return Reconstruction(self.vae.decoder, x)(z)
+        return table.gather(1, potentials.index(z).T).T
 
     def _drawn(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
@@ -238,10 +294,8 @@ class _View:
         """Return the columns of perturb-and-MAP; reconstruction and histogram share draws."""
         potentials = q.potentials
         z = q.sample(self.generator, self.samples)
-        if table is not None:
-            costs = table.gather(1, potentials.index(z).T).T
-        else:
-            costs = torch.stack([self.vae.decoder.cost(x, each) for each in z])
+        chunks = torch.split(z, [*draws_at_once(self.samples, x)])
+        costs = torch.cat([self._costs(potentials, table, x, chunk) for chunk in chunks])
         kl = histogram_kl(potentials, z).value
         columns = {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
         if self._prior is not None:

@@ -38,6 +38,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
 
     vae = DiscreteVAE
     compares_gradients = True
+    weights_samples = True
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the length of the decoder's last bias."""
@@ -69,6 +70,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
             question.noise,
             SAMPLES if question.samples is None else question.samples,
             question.refine,
+            question.importance,
         )
 
     def check_evaluation(self, config: Config, refine: int, appearance: bool) -> None:

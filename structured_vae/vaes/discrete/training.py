@@ -12,6 +12,7 @@ from ...distributions.prior import excess_of
 from ...estimators import Estimator
 from ...evaluation.bound import image_costs, summarise
 from ...objectives.recipes import Recipe
+from ...objectives.sleep import sleep_loss
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
 
@@ -64,6 +65,9 @@ class ArgmaxTraining(Training):
         objective = self.recipe(self.vae, x, q, self.estimator.kl, weight)
         estimate = self.estimator(q, objective.cost, self._noise, self.global_step)
         loss = (estimate.surrogate + objective.kl).mean() + estimate.tuning
+        if self.estimator.sleeps:
+            posterior = self.estimator.posterior
+            loss = loss + sleep_loss(self.vae, len(x), posterior, self._noise, self._seen).mean()
         return loss, {"cost": estimate.cost.mean(), **estimate.stats}
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:

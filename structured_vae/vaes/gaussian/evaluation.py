@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import torch
 
 from models import GaussianVAE
 
+from ...evaluation.importance import (
+    ImportanceBounds,
+    draws_needed,
+    importance_columns,
+    importance_quantities,
+)
 from ...evaluation.quantities import Evaluation, Quantity, average
 
 MEANINGS: Final = {
@@ -31,7 +36,11 @@ ACTIVE: Final = 0.01
 
 @torch.no_grad()
 def gaussian_columns(
-    vae: GaussianVAE, x: torch.Tensor, generator: torch.Generator, samples: int = 1
+    vae: GaussianVAE,
+    x: torch.Tensor,
+    generator: torch.Generator,
+    samples: int = 1,
+    importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`; and `means [batch, n]`.
 
@@ -40,6 +49,7 @@ def gaussian_columns(
         x: `[batch, pixels]`.
         generator: of the codes.
         samples: of the code for each image.
+        importance: numbers of samples of importance-weighted bounds.
 
     References:
         Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders.
@@ -47,23 +57,25 @@ def gaussian_columns(
     q = vae.posterior(x)
     costs = torch.zeros_like(q.mean[:, 0])
     log_p = torch.zeros_like(costs)
-    weights = []
-    for _ in range(samples):
+    bounds = ImportanceBounds({samples, *importance})
+    draws = draws_needed(samples, importance)
+    for _ in range(draws):
         z = q.sample(generator)
         cost = vae.cost(x, z)
         log_ratio = vae.log_ratio(q, z)
         costs += cost
         log_p += log_ratio + q.log_prob(z)
-        weights.append(log_ratio - cost)
+        bounds.add((log_ratio - cost)[None])
     kl = q.kl()
     if vae.prior is not None:
-        kl = -q.entropy() - log_p / samples
+        kl = -q.entropy() - log_p / draws
     columns = {
-        "reconstruction": costs / samples,
+        "reconstruction": costs / draws,
         "kl": kl,
-        "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+        "minus_log_p": bounds.values()[samples].to(costs),
         "means": q.mean,
     }
+    columns |= importance_columns(bounds, importance)
     return columns | {"bound": columns["reconstruction"] + columns["kl"]}
 
 
@@ -72,6 +84,7 @@ def evaluate_gaussian(
     image_batches: Iterable[tuple[torch.Tensor, ...]],
     generator: torch.Generator,
     samples: int = 200,
+    importance: Sequence[int] = (),
 ) -> Evaluation:
     """Bound with its parts, likelihood, and dimensions in use.
 
@@ -80,13 +93,17 @@ def evaluate_gaussian(
         image_batches: `(images [batch, pixels], ...)` each.
         generator: of the codes, on the images' device.
         samples: of the code for each image.
+        importance: numbers K of samples, at each of which there is an importance-weighted bound.
     """
-    batches = [gaussian_columns(vae, batch[0], generator, samples) for batch in image_batches]
+    batches = [
+        gaussian_columns(vae, batch[0], generator, samples, importance) for batch in image_batches
+    ]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["means"].var(dim=0, correction=0) > ACTIVE).sum())
     meanings = MEANINGS
     if vae.prior is not None:
         meanings = MEANINGS | LEARNT
     quantities = {name: average(columns[name], *meaning) for name, meaning in meanings.items()}
+    quantities |= importance_quantities(columns, draws_needed(samples, importance), importance)
     quantities["active"] = Quantity(used, 0.0, "exact", f"dimensions in use, of {vae.n}")
     return Evaluation(quantities, len(columns["bound"]))

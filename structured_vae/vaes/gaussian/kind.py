@@ -30,6 +30,7 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
     """n continuous dimensions."""
 
     vae = GaussianVAE
+    weights_samples = True
 
     def networks(self, config: GaussianConfig, pixels: int) -> GaussianVAE:
         """Return the layers of the discrete models with fresh weights."""
@@ -62,7 +63,9 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
     def evaluate(self, question: Question[GaussianConfig, GaussianVAE]) -> Evaluation:
         """Return the bound with its parts, the likelihood and the dimensions in use."""
         samples = SAMPLES if question.samples is None else question.samples
-        return evaluate_gaussian(question.vae, question.batches, question.noise, samples)
+        return evaluate_gaussian(
+            question.vae, question.batches, question.noise, samples, question.importance
+        )
 
     def shown(self, vae: GaussianVAE) -> Shown:
         """Refuse: a continuous code has no states to show.
