@@ -166,6 +166,61 @@ def learnt_prior() -> list[list[str]]:
     return lines
 
 
+def many_bits() -> list[list[str]]:
+    """A row a training of two hundred bits, or of a Gaussian."""
+    lines = [
+        [
+            "latent variables",
+            "prior",
+            "estimator",
+            "epochs",
+            "seed",
+            "valid bound",
+            "-log p(x), at most",
+        ]
+    ]
+    for training in cells_of("many_bits"):
+        config = training["config"]
+        latent = f"{config['n']} bits"
+        estimator = config.get("estimator", "reparameterised")
+        if config["model"] == "gaussian":
+            latent = f"Gaussian, {config['n']} dimensions"
+        lines.append([latent, config["prior"], estimator, *_bounds(training)])
+    return lines
+
+
+def couplings() -> list[list[str]]:
+    """A row a training of fifty bits."""
+    lines = [["posterior", "prior", "epochs", "seed", "valid bound", "-log p(x), at most"]]
+    for training in cells_of("couplings"):
+        config = training["config"]
+        posterior = "independent"
+        if config["bandwidth"]:
+            posterior = f"{config['posterior']}, on a chain"
+        lines.append([posterior, config["prior"], *_bounds(training)])
+    return lines
+
+
+def cells_of(experiment: str) -> list[dict[str, Any]]:
+    """The records of an experiment, the highest bound first."""
+    folder = RESULTS / experiment
+    trainings = [json.loads(file.read_text("utf-8")) for file in sorted(folder.glob("*.json"))]
+    return sorted(trainings, key=lambda training: -_value(training, "bound"))
+
+
+def _value(training: dict[str, Any], name: str) -> float:
+    """A quantity of a training's evaluation, in nats."""
+    value: float = training["evaluation"]["quantities"][name]["value"]
+    return value
+
+
+def _bounds(training: dict[str, Any]) -> list[str]:
+    """Epochs and seed of a training, and what it reached on test images."""
+    config = training["config"]
+    reached = [f"{_value(training, name):.2f}" for name in ("bound", "minus_log_p")]
+    return [str(config["epochs"]), str(config["seed"]), *reached]
+
+
 def beside_imle() -> list[list[str]]:
     """Accuracy of each method, with the best and the worst of its settings on validation images."""
     lines = [
@@ -259,6 +314,8 @@ TABLES = (
     two_hundred_bits,
     convolutional_pair,
     learnt_prior,
+    many_bits,
+    couplings,
     beside_imle,
     beside_pythae,
     beside_pyepo,
