@@ -61,7 +61,7 @@ MODELS = {
 }
 COMMITMENT = {"vq": 0.25, "lfq": 0.25}
 ENTROPY = {"lfq": 0.1, "bsq": 0.1}
-EPOCHS = 8
+EPOCHS = 16
 
 
 def trained(name):
