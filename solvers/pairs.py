@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from .topology import Topology
 KEPT = 1 << 16
 """Largest number of pairs, a mebibyte, whose topologies are cached between calls."""
 
+NO_PAIRS = np.empty((0, 2), np.int64)
+"""The pairs of a problem without any."""
+
 
 def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     """Return the upper triangle of `[..., n, n]`, without pairs that are zero everywhere."""
@@ -23,6 +27,8 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
             f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
             f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
         )
+    if not n:
+        return namespace_of(matrix).reshape(matrix, matrix.shape[:-1]), _topology(NO_PAIRS, 0)
     triangle = _triangle(n) if n * n <= KEPT else _triangle.__wrapped__(n)
     if isinstance(matrix, np.ndarray):
         return _from_host(matrix, triangle)
@@ -42,7 +48,7 @@ def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Top
     """Return the result of `from_matrix` by one pass of a kernel, for arrays on the host."""
     leading = matrix.shape[:-2]
     n = matrix.shape[-1]
-    upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(-1, n, n))
+    upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(math.prod(leading), n, n))
     if fault:  # the slower way names it
         _checked_upper(matrix, triangle)
     topology = triangle.topology

@@ -438,6 +438,8 @@ def _absolute_sum(scores: Array) -> Any:
 
 def _check_magnitude(problem: Problem) -> None:
     """Raise if scores are not finite, or so large that their sums might not be."""
+    if problem.is_empty:
+        return
     if isinstance(problem.unary, np.ndarray):
         largest = problem._survey[1]
     else:
@@ -483,10 +485,8 @@ def _check_real(name: str, array: Array) -> None:
 
 def _check_unary(unary: Array) -> None:
     shape = unary.shape
-    if not shape or 0 in shape:
-        raise ProblemError(
-            f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {tuple(shape)}"
-        )
+    if not shape:
+        raise ProblemError(f"unary must be [..., n]; its shape is {tuple(shape)}")
 
 
 def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
@@ -525,7 +525,7 @@ def _flatten(
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
         return unary[None, ...], weights[None, ...], topology, ()
-    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0] > 0:
+    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0]:
         return unary, weights, topology, (int(unary.shape[0]),)
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
@@ -539,8 +539,6 @@ def _flatten(
         raise ProblemError(
             f"unary has {unary.ndim} dimensions, and pairwise scores {weights.ndim}: {error}"
         ) from error
-    if 0 in leading:
-        raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))
     unary, weights = (with_batch(array, leading) for array in (unary, weights))
     return unary, weights, topology, leading

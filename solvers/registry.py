@@ -5,7 +5,6 @@ Built-in solvers are imported on first use. Other packages can plug in theirs.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from .errors import (
     ProblemTooLargeError,
     SolverUnavailableError,
     UnknownSolverError,
+    did_you_mean,
     shortened,
 )
 from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
@@ -115,8 +115,7 @@ class Registry(Generic[SolverT]):
         plugged_in = self._plug_ins()
         if name not in plugged_in:
             names = [*self.built_in, *plugged_in]
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean '{near[0]}'? " if near else ""
+            hint = did_you_mean(name, names)
             unknown = f"no solver is called {shortened(name)}"
             raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(names)}")
         try:

@@ -86,6 +86,10 @@ class Maximisable(Protocol):
         """Number of edges."""
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there are no instances, or no variables."""
+
+    @property
     def rounding(self) -> Scores:
         """`[batch]`: how far a score and a bound can be apart by rounding alone."""
 
@@ -207,6 +211,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         The method of each kind of solver lists what it raises.
         """
         deadline = deadline_of(time_limit).about(problem)
+        self._check_kind(problem)
+        if problem.is_empty:
+            return self._nothing_to_decide(problem)
         self.check(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
@@ -215,6 +222,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    def _nothing_to_decide(self, problem: ProblemT) -> Solution:
+        """Return the solution of a problem without instances or without variables."""
+        host = problem.to_host()
+        z = np.zeros((host.batch, host.n), np.int8)
+        maximiser = Maximiser(self._checked_states(host, z), np.zeros(host.batch))
+        return self._certified(host, maximiser)
 
     @contextmanager
     def _interrupts_first(self, problem: ProblemT, deadline: Deadline) -> Iterator[None]:

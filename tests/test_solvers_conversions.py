@@ -394,7 +394,6 @@ BAD = {
     "no numbers": (lambda: from_qubo({(0, 1): "x"}), "real numbers"),
     "not a number": (lambda: from_qubo({(0, 1): float("nan")}), "is nan"),
     "overflow": (lambda: from_qubo({(0, 1): 1e308, (1, 0): 1e308}), "is -inf"),
-    "nothing": (lambda: from_qubo({}), "n >= 1"),
     "Ising overflow": (lambda: from_ising([1e308, 1e308], {}), "constant"),
     "Ising coupling overflow": (lambda: from_ising([0, 0], {(0, 1): 1e308}), "is inf"),
     "fields in a matrix": (lambda: from_ising([[1.0]], {}), "dimension"),
@@ -432,9 +431,22 @@ def test_more_vertices_than_memory_holds():
         from_max_cut(2**40, [[0, 1]])
 
 
-def test_sense():
-    with pytest.raises(OptionError, match="minimize"):
-        from_qubo({(0, 1): 1.0}, "minimize")
+@pytest.mark.parametrize(
+    ("sense", "sign"),
+    [("minimize", -1), ("min", -1), ("Minimise", -1), ("maximize", 1), ("max", 1), ("MAX", 1)],
+)
+def test_every_spelling_of_a_sense(sense, sign):
+    assert from_qubo({(0, 1): 1.0}, sense).sign == sign
+    assert from_qubo({(0, 1): 1.0}, sense=sense).sign == sign
+    assert from_ising([1.0], {}, sense=sense).sign == sign
+    assert labels.from_factors([2], [], sense=sense).sign == sign
+
+
+@pytest.mark.parametrize("sense", ["maximse", 3, None])
+def test_a_misspelt_sense_gets_the_nearest_one(sense):
+    with pytest.raises(OptionError) as caught:
+        from_qubo({(0, 1): 1.0}, sense=sense)
+    assert ("did you mean 'maximise'?" in str(caught.value)) == (sense == "maximse")
 
 
 def constrained_model():

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from ..problem import Problem
 from ..solution import Solution
 from .any_conversion import AnyConversion
 from .objective import Objective, Quadratic, folding_error, sums_are_exact
-from .terms import Linear, Pairs, Weights, folded
+from .sense import Sense, sign_of
+from .terms import Linear, Pairs, Weights, finite_constant, folded
 
-Sense: TypeAlias = Literal["minimise", "maximise"]
 Labels: TypeAlias = Sequence[Hashable]
 
 FREE = -1
@@ -162,6 +162,19 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return values
 
 
+def sense_and_offset(sense: Any, offset: Any) -> tuple[Sense, float]:
+    """Return the sense and the constant that a caller passed.
+
+    A sense in the place of the offset is read as a sense, since it stood there before.
+
+    Raises:
+        ProblemError: the offset is no finite real number.
+    """
+    if isinstance(offset, str):
+        return cast("Sense", offset), 0.0
+    return sense, finite_constant("the offset", offset)
+
+
 def converted(
     sense: Sense,
     labels: Labels,
@@ -188,13 +201,11 @@ def converted(
         OptionError: `sense` is neither word.
         ProblemError: terms that are not finite, or that overflow.
     """
-    if not isinstance(sense, str) or sense not in ("minimise", "maximise"):
-        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
+    sign = sign_of(sense)
     if not math.isfinite(constant):
         raise ProblemError(
             f"the constant terms add up to {constant}; divide all terms by a constant"
         )
-    sign = 1 if sense == "maximise" else -1
     original = original or Quadratic((constant,), linear, pairs, weights)
     problem = folded(sign * linear, pairs, sign * weights)
     return Conversion(problem, sign, constant, labels, values, original=original)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from ..errors import ProblemError, shortened
 from .conversion import Labels, places_of
-from .terms import Pairs, Weights, real_array
+from .terms import Linear, Pairs, Weights, real_array
 
 
 def by_names(name: str, values: Any) -> Any:
@@ -58,17 +59,72 @@ def _check_names(name: str, what: str, labels: list[Hashable]) -> None:
         )
 
 
-def ends_of(couplings: Any) -> Iterable[Hashable]:
-    """The labels that a dict of pairs, or a matrix, speaks of.
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a dict or of a matrix, by their number of variables.
+
+    Attributes:
+        constant: the number at the key `()`; 0 without it.
+        linear: {label: number} of the keys `(label,)`.
+        pairs: {(label, label): number}, or a square matrix.
+        labels: of the variables, as they come.
+    """
+
+    constant: Any
+    linear: Mapping[Hashable, Any]
+    pairs: Any
+    labels: Iterable[Hashable]
+
+
+def terms_of(couplings: Any) -> Terms:
+    """Return the constant, linear and quadratic terms of a dict or of a matrix.
+
+    A dict maps pairs of labels to numbers. A key `(label,)` is a linear term, and the key `()` is
+    the constant.
 
     Raises:
-        ProblemError: neither a dict of pairs nor a square matrix.
+        ProblemError: neither such a dict nor a square matrix.
     """
     if not isinstance(couplings, Mapping):
-        return range(len(_square(couplings)))
-    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in couplings):
-        raise ProblemError("a dict of couplings must map pairs of labels to numbers")
-    return (label for pair in couplings for label in pair)
+        return Terms(0.0, {}, couplings, range(len(_square(couplings))))
+    by_size: tuple[dict[Any, Any], ...] = ({}, {}, {})
+    for key, number in couplings.items():
+        if not isinstance(key, tuple) or len(key) > 2:
+            _refuse_key(key, number)
+        by_size[len(key)][key] = number
+    constants, linear, pairs = by_size
+    labels = [label for key in couplings for label in key]
+    return Terms(
+        constants.get((), 0.0), {label: n for (label,), n in linear.items()}, pairs, labels
+    )
+
+
+def _refuse_key(key: Any, number: Any) -> NoReturn:
+    """Raise the error for a key that is no pair of labels."""
+    if isinstance(key, tuple):
+        raise ProblemError(
+            f"the key {shortened(key)} has {len(key)} labels; "
+            "a dict of couplings must map pairs of labels to numbers"
+        )
+    term = f"({shortened(key)}, {shortened(key)})"
+    raise ProblemError(
+        f"a dict of couplings must map pairs of labels to numbers; for a linear term write "
+        f"{term}: {shortened(number)} in place of {shortened(key)}: {shortened(number)}"
+    )
+
+
+def linear_terms(linear: Mapping[Hashable, Any], labels: Labels) -> Linear:
+    """Return the linear terms `[n]` of a dict of labels.
+
+    Raises:
+        ProblemError: terms that are no finite real numbers.
+    """
+    terms = np.zeros(len(labels))
+    place = places_of(labels)
+    numbers = real_array("the linear terms", list(linear.values()), 1)
+    check_terms(((label,) for label in linear), numbers)
+    terms[[place[label] for label in linear]] = numbers
+    return terms
 
 
 def ordered_labels(found: Iterable[Hashable]) -> Labels:

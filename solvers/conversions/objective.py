@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -96,10 +96,6 @@ class Quadratic:
                 np.concatenate([low * n + high, diagonal * n + diagonal]), return_inverse=True
             )[1]
         )
-
-    def plus(self, constant: float) -> Quadratic:
-        """The objective with a constant more."""
-        return replace(self, constants=(*self.constants, constant))
 
 
 @dataclass(frozen=True, eq=False)

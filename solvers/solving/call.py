@@ -21,6 +21,7 @@ from ..problem import Problem
 from ..ranking import each_found
 from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of
+from .empty import nothing_to_decide
 from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
@@ -214,6 +215,8 @@ def _first(request: Request) -> States | None:
 
 def answered(request: Request) -> Solution:
     """The solution, or several states of it, by what is asked for."""
+    if request.problem.is_empty:
+        return nothing_to_decide(request)
     if request.rows is not None and len(request.rows):
         return _within(request, request.rows)
     if request.k is not None:
