@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, ClassVar, overload
@@ -155,6 +155,7 @@ class Problem(AnyProblem[ArrayT]):
         cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]
     ) -> Problem:
         """Check and flatten; `weights` reads pairwise scores `[..., e]` and pairs from arrays."""
+        _check_models(unary)
         arrays = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
             arrays["pairwise"] = as_array(pairwise, "pairwise")
@@ -481,6 +482,24 @@ def _check_real(name: str, array: Array) -> None:
         is_real = namespace_of(array).isdtype(array.dtype, kinds)
     if not is_real:
         raise ProblemError(f"{name} must contain real numbers; its type is {array.dtype}")
+
+
+def _check_models(unary: object) -> None:
+    """Raise for a model of another library, with the call that reads it."""
+    if type(unary) in (np.ndarray, list, tuple):  # most calls
+        return
+    call = ""
+    if isinstance(unary, Mapping):
+        call = "from_qubo"
+    elif hasattr(unary, "nodes") and hasattr(unary, "edges"):
+        call = "from_networkx"
+    elif hasattr(unary, "vartype") or hasattr(unary, "constraints"):
+        call = "from_dimod"
+    if call:
+        raise ProblemError(
+            f"unary must be an array of scores; got {shortened(unary)}. For a "
+            f"{type(unary).__name__} pass solvers.conversions.{call}(...)"
+        )
 
 
 def _check_unary(unary: Array) -> None:

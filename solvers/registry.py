@@ -105,9 +105,12 @@ class Registry(Generic[SolverT]):
             SolverUnavailableError: a plug-in of that name cannot be imported.
         """
         if not isinstance(name, str):
+            hint = ""
+            if isinstance(name, type) and issubclass(name, CertifiedSolver):
+                hint = f"; pass an object of this class: solver={name.__name__}()"
             raise UnknownSolverError(
                 f"a solver is a name of available_solvers(), 'auto' or an object of {self.base}; "
-                f"got {shortened(name)}"
+                f"got {shortened(name)}{hint}"
             )
         if name in self.built_in:
             # The table of built-in names holds solver classes only.

@@ -25,6 +25,7 @@ from .errors import (
     SolverError,
     SolverUnavailableError,
     UnsupportedProblemError,
+    did_you_mean,
     shortened,
 )
 from .limits.deadline import Deadline
@@ -188,7 +189,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """
         for name in set(options) - set(self.options()):
             have = f"it has {', '.join(self.options())}" if self.options() else "it has none"
-            raise OptionError(f"solver '{self.name}' has no option '{name}'; {have}")
+            hint = did_you_mean(name, self.options())
+            raise OptionError(f"solver '{self.name}' has no option '{name}'; {hint}{have}")
         # Every solver class is a dataclass with fields.
         return replace(self, **options) if options else self  # type: ignore[type-var]
 
@@ -274,6 +276,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
+        _check_maximiser(self.name, maximiser)
         z, score, bound, proved = self._proof(problem, maximiser)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         restore = problem.restore
@@ -561,6 +564,15 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
             )
         return xp.astype(z, xp.int8, copy=False)
+
+
+def _check_maximiser(solver: str, found: object) -> None:
+    """Raise if a backend returned something else than a `Maximiser`, such as its states alone."""
+    if not isinstance(found, Maximiser):
+        raise SolveFailedError(
+            f"solver '{solver}' returned {type(found).__name__}; its _argmax must return a "
+            "Maximiser: return Maximiser(z) with the states z [batch, n]"
+        )
 
 
 def _nothing_found(problem: Maximisable, solver: str) -> Solution:

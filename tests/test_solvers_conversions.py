@@ -20,8 +20,10 @@ from solvers import (
     ProblemError,
     ProblemTooLargeError,
     SolverError,
+    gibbs,
     labels,
     solve,
+    solver_class,
 )
 from solvers.conversions import (
     ConversionUnavailableError,
@@ -440,6 +442,44 @@ def test_every_spelling_of_a_sense(sense, sign):
     assert from_qubo({(0, 1): 1.0}, sense=sense).sign == sign
     assert from_ising([1.0], {}, sense=sense).sign == sign
     assert labels.from_factors([2], [], sense=sense).sign == sign
+
+
+class Bare(ArgmaxSolver):
+    """Returns its states alone."""
+
+    name = "bare"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, deadline):
+        return (problem.unary > 0).astype(np.int8)
+
+
+FRUIT = {("apple", "apple"): -1.0, ("pear", "pear"): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: solve(FRUIT), "solvers.conversions.from_qubo"),
+        (lambda: gibbs(FRUIT), "solvers.conversions.from_qubo"),
+        (lambda: solve(nx.path_graph(3)), "solvers.conversions.from_networkx"),
+        (lambda: solve(SimpleNamespace(vartype=1)), "solvers.conversions.from_dimod"),
+        (lambda: from_qubo({"apple": -1.0}), "write ('apple', 'apple'): -1.0"),
+        (lambda: solve(from_qubo(FRUIT), fix={"appel": 1}), "did you mean 'apple'?"),
+        (lambda: solve(from_qubo(FRUIT), start={"pera": 1}), "did you mean 'pear'?"),
+        (lambda: solve(from_qubo(FRUIT), fix={7: 1}), "the first one is 'apple'"),
+        (lambda: solve(from_qubo({}), fix={7: 1}), "there are none"),
+        (lambda: solve([1.0], solver=Bare()), "return Maximiser(z)"),
+        (lambda: solve([1.0], solver=Bare), "solver=Bare()"),
+        (lambda: solver_class("cp_sat")().with_options(thread=1), "did you mean 'threads'?"),
+        (lambda: gibbs([1.0], method="meanfield"), "did you mean 'mean_field'?"),
+        (lambda: from_networkx(nx.path_graph(2), kind="maxcut"), "did you mean 'max_cut'?"),
+    ],
+)
+def test_messages_name_the_call_that_was_meant(call, message):
+    with pytest.raises(SolverError) as caught:
+        call()
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("sense", ["maximse", 3, None])

@@ -17,7 +17,7 @@ import numpy as np
 from ..any_problem import AnyProblem
 from ..arrays import ArrayT
 from ..constraints import Constraint
-from ..errors import OptionError, shortened
+from ..errors import OptionError, did_you_mean, shortened
 from ..solution import Solution
 from .answer import Answer
 from .objective import Objective, beyond, total
@@ -191,12 +191,18 @@ class AnyConversion(ABC, Generic[ProblemT]):
         states = {}
         for name, value in assignment.items():
             if name not in self.places:
-                raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(self.names[0])}"
-                )
+                raise OptionError(f"{shortened(name)} is no variable; {self._hint(name)}")
             place = self.places[name]
             states[place] = self._state_of(place, value)
         return states
+
+    def _hint(self, name: object) -> str:
+        """Return the nearest name to one that is none, or else which names there are."""
+        if hint := did_you_mean(name, self.names):
+            return hint.strip()
+        if not self.names:
+            return "there are none"
+        return f"the first one is {shortened(self.names[0])}"
 
     def _state_of(self, place: int, value: Any) -> int:
         values = list(self.values_of(place))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..errors import OptionError, ProblemError, shortened
+from ..errors import OptionError, ProblemError, did_you_mean, shortened
 from ..problem import Problem
 from .conversion import Conversion, Labels, converted, places_of
 from .cuts import from_max_cut
@@ -51,7 +51,8 @@ def from_networkx(
     if not isinstance(graph, nx.Graph):
         raise ProblemError(f"expected a networkx graph; got {shortened(graph)}")
     if not isinstance(kind, str) or kind not in ("scores", "max_cut"):
-        raise OptionError(f"kind must be 'scores' or 'max_cut'; got {shortened(kind)}")
+        hint = did_you_mean(kind, get_args(Kind))
+        raise OptionError(f"kind must be 'scores' or 'max_cut'; {hint}got {shortened(kind)}")
     for name, attribute in (("unary", unary), ("pairwise", pairwise), ("weight", weight)):
         if not isinstance(attribute, str):
             raise ProblemError(

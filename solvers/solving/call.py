@@ -14,6 +14,7 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
 from ..conversions import Answer, AnyConversion
+from ..conversions.answer import Answers
 from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
 from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
@@ -52,9 +53,7 @@ def solve(
     unary: AnyConversion[Any], *, k_best: None = None, **options: Unpack[Options]
 ) -> Answer: ...
 @overload
-def solve(
-    unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]
-) -> tuple[Answer, ...]: ...
+def solve(unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]) -> Answers: ...
 @overload
 def solve(
     unary: AnyProblem[ArrayT], *, k_best: int | None = None, **options: Unpack[Options]
@@ -89,7 +88,7 @@ def solve(
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
-) -> Solution | Answer | tuple[Answer, ...]:
+) -> Solution | Answer | Answers:
     """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
@@ -176,7 +175,7 @@ def _answer(
     k_best: int | None,
     constraints: Iterable[Constraint],
     callback: Callback | None,
-) -> Answer | tuple[Answer, ...]:
+) -> Answer | Answers:
     """The answer to a conversion, or several of them."""
     solution = solve(
         conversion.problem,
@@ -190,7 +189,7 @@ def _answer(
     )
     if k_best is None:
         return conversion.answer(solution)
-    return tuple(conversion.answer(one) for one in each_found(solution))
+    return Answers(conversion.answer(one) for one in each_found(solution))
 
 
 def _heard(request: Request, callback: Callback) -> Solution:
