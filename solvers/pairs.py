@@ -44,6 +44,42 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     return xp.take(upper, beside(matrix, places), axis=-1), _some_of(triangle, places)
 
 
+def from_sparse(matrix: Any) -> tuple[np.ndarray, Edges]:
+    """Return the pairwise scores `[e]` and edges `[e, 2]` of a sparse matrix of scipy.
+
+    It is upper triangular, or symmetric, with a zero diagonal, as `from_matrix` wants it.
+
+    Raises:
+        ProblemError: it has another form.
+    """
+    entries = matrix.tocoo()
+    ends = np.stack([np.asarray(entries.row), np.asarray(entries.col)], axis=-1).astype(np.int64)
+    stored = as_array(np.asarray(entries.data), "pairwise")
+    places, inverse = np.unique(ends, axis=0, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights=stored, minlength=len(places))
+    places = places[sums != 0]
+    sums = sums[sums != 0]
+    if (places[:, 0] == places[:, 1]).any():
+        i = int(places[places[:, 0] == places[:, 1]][0, 0])
+        raise ProblemError(
+            f"pairwise has a non-zero diagonal, at ({i}, {i}); add it to unary, since z_i z_i = z_i"
+        )
+    upper = places[:, 0] < places[:, 1]
+    scores = _by_place(places[upper], sums[upper])
+    mirrored = _by_place(places[~upper][:, ::-1], sums[~upper])
+    if mirrored and mirrored != scores:
+        raise ProblemError(
+            "pairwise must be upper triangular or symmetric; fold it with "
+            "scipy.sparse.triu(pairwise + pairwise.T, 1)"
+        )
+    return sums[upper], places[upper]
+
+
+def _by_place(places: np.ndarray, scores: np.ndarray) -> dict[tuple[int, int], float]:
+    """Return {(i, j): score} of places `[e, 2]`."""
+    return dict(zip(map(tuple, places.tolist()), scores.tolist(), strict=True))
+
+
 def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Topology]:
     """Return the result of `from_matrix` by one pass of a kernel, for arrays on the host."""
     leading = matrix.shape[:-2]

@@ -32,6 +32,7 @@ from .arrays import (
     beside,
     check_room,
     home_of,
+    is_sparse,
     namespace_of,
     to_numpy,
 )
@@ -121,8 +122,9 @@ class Problem(AnyProblem[ArrayT]):
         Args:
             unary: `[..., n]`, the score of each variable being 1.
             pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal,
-                entry (i, j) being the score of both variables being 1, counted once either way; or,
-                with `edges`, `[..., e]`. Leading dimensions broadcast against those of `unary`.
+                entry (i, j) being the score of both variables being 1, counted once either way; or
+                a sparse matrix of scipy, `[n, n]`, of the same form; or, with `edges`, `[..., e]`.
+                Leading dimensions broadcast against those of `unary`.
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:
@@ -133,6 +135,11 @@ class Problem(AnyProblem[ArrayT]):
         if pairwise is None and edges is not None:
             as_array(unary, "unary")
             raise ProblemError("edges were passed without pairwise; pass pairwise [..., e] too")
+        if is_sparse(pairwise) and edges is None:
+            n = np.shape(unary)[-1]
+            if tuple(pairwise.shape) != (n, n):
+                raise ProblemError(f"pairwise must be [{n}, {n}]; its shape is {pairwise.shape}")
+            pairwise, edges = pairs.from_sparse(pairwise)
         return cls._checked(unary, pairwise, partial(_weights, edges=edges))
 
     @classmethod

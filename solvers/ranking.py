@@ -209,8 +209,8 @@ def each_found(solution: Solution[np.ndarray]) -> list[Solution[np.ndarray]]:
     columns = (solution.z, solution.score, solution.optimal, solution.bound)
     rows = []
     for k in range(len(solution.z)):
-        row = [array[k, ...] for array in columns]
-        rows.append(Solution(*row, solution.solver, solution.stats))
+        z, score, optimal, bound = (array[k, ...] for array in columns)
+        rows.append(Solution(z, score, optimal, bound, solution.solver, solution.stats))
     present = [row for row in rows if row.score > -math.inf]
     if len(present) < len(rows) and rows[-1].bound > -math.inf:
         raise SolveFailedError(

@@ -105,12 +105,9 @@ class Registry(Generic[SolverT]):
             SolverUnavailableError: a plug-in of that name cannot be imported.
         """
         if not isinstance(name, str):
-            hint = ""
-            if isinstance(name, type) and issubclass(name, CertifiedSolver):
-                hint = f"; pass an object of this class: solver={name.__name__}()"
             raise UnknownSolverError(
                 f"a solver is a name of available_solvers(), 'auto' or an object of {self.base}; "
-                f"got {shortened(name)}{hint}"
+                f"got {shortened(name)}{_object_hint(name)}"
             )
         if name in self.built_in:
             # The table of built-in names holds solver classes only.
@@ -183,6 +180,13 @@ class Registry(Generic[SolverT]):
     def _plug_ins(self) -> dict[str, EntryPoint]:
         points = entry_points(group=self.group)
         return {point.name: point for point in points if point.name not in self.built_in}
+
+
+def _object_hint(solver: object) -> str:
+    """Return the hint for a class of solvers in place of an object; empty for all else."""
+    if isinstance(solver, type) and issubclass(solver, CertifiedSolver):
+        return f"; pass an object of this class: solver={solver.__name__}()"
+    return ""
 
 
 def _can_take(solver: type[CertifiedSolver[Any]], problem: Any) -> bool:

@@ -562,3 +562,46 @@ def test_conversions_of_both_kinds_say_the_same_of_themselves():
     assert (list(bits.names), list(bits.values_of(0)), bits.constraints) == (["a"], [-1, 1], ())
     of_labels = labels.from_factors([3], [((0,), np.zeros(3))], names=["x"], values=["abc"])
     assert (of_labels.names, list(of_labels.values_of(0)), of_labels.fixed) == (["x"], [*"abc"], {})
+
+
+GRAPHS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
+
+
+@pytest.mark.parametrize("cls", GRAPHS)
+@few
+@given(seed=SEEDS)
+def test_minimum_cuts_of_graphs_of_every_class(cls, seed):
+    generator = np.random.default_rng(seed)
+    graph = cls()
+    graph.add_nodes_from("sabt")
+    for _ in range(7):
+        u, v = generator.choice(list("sabt"), 2, replace=False)
+        graph.add_edge(str(u), str(v), capacity=float(generator.integers(0, 5)))
+    answer = solve(from_networkx(graph, kind="min_cut", source="s", sink="t"))
+    cuts = []
+    for side in itertools.product((0, 1), repeat=2):
+        z = {"s": 1, "a": side[0], "b": side[1], "t": 0}
+        arcs = list(graph.edges(data="capacity"))
+        if not graph.is_directed():
+            arcs += [(v, u, weight) for u, v, weight in arcs]
+        cuts.append(sum(weight for u, v, weight in arcs if z[u] > z[v]))
+    assert (answer.value, answer.optimal) == (min(cuts), True)
+    assert answer.assignment["s"] == 1
+    assert answer.assignment["t"] == 0
+
+
+@pytest.mark.parametrize("cls", GRAPHS)
+def test_graphs_with_edge_weights_alone_add_parallel_edges(cls):
+    graph = cls([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": -3.0})])
+    graph.add_edge("b", "a", weight=1.0)
+    both = 1.0 if cls is nx.Graph else 3.0  # a Graph keeps the last one
+    assert solve(from_networkx(graph)).value == both
+    assert solve(from_networkx(graph, kind="max_cut")).value == both
+
+
+def test_an_edge_without_a_capacity_is_never_cut():
+    graph = nx.DiGraph([("s", "a"), ("a", "t", {"capacity": 2.0})])
+    answer = solve(from_networkx(graph, kind="min_cut", source="s", sink="t"))
+    assert (answer.value, answer.assignment) == (2.0, {"s": 1, "a": 1, "t": 0})
+    with pytest.raises(ProblemError, match="a sink among the nodes; got 'x'"):
+        from_networkx(graph, kind="min_cut", source="s", sink="x")

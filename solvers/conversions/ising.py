@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..problem import Problem
 from .conversion import Conversion, Labels, converted, sense_and_offset
 from .couplings import by_names, couplings_of, linear_terms, ordered_labels, terms_of
 from .energy import energy_of, named
+from .exact import by_places, fraction_of
 from .objective import Quadratic, total
 from .sense import Sense
 from .terms import finite_constant, real_array, sums_at
@@ -47,18 +49,22 @@ def from_ising(
         >>> float(conversion.value(conversion.problem.score([0, 0])))  # spins -1, -1
         -1.5
     """
-    sense, offset = sense_and_offset(sense, offset)
+    sense, number = sense_and_offset(sense, offset)
     fields = _fields(by_names("h", h))
     terms = terms_of(by_names("J", J))
+    field_constant = fields.pop((), 0.0)
     constants = [
-        offset,
+        finite_constant("the offset", number),
         finite_constant("the constant term", terms.constant),
-        finite_constant("the constant term", fields.pop((), 0.0)),
+        finite_constant("the constant term", field_constant),
     ]
     labels = ordered_labels((*fields, *terms.labels))
     linear = linear_terms(fields, labels) + linear_terms(terms.linear, labels)
     pairs, weights = couplings_of(terms.pairs, labels)
-    original = Quadratic(tuple(constants), linear, pairs, weights, SPINS)
+    exact = terms.exact(number, fields, labels)
+    if exact is not None:
+        exact = replace(exact, constant=exact.constant + fraction_of(field_constant))
+    original = Quadratic(tuple(constants), linear, pairs, weights, SPINS, exact)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = total([*constants, *weights.tolist(), *(-linear).tolist()])
     pairs = pairs[~loops]
@@ -72,6 +78,7 @@ def from_ising(
 
 def _fields(h: Any) -> dict[Hashable, Any]:
     """Return the fields by their labels."""
+    h = by_places(h)
     if isinstance(h, Mapping):
         return dict(h)
     return dict(enumerate(real_array("h", h, 1).tolist()))

@@ -41,14 +41,16 @@ def from_qubo(
         >>> from_qubo({("a", "b"): 1.0}, offset=5.0).objective([0, 1])
         5.0
     """
-    sense, offset = sense_and_offset(sense, offset)
+    sense, number = sense_and_offset(sense, offset)
     terms = terms_of(by_names("Q", Q))
+    added = finite_constant("the offset", number)
     constant = finite_constant("the constant term", terms.constant)
     labels = ordered_labels(terms.labels)
     linear = linear_terms(terms.linear, labels)
     pairs, weights = couplings_of(terms.pairs, labels)
-    original = Quadratic((offset, constant), linear, pairs, weights)
-    return converted(sense, labels, linear, pairs, weights, offset + constant, original=original)
+    exact = terms.exact(number, {}, labels)
+    original = Quadratic((added, constant), linear, pairs, weights, exact=exact)
+    return converted(sense, labels, linear, pairs, weights, added + constant, original=original)
 
 
 def to_qubo(

@@ -15,6 +15,7 @@ from ..limits.memory import check_memory
 from ..options import is_whole
 from ..pairs import upright
 from ..problem import Problem
+from .exact import as_float
 
 Linear: TypeAlias = Float[np.ndarray, "n"]
 Pairs: TypeAlias = Int[np.ndarray, "e 2"]
@@ -91,7 +92,7 @@ def finite_constant(name: str, value: Any) -> float:
     Raises:
         ProblemError: it is no finite real number.
     """
-    constant = float(real_array(name, value, 0))
+    constant = float(real_array(name, as_float(value), 0))
     if not math.isfinite(constant):
         raise ProblemError(f"{name} must be a finite number; got {constant}")
     return constant
