@@ -126,10 +126,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
             ProblemError: `z` has another shape, or other numbers.
 
         Example:
-            >>> from solvers.conversions import from_ising
-            >>> model = from_ising({"a": 1e16, "b": 0.1}, {("a", "a"): 1e16})
-            >>> model.objective([0, 1]), float(model.value(model.problem.score([0, 1])))
-            (0.1, 0.2)
+            >>> from solvers.conversions import from_qubo
+            >>> model = from_qubo({("a", "a"): 0.1, ("b", "b"): -1e16}, offset=1e16)
+            >>> model.objective([1, 1]), float(model.value(model.problem.score([1, 1])))
+            (0.1, 0.0)
         """
         states = self._states_of(z)
         if self.original is None:
