@@ -15,3 +15,18 @@ class AnyProblem(Generic[ArrayT]):
     """
 
     kind: ClassVar[str]
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        raise NotImplementedError
+
+    @property
+    def n(self) -> int:
+        """Number of variables of an instance."""
+        raise NotImplementedError
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no instances, or no variables: nothing to decide."""
+        return not self.batch or not self.n

@@ -181,6 +181,11 @@ def _array_of(values: Any, name: str) -> Array:
     return array
 
 
+def is_sparse(values: object) -> bool:
+    """Return whether `values` is a sparse matrix or array of scipy, of any format."""
+    return hasattr(values, "tocoo")
+
+
 def _check_order(values: Any, name: str) -> None:
     """Raise for a pandas table whose rows and columns have the same names in different orders."""
     if not hasattr(values, "columns") or not hasattr(values, "index") or callable(values.index):

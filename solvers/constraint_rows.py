@@ -181,6 +181,11 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
     if coefficients is None:
         coefficients = dict.fromkeys(range(n), 1.0)
     for place in coefficients:
+        if isinstance(place, str):
+            raise OptionError(
+                f"{constraint.name} names {shortened(place)}; the variables of a Problem are "
+                f"0 to {n - 1}, and only those of a Conversion have names"
+            )
         if isinstance(place, tuple):
             raise OptionError(
                 f"{constraint.name} names {place}, a value of a variable of several values; the "
@@ -191,7 +196,8 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
                 f"{constraint.name} names variable {place}; the variables are 0 to {n - 1}"
             )
     whole = np.zeros(n + 1, np.int64)
-    whole[[*coefficients, n]] = _whole_numbers([*coefficients.values(), constraint.right])
+    places: list[Any] = [*coefficients, n]
+    whole[places] = _whole_numbers([*coefficients.values(), constraint.right])
     most = int(np.abs(whole[:n]).sum())
     right = int(whole[n])
     low = right if constraint.comparison in (">=", "==") else -most

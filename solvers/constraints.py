@@ -22,8 +22,9 @@ from .options import is_whole
 
 Comparison: TypeAlias = Literal["<=", ">=", "=="]
 
-Place: TypeAlias = int | tuple[int, int]
-"""A variable of a `Problem`, or (variable, value) of a `LabelProblem`: 1 where it has the value."""
+Place: TypeAlias = int | tuple[int, int] | str
+"""A variable of a `Problem`; (variable, value) of a `LabelProblem`, 1 where it has the value; or
+the name of a variable of a `Conversion`, if the name is a text."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
@@ -38,12 +39,15 @@ class Constraint:
         comparison: "<=", ">=" or "==".
         right: the right side.
         name: the name of the constraint in messages.
+        counts: whether it counts the variables that are 1, whatever their other value is; else it
+            adds up values.
     """
 
     coefficients: Mapping[Place, float] | None = field(hash=False)
     comparison: Comparison
     right: float
     name: str
+    counts: bool = False
 
 
 def linear(
@@ -53,7 +57,8 @@ def linear(
 
     Args:
         coefficients: `[n]`, or {variable: coefficient}; of a `LabelProblem` {(variable, value):
-            coefficient}. Decimals are exact: 0.1 + 0.2 is 0.3. All
+            coefficient}; of a `Conversion` also {name: coefficient}, if names are texts. Spins are
+            -1 and 1. Decimals are exact: 0.1 + 0.2 is 0.3. All
             numbers of a constraint are whole multiples of one unit. Where their sum has more than
             53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
             are rounded to 53. A state that close to the right side may then count as on either
@@ -85,30 +90,30 @@ def cardinality(count: int) -> Constraint:
         >>> solve([3.0, -2.0, -5.0], constraints=[cardinality(2)]).z.tolist()
         [1, 1, 0]
     """
-    return Constraint(None, "==", _whole(count), f"cardinality({count})")
+    return Constraint(None, "==", _whole(count), f"cardinality({count})", True)
 
 
 def at_most(count: int, group: Iterable[Place] | None = None) -> Constraint:
     """Require that at most `count` variables, of a group or of all, are 1."""
-    return Constraint(_group(group), "<=", _whole(count), f"at_most({count})")
+    return Constraint(_group(group), "<=", _whole(count), f"at_most({count})", True)
 
 
 def at_least(count: int, group: Iterable[Place] | None = None) -> Constraint:
     """Require that at least `count` variables, of a group or of all, are 1."""
-    return Constraint(_group(group), ">=", _whole(count), f"at_least({count})")
+    return Constraint(_group(group), ">=", _whole(count), f"at_least({count})", True)
 
 
 def one_of(group: Iterable[Place]) -> Constraint:
     """Require that exactly one variable of a group is 1."""
     members = _group(group)
-    return Constraint(members, "==", 1, f"one_of({shortened(list(members or ()))})")
+    return Constraint(members, "==", 1, f"one_of({shortened(list(members or ()))})", True)
 
 
 def implies(i: Place, j: Place) -> Constraint:
     """Require that variable j is 1 where variable i is 1."""
     if _variable(i) == _variable(j):
         raise OptionError(f"implies({i}, {j}) says nothing: both are the same variable")
-    return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})")
+    return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})", True)
 
 
 def _listed(coefficients: Any) -> Mapping[int, float]:
@@ -144,6 +149,8 @@ def listed(values: Any) -> list[Any]:
 
 
 def _variable(i: Any) -> Place:
+    if isinstance(i, str):
+        return i
     if isinstance(i, tuple) and len(i) == 2:
         return _whole_place(i[0]), _whole_place(i[1])
     return _whole_place(i)
@@ -153,7 +160,7 @@ def _whole_place(i: Any) -> int:
     if isinstance(i, bool) or not is_whole(i, 0):
         raise OptionError(
             "a variable is a whole number from 0 on, its place in z (see .places of a Conversion), "
-            "or (variable, value) of labels; "
+            "(variable, value) of labels, or a text, the name that a Conversion has for it; "
             f"got {shortened(i)}"
         )
     return operator.index(i)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import reprlib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -12,6 +14,20 @@ def shortened(value: object) -> str:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # an integer of more digits than Python writes
         return f"{type(value).__name__} of too many digits to show"
+
+
+def did_you_mean(name: object, names: Iterable[object]) -> str:
+    """Return the hint "did you mean 'x'? " for a misspelt name; empty where no name is near.
+
+    Example:
+        >>> did_you_mean("appel", ["apple", "pear"])
+        "did you mean 'apple'? "
+    """
+    if not isinstance(name, str):
+        return ""
+    words = [word for word in names if isinstance(word, str)]
+    near = difflib.get_close_matches(name, words, n=1)
+    return f"did you mean {shortened(near[0])}? " if near else ""
 
 
 class SolverError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from .topology import Topology
 KEPT = 1 << 16
 """Largest number of pairs, a mebibyte, whose topologies are cached between calls."""
 
+NO_PAIRS = np.empty((0, 2), np.int64)
+"""The pairs of a problem without any."""
+
 
 def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     """Return the upper triangle of `[..., n, n]`, without pairs that are zero everywhere."""
@@ -23,6 +27,8 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
             f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
             f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
         )
+    if not n:
+        return namespace_of(matrix).reshape(matrix, matrix.shape[:-1]), _topology(NO_PAIRS, 0)
     triangle = _triangle(n) if n * n <= KEPT else _triangle.__wrapped__(n)
     if isinstance(matrix, np.ndarray):
         return _from_host(matrix, triangle)
@@ -38,11 +44,47 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     return xp.take(upper, beside(matrix, places), axis=-1), _some_of(triangle, places)
 
 
+def from_sparse(matrix: Any) -> tuple[np.ndarray, Edges]:
+    """Return the pairwise scores `[e]` and edges `[e, 2]` of a sparse matrix of scipy.
+
+    It is upper triangular, or symmetric, with a zero diagonal, as `from_matrix` wants it.
+
+    Raises:
+        ProblemError: it has another form.
+    """
+    entries = matrix.tocoo()
+    ends = np.stack([np.asarray(entries.row), np.asarray(entries.col)], axis=-1).astype(np.int64)
+    stored = as_array(np.asarray(entries.data), "pairwise")
+    places, inverse = np.unique(ends, axis=0, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights=stored, minlength=len(places))
+    places = places[sums != 0]
+    sums = sums[sums != 0]
+    if (places[:, 0] == places[:, 1]).any():
+        i = int(places[places[:, 0] == places[:, 1]][0, 0])
+        raise ProblemError(
+            f"pairwise has a non-zero diagonal, at ({i}, {i}); add it to unary, since z_i z_i = z_i"
+        )
+    upper = places[:, 0] < places[:, 1]
+    scores = _by_place(places[upper], sums[upper])
+    mirrored = _by_place(places[~upper][:, ::-1], sums[~upper])
+    if mirrored and mirrored != scores:
+        raise ProblemError(
+            "pairwise must be upper triangular or symmetric; fold it with "
+            "scipy.sparse.triu(pairwise + pairwise.T, 1)"
+        )
+    return sums[upper], places[upper]
+
+
+def _by_place(places: np.ndarray, scores: np.ndarray) -> dict[tuple[int, int], float]:
+    """Return {(i, j): score} of places `[e, 2]`."""
+    return dict(zip(map(tuple, places.tolist()), scores.tolist(), strict=True))
+
+
 def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Topology]:
     """Return the result of `from_matrix` by one pass of a kernel, for arrays on the host."""
     leading = matrix.shape[:-2]
     n = matrix.shape[-1]
-    upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(-1, n, n))
+    upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(math.prod(leading), n, n))
     if fault:  # the slower way names it
         _checked_upper(matrix, triangle)
     topology = triangle.topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, ClassVar, overload
@@ -32,6 +32,7 @@ from .arrays import (
     beside,
     check_room,
     home_of,
+    is_sparse,
     namespace_of,
     to_numpy,
 )
@@ -121,8 +122,9 @@ class Problem(AnyProblem[ArrayT]):
         Args:
             unary: `[..., n]`, the score of each variable being 1.
             pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal,
-                entry (i, j) being the score of both variables being 1, counted once either way; or,
-                with `edges`, `[..., e]`. Leading dimensions broadcast against those of `unary`.
+                entry (i, j) being the score of both variables being 1, counted once either way; or
+                a sparse matrix of scipy, `[n, n]`, of the same form; or, with `edges`, `[..., e]`.
+                Leading dimensions broadcast against those of `unary`.
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:
@@ -133,6 +135,11 @@ class Problem(AnyProblem[ArrayT]):
         if pairwise is None and edges is not None:
             as_array(unary, "unary")
             raise ProblemError("edges were passed without pairwise; pass pairwise [..., e] too")
+        if is_sparse(pairwise) and edges is None:
+            n = np.shape(unary)[-1]
+            if tuple(pairwise.shape) != (n, n):
+                raise ProblemError(f"pairwise must be [{n}, {n}]; its shape is {pairwise.shape}")
+            pairwise, edges = pairs.from_sparse(pairwise)
         return cls._checked(unary, pairwise, partial(_weights, edges=edges))
 
     @classmethod
@@ -155,6 +162,7 @@ class Problem(AnyProblem[ArrayT]):
         cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]
     ) -> Problem:
         """Check and flatten; `weights` reads pairwise scores `[..., e]` and pairs from arrays."""
+        _check_models(unary)
         arrays = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
             arrays["pairwise"] = as_array(pairwise, "pairwise")
@@ -438,6 +446,8 @@ def _absolute_sum(scores: Array) -> Any:
 
 def _check_magnitude(problem: Problem) -> None:
     """Raise if scores are not finite, or so large that their sums might not be."""
+    if problem.is_empty:
+        return
     if isinstance(problem.unary, np.ndarray):
         largest = problem._survey[1]
     else:
@@ -481,12 +491,28 @@ def _check_real(name: str, array: Array) -> None:
         raise ProblemError(f"{name} must contain real numbers; its type is {array.dtype}")
 
 
+def _check_models(unary: object) -> None:
+    """Raise for a model of another library, with the call that reads it."""
+    if type(unary) in (np.ndarray, list, tuple):  # most calls
+        return
+    call = ""
+    if isinstance(unary, Mapping):
+        call = "from_qubo"
+    elif hasattr(unary, "nodes") and hasattr(unary, "edges"):
+        call = "from_networkx"
+    elif hasattr(unary, "vartype") or hasattr(unary, "constraints"):
+        call = "from_dimod"
+    if call:
+        raise ProblemError(
+            f"unary must be an array of scores; got {shortened(unary)}. For a "
+            f"{type(unary).__name__} pass solvers.conversions.{call}(...)"
+        )
+
+
 def _check_unary(unary: Array) -> None:
     shape = unary.shape
-    if not shape or 0 in shape:
-        raise ProblemError(
-            f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {tuple(shape)}"
-        )
+    if not shape:
+        raise ProblemError(f"unary must be [..., n]; its shape is {tuple(shape)}")
 
 
 def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
@@ -525,7 +551,7 @@ def _flatten(
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
         return unary[None, ...], weights[None, ...], topology, ()
-    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0] > 0:
+    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0]:
         return unary, weights, topology, (int(unary.shape[0]),)
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
@@ -539,8 +565,6 @@ def _flatten(
         raise ProblemError(
             f"unary has {unary.ndim} dimensions, and pairwise scores {weights.ndim}: {error}"
         ) from error
-    if 0 in leading:
-        raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))
     unary, weights = (with_batch(array, leading) for array in (unary, weights))
     return unary, weights, topology, leading

@@ -207,7 +207,10 @@ def each_found(solution: Solution[np.ndarray]) -> list[Solution[np.ndarray]]:
         SolveFailedError: the time limit ended the search before it had so many states.
     """
     columns = (solution.z, solution.score, solution.optimal, solution.bound)
-    rows = [Solution(*row, solution.solver, solution.stats) for row in zip(*columns, strict=True)]
+    rows = []
+    for k in range(len(solution.z)):
+        z, score, optimal, bound = (array[k, ...] for array in columns)
+        rows.append(Solution(z, score, optimal, bound, solution.solver, solution.stats))
     present = [row for row in rows if row.score > -math.inf]
     if len(present) < len(rows) and rows[-1].bound > -math.inf:
         raise SolveFailedError(

@@ -5,7 +5,6 @@ Built-in solvers are imported on first use. Other packages can plug in theirs.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from .errors import (
     ProblemTooLargeError,
     SolverUnavailableError,
     UnknownSolverError,
+    did_you_mean,
     shortened,
 )
 from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
@@ -107,7 +107,7 @@ class Registry(Generic[SolverT]):
         if not isinstance(name, str):
             raise UnknownSolverError(
                 f"a solver is a name of available_solvers(), 'auto' or an object of {self.base}; "
-                f"got {shortened(name)}"
+                f"got {shortened(name)}{_object_hint(name)}"
             )
         if name in self.built_in:
             # The table of built-in names holds solver classes only.
@@ -115,8 +115,7 @@ class Registry(Generic[SolverT]):
         plugged_in = self._plug_ins()
         if name not in plugged_in:
             names = [*self.built_in, *plugged_in]
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean '{near[0]}'? " if near else ""
+            hint = did_you_mean(name, names)
             unknown = f"no solver is called {shortened(name)}"
             raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(names)}")
         try:
@@ -181,6 +180,13 @@ class Registry(Generic[SolverT]):
     def _plug_ins(self) -> dict[str, EntryPoint]:
         points = entry_points(group=self.group)
         return {point.name: point for point in points if point.name not in self.built_in}
+
+
+def _object_hint(solver: object) -> str:
+    """Return the hint for a class of solvers in place of an object; empty for all else."""
+    if isinstance(solver, type) and issubclass(solver, CertifiedSolver):
+        return f"; pass an object of this class: solver={solver.__name__}()"
+    return ""
 
 
 def _can_take(solver: type[CertifiedSolver[Any]], problem: Any) -> bool:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Generic
 
+import numpy as np
+
 from .arrays import ArrayT, Scores, States, to_numpy
+from .tables import (
+    MOST_ROWS,
+    Table,
+    certificate_text,
+    data_frame,
+    gap_of,
+    number_text,
+    state_text,
+)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -77,7 +90,7 @@ class Ranking:
     solver: str = ""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Solution(Generic[ArrayT]):
     """The best assignments of a search, with their bounds and optimality certificates.
 
@@ -131,6 +144,65 @@ class Solution(Generic[ArrayT]):
     def labels(self) -> ArrayT:
         """`[..., n]`, int64 labels from 0: `z` under its name for variables with several values."""
         return self.z
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each instance, or for each of its best states.
+
+        The columns are score, bound, gap, optimal, solver, and `z 0` to `z n-1`. The rows of a
+        batch are numbered by their place in the leading dimensions.
+
+        Raises:
+            SolverUnavailableError: pandas is not installed.
+
+        Example:
+            >>> from solvers import solve
+            >>> table = solve([[1.0, -2.0], [3.0, 4.0]]).to_pandas()
+            >>> table[["score", "optimal", "z 0", "z 1"]].values.tolist()
+            [[1.0, True, 1, 0], [7.0, True, 1, 1]]
+        """
+        rows = []
+        for place in np.ndindex(self._leading):
+            z, score, bound, optimal = self._at(place)
+            states = {f"z {i}": value for i, value in enumerate(z)}
+            gap = gap_of(score, bound)
+            facts = {"score": score, "bound": bound, "gap": gap, "optimal": optimal}
+            rows.append({**facts, "solver": self.solver, **states})
+        index = None
+        if len(self._leading) > 1:
+            index = list(np.ndindex(self._leading))
+        return data_frame(rows, index)
+
+    @property
+    def _leading(self) -> tuple[int, ...]:
+        """The leading dimensions of the arrays."""
+        return tuple(self.score.shape)
+
+    def _at(self, place: tuple[int, ...]) -> tuple[list[int], float, float, bool]:
+        """Return the state, score, bound and certificate at a place, as Python's own numbers."""
+        arrays = (self.z, self.score, self.bound, self.optimal)
+        z, score, bound, optimal = (to_numpy(array)[place].tolist() for array in arrays)
+        return z, score, bound, optimal
+
+    def _table(self) -> Table:
+        leading = self._leading
+        columns = ["state", "score", "bound", "gap", "certificate", "solver"]
+        rows = []
+        for place in islice(np.ndindex(leading), MOST_ROWS):
+            z, score, bound, optimal = self._at(place)
+            numbers = map(number_text, (score, bound, gap_of(score, bound)))
+            row = [state_text(z), *numbers, certificate_text(optimal), self.solver]
+            rows.append([" ".join(map(str, place)), *row] if leading else row)
+        title = f"Solution, n = {self.z.shape[-1]}"
+        if leading:
+            columns = ["instance", *columns]
+            title = f"{title}, {' x '.join(map(str, leading))} instances or states"
+        return Table(title, columns, rows, math.prod(leading))
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
 
 
 class SolveInterrupted(KeyboardInterrupt):

@@ -25,6 +25,7 @@ from .errors import (
     SolverError,
     SolverUnavailableError,
     UnsupportedProblemError,
+    did_you_mean,
     shortened,
 )
 from .limits.deadline import Deadline
@@ -84,6 +85,10 @@ class Maximisable(Protocol):
     @property
     def e(self) -> int:
         """Number of edges."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no instances, or no variables."""
 
     @property
     def rounding(self) -> Scores:
@@ -184,7 +189,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """
         for name in set(options) - set(self.options()):
             have = f"it has {', '.join(self.options())}" if self.options() else "it has none"
-            raise OptionError(f"solver '{self.name}' has no option '{name}'; {have}")
+            hint = did_you_mean(name, self.options())
+            raise OptionError(f"solver '{self.name}' has no option '{name}'; {hint}{have}")
         # Every solver class is a dataclass with fields.
         return replace(self, **options) if options else self  # type: ignore[type-var]
 
@@ -207,6 +213,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         The method of each kind of solver lists what it raises.
         """
         deadline = deadline_of(time_limit).about(problem)
+        self._check_kind(problem)
+        if problem.is_empty:
+            return self._nothing_to_decide(problem)
         self.check(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
@@ -215,6 +224,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    def _nothing_to_decide(self, problem: ProblemT) -> Solution:
+        """Return the solution of a problem without instances or without variables."""
+        host = problem.to_host()
+        z = np.zeros((host.batch, host.n), np.int8)
+        maximiser = Maximiser(self._checked_states(host, z), np.zeros(host.batch))
+        return self._certified(host, maximiser)
 
     @contextmanager
     def _interrupts_first(self, problem: ProblemT, deadline: Deadline) -> Iterator[None]:
@@ -260,6 +276,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
+        _check_maximiser(self.name, maximiser)
         z, score, bound, proved = self._proof(problem, maximiser)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         restore = problem.restore
@@ -547,6 +564,15 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
             )
         return xp.astype(z, xp.int8, copy=False)
+
+
+def _check_maximiser(solver: str, found: object) -> None:
+    """Raise if a backend returned something else than a `Maximiser`, such as its states alone."""
+    if not isinstance(found, Maximiser):
+        raise SolveFailedError(
+            f"solver '{solver}' returned {type(found).__name__}; its _argmax must return a "
+            "Maximiser: return Maximiser(z) with the states z [batch, n]"
+        )
 
 
 def _nothing_found(problem: Maximisable, solver: str) -> Solution:

@@ -1,6 +1,7 @@
 """Constraints against enumeration, for every backend that takes them."""
 
 import itertools
+import operator
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -336,22 +337,46 @@ def test_coefficients_are_floats():
         linear([10**400, 1], "<=", 1)
 
 
-def test_constraints_of_a_conversion_are_over_places_and_bits():
+def test_constraints_of_a_conversion_are_over_places_or_names():
     model = from_ising({"x": 0.5, "y": -1.0}, {("x", "y"): 2.0})
     assert solve(model).assignment == {"x": -1, "y": 1}
-    with pytest.raises(
-        OptionError, match=r"over 0 and 1, .* are -1 and 1: write them for z of its .problem"
-    ):
-        solve(model, constraints=[linear([1, 1], "==", 0)])
     assert solve(model.problem, constraints=[linear([1, 1], "==", 2)]).z.tolist() == [1, 1]
-    with pytest.raises(
-        OptionError, match=r"its place in z \(see \.places of a Conversion\).*; got 'x'"
-    ):
-        linear({"x": 1}, "==", 1)
+    with pytest.raises(OptionError, match="names 'x'; the variables of a Problem are 0 to 1"):
+        solve(model.problem, constraints=[linear({"x": 1}, "==", 1)])
+    with pytest.raises(OptionError, match=r"names 'appel', which is no variable; did you mean"):
+        solve(from_qubo({("apple", "apple"): 1.0}), constraints=[one_of(["appel"])])
+    with pytest.raises(OptionError, match=r"its place in z \(see \.places of a Conversion\).*"):
+        linear({None: 1}, "==", 1)
     named = from_qubo({(name, name): -worth for name, worth in (("b", 1.0), (7, 2.0), ("a", 3.0))})
     assert named.places == {"b": 0, 7: 1, "a": 2}
     answer = solve(named, constraints=[linear({named.places["a"]: 2, named.places[7]: 1}, "<=", 1)])
     assert answer.assignment == {"b": 1, 7: 1, "a": 0}
+
+
+@pytest.mark.parametrize("comparison", ["<=", ">=", "=="])
+@pytest.mark.parametrize("seed", range(4))
+def test_constraints_over_spins_and_bits_by_name(seed, comparison):
+    random = np.random.default_rng(seed)
+    names = ["a", "b", "c", "d"]
+    terms = dict(zip(names, random.normal(size=4).tolist(), strict=True))
+    pairs = {("a", "b"): 1.0, ("b", "c"): -0.5, ("c", "d"): 0.7}
+    weights = dict(zip(names, [0.1, 0.2, -0.3, 0.1], strict=True))
+    compare = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[comparison]
+    for values in ((-1, 1), (0, 1)):
+        right = Fraction(1, 10)
+        if values == (0, 1):
+            model = from_qubo({**{(name,): number for name, number in terms.items()}, **pairs})
+        else:
+            model = from_ising(terms, pairs)
+        allowed = []
+        for state in itertools.product(values, repeat=4):
+            s = dict(zip(names, state, strict=True))
+            total = sum(Fraction(str(weights[name])) * s[name] for name in names)
+            if compare(total, right) and sum(value == 1 for value in state) <= 3:
+                energy = sum(terms[name] * s[name] for name in names)
+                allowed.append(energy + sum(w * s[i] * s[j] for (i, j), w in pairs.items()))
+        rules = [linear(weights, comparison, 0.1), at_most(3, names)]
+        assert solve(model, constraints=rules).value == pytest.approx(min(allowed), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,10 @@ from solvers import (
     ProblemError,
     ProblemTooLargeError,
     SolverError,
+    gibbs,
     labels,
     solve,
+    solver_class,
 )
 from solvers.conversions import (
     ConversionUnavailableError,
@@ -394,7 +396,6 @@ BAD = {
     "no numbers": (lambda: from_qubo({(0, 1): "x"}), "real numbers"),
     "not a number": (lambda: from_qubo({(0, 1): float("nan")}), "is nan"),
     "overflow": (lambda: from_qubo({(0, 1): 1e308, (1, 0): 1e308}), "is -inf"),
-    "nothing": (lambda: from_qubo({}), "n >= 1"),
     "Ising overflow": (lambda: from_ising([1e308, 1e308], {}), "constant"),
     "Ising coupling overflow": (lambda: from_ising([0, 0], {(0, 1): 1e308}), "is inf"),
     "fields in a matrix": (lambda: from_ising([[1.0]], {}), "dimension"),
@@ -432,9 +433,60 @@ def test_more_vertices_than_memory_holds():
         from_max_cut(2**40, [[0, 1]])
 
 
-def test_sense():
-    with pytest.raises(OptionError, match="minimize"):
-        from_qubo({(0, 1): 1.0}, "minimize")
+@pytest.mark.parametrize(
+    ("sense", "sign"),
+    [("minimize", -1), ("min", -1), ("Minimise", -1), ("maximize", 1), ("max", 1), ("MAX", 1)],
+)
+def test_every_spelling_of_a_sense(sense, sign):
+    assert from_qubo({(0, 1): 1.0}, sense).sign == sign
+    assert from_qubo({(0, 1): 1.0}, sense=sense).sign == sign
+    assert from_ising([1.0], {}, sense=sense).sign == sign
+    assert labels.from_factors([2], [], sense=sense).sign == sign
+
+
+class Bare(ArgmaxSolver):
+    """Returns its states alone."""
+
+    name = "bare"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, deadline):
+        return (problem.unary > 0).astype(np.int8)
+
+
+FRUIT = {("apple", "apple"): -1.0, ("pear", "pear"): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: solve(FRUIT), "solvers.conversions.from_qubo"),
+        (lambda: gibbs(FRUIT), "solvers.conversions.from_qubo"),
+        (lambda: solve(nx.path_graph(3)), "solvers.conversions.from_networkx"),
+        (lambda: solve(SimpleNamespace(vartype=1)), "solvers.conversions.from_dimod"),
+        (lambda: from_qubo({"apple": -1.0}), "write ('apple', 'apple'): -1.0"),
+        (lambda: solve(from_qubo(FRUIT), fix={"appel": 1}), "did you mean 'apple'?"),
+        (lambda: solve(from_qubo(FRUIT), start={"pera": 1}), "did you mean 'pear'?"),
+        (lambda: solve(from_qubo(FRUIT), fix={7: 1}), "the first one is 'apple'"),
+        (lambda: solve(from_qubo({}), fix={7: 1}), "there are none"),
+        (lambda: solve([1.0], solver=Bare()), "return Maximiser(z)"),
+        (lambda: solve([1.0], solver=Bare), "solver=Bare()"),
+        (lambda: solver_class("cp_sat")().with_options(thread=1), "did you mean 'threads'?"),
+        (lambda: gibbs([1.0], method="meanfield"), "did you mean 'mean_field'?"),
+        (lambda: from_networkx(nx.path_graph(2), kind="maxcut"), "did you mean 'max_cut'?"),
+    ],
+)
+def test_messages_name_the_call_that_was_meant(call, message):
+    with pytest.raises(SolverError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("sense", ["maximse", 3, None])
+def test_a_misspelt_sense_gets_the_nearest_one(sense):
+    with pytest.raises(OptionError) as caught:
+        from_qubo({(0, 1): 1.0}, sense=sense)
+    assert ("did you mean 'maximise'?" in str(caught.value)) == (sense == "maximse")
 
 
 def constrained_model():
@@ -510,3 +562,46 @@ def test_conversions_of_both_kinds_say_the_same_of_themselves():
     assert (list(bits.names), list(bits.values_of(0)), bits.constraints) == (["a"], [-1, 1], ())
     of_labels = labels.from_factors([3], [((0,), np.zeros(3))], names=["x"], values=["abc"])
     assert (of_labels.names, list(of_labels.values_of(0)), of_labels.fixed) == (["x"], [*"abc"], {})
+
+
+GRAPHS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
+
+
+@pytest.mark.parametrize("cls", GRAPHS)
+@few
+@given(seed=SEEDS)
+def test_minimum_cuts_of_graphs_of_every_class(cls, seed):
+    generator = np.random.default_rng(seed)
+    graph = cls()
+    graph.add_nodes_from("sabt")
+    for _ in range(7):
+        u, v = generator.choice(list("sabt"), 2, replace=False)
+        graph.add_edge(str(u), str(v), capacity=float(generator.integers(0, 5)))
+    answer = solve(from_networkx(graph, kind="min_cut", source="s", sink="t"))
+    cuts = []
+    for side in itertools.product((0, 1), repeat=2):
+        z = {"s": 1, "a": side[0], "b": side[1], "t": 0}
+        arcs = list(graph.edges(data="capacity"))
+        if not graph.is_directed():
+            arcs += [(v, u, weight) for u, v, weight in arcs]
+        cuts.append(sum(weight for u, v, weight in arcs if z[u] > z[v]))
+    assert (answer.value, answer.optimal) == (min(cuts), True)
+    assert answer.assignment["s"] == 1
+    assert answer.assignment["t"] == 0
+
+
+@pytest.mark.parametrize("cls", GRAPHS)
+def test_graphs_with_edge_weights_alone_add_parallel_edges(cls):
+    graph = cls([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": -3.0})])
+    graph.add_edge("b", "a", weight=1.0)
+    both = 1.0 if cls is nx.Graph else 3.0  # a Graph keeps the last one
+    assert solve(from_networkx(graph)).value == both
+    assert solve(from_networkx(graph, kind="max_cut")).value == both
+
+
+def test_an_edge_without_a_capacity_is_never_cut():
+    graph = nx.DiGraph([("s", "a"), ("a", "t", {"capacity": 2.0})])
+    answer = solve(from_networkx(graph, kind="min_cut", source="s", sink="t"))
+    assert (answer.value, answer.assignment) == (2.0, {"s": 1, "a": 1, "t": 0})
+    with pytest.raises(ProblemError, match="a sink among the nodes; got 'x'"):
+        from_networkx(graph, kind="min_cut", source="s", sink="x")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from solvers import OptionError, ProblemError, solve
 from solvers import labels as of_labels
@@ -180,3 +181,37 @@ def test_two_values_of_one_name_in_a_file_are_refused(tmp_path):
 def test_a_name_that_is_nan_is_refused():
     with pytest.raises(ProblemError, match="a label is nan"):
         from_qubo({(float("nan"), "a"): 1.0})
+
+
+FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_matrices_of_every_format_are_their_dense_ones(layout, kind):
+    dense = np.array([[1, -2, 0], [0, 0, 3], [0, -4, -1]])
+    matrix = getattr(sparse, f"{layout}_{kind}")(dense)
+    assert solve(from_qubo(matrix)).value == solve(from_qubo(dense)).value
+    assert (
+        solve(from_ising([0.5, 0.0, 1.0], matrix)).value
+        == solve(from_ising([0.5, 0.0, 1.0], dense)).value
+    )
+    upper = np.triu(dense, 1)
+    for pairs in (upper, upper + upper.T):
+        solution = solve([1.0, 1.0, -2.0], getattr(sparse, f"{layout}_{kind}")(pairs))
+        assert solution.score == solve([1.0, 1.0, -2.0], pairs.astype(float)).score
+
+
+def test_sparse_entries_of_one_place_add_up_and_other_forms_are_refused():
+    twice = sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
+    assert solve(from_qubo(twice, sense="max")).value == 3.0
+    assert solve([0.0, 0.0], twice).score == 3.0
+    for matrix, message in (
+        (sparse.eye_array(2), "non-zero diagonal"),
+        (sparse.coo_array(([1.0], ([1], [0])), shape=(2, 2)), "upper triangular or symmetric"),
+        (sparse.coo_array((2, 3)), "its shape is"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            solve([0.0, 0.0], matrix)
+    with pytest.raises(ProblemError, match="must be square"):
+        from_qubo(sparse.coo_array((2, 3)))

@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..solution import Solution
+from ..tables import (
+    MOST_ROWS,
+    Table,
+    assignment_text,
+    certificate_text,
+    data_frame,
+    gap_of,
+    number_text,
+)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """A single solved instance, by name and in the original's own units.
 
@@ -49,3 +58,72 @@ class Answer:
         for label, value in self.assignment.items():
             (high if value == 1 else low).add(label)
         return low, high
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` of one row: value, bound, gap, optimal, solver, variables.
+
+        A column of each variable has its name.
+
+        Raises:
+            SolverUnavailableError: pandas is not installed.
+
+        Example:
+            >>> from solvers import solve
+            >>> from solvers.conversions import from_qubo
+            >>> answer = solve(from_qubo({("a", "a"): -1.0, ("a", "b"): 2.0}))
+            >>> answer.to_pandas()[["value", "a", "b"]].values.tolist()
+            [[-1.0, 1.0, 0.0]]
+        """
+        return data_frame([self._row()])
+
+    def _row(self) -> dict[Hashable, Any]:
+        facts: dict[Hashable, Any] = {
+            "value": self.value,
+            "bound": self.bound,
+            "gap": gap_of(self.value, self.bound),
+            "optimal": self.optimal,
+            "solver": self.solution.solver,
+        }
+        states = {}
+        for name, value in self.assignment.items():
+            states[f"variable {name}" if name in facts else name] = value
+        return {**facts, **states}
+
+    def __repr__(self) -> str:
+        return _table("Answer", (self,)).text()
+
+    def _repr_html_(self) -> str:
+        return _table("Answer", (self,)).html()
+
+
+class Answers(tuple[Answer, ...]):
+    """The best answers of a conversion, the best first: a tuple that prints as a table."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each answer, as `Answer.to_pandas` has it.
+
+        Raises:
+            SolverUnavailableError: pandas is not installed.
+        """
+        return data_frame([answer._row() for answer in self])
+
+    def __repr__(self) -> str:
+        return _table(f"{len(self)} answers", self).text()
+
+    def _repr_html_(self) -> str:
+        return _table(f"{len(self)} answers", self).html()
+
+
+def _table(title: str, answers: tuple[Answer, ...]) -> Table:
+    """Return the table of answers, one row for each."""
+    columns = ("assignment", "value", "bound", "gap", "certificate", "solver")
+    rows = []
+    for answer in answers[:MOST_ROWS]:
+        gap = gap_of(answer.value, answer.bound)
+        numbers = map(number_text, (answer.value, answer.bound, gap))
+        certificate = certificate_text(answer.optimal)
+        state = assignment_text(answer.assignment)
+        rows.append((state, *numbers, certificate, answer.solution.solver))
+    return Table(title, columns, rows, len(answers))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
@@ -17,7 +18,7 @@ import numpy as np
 from ..any_problem import AnyProblem
 from ..arrays import ArrayT
 from ..constraints import Constraint
-from ..errors import OptionError, shortened
+from ..errors import OptionError, did_you_mean, shortened
 from ..solution import Solution
 from .answer import Answer
 from .objective import Objective, beyond, total
@@ -125,15 +126,15 @@ class AnyConversion(ABC, Generic[ProblemT]):
             ProblemError: `z` has another shape, or other numbers.
 
         Example:
-            >>> from solvers.conversions import from_ising
-            >>> model = from_ising({"a": 1e16, "b": 0.1}, {("a", "a"): 1e16})
-            >>> model.objective([0, 1]), float(model.value(model.problem.score([0, 1])))
-            (0.1, 0.2)
+            >>> from solvers.conversions import from_qubo
+            >>> model = from_qubo({("a", "a"): 0.1, ("b", "b"): -1e16}, offset=1e16)
+            >>> model.objective([1, 1]), float(model.value(model.problem.score([1, 1])))
+            (0.1, 0.0)
         """
         states = self._states_of(z)
         if self.original is None:
             return total([self.constant, *(self.sign * self._score_terms(z)).tolist()])
-        return total(self.original.terms(states))
+        return self.original.value(states)
 
     def objective_bound(self, z: Any, bound: float) -> float:
         """A bound on the original objective, by a bound on the scores.
@@ -153,7 +154,12 @@ class AnyConversion(ABC, Generic[ProblemT]):
             return float(self.value(bound))
         gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
         margin = gap + self._rounding
-        if margin <= UNSEEN * abs(value):
+        if original is not None and original.exact is not None:
+            value = original.value(states)
+            if Fraction(margin) < original.exact.unit:  # no objective lies between
+                return value
+            value = math.nextafter(value, self.sign * math.inf)
+        elif margin <= UNSEEN * abs(value):
             margin = gap
         limit = beyond(value, self.sign * margin)
         return limit if original is None or self.sign == 1 else max(limit, original.least)
@@ -191,12 +197,18 @@ class AnyConversion(ABC, Generic[ProblemT]):
         states = {}
         for name, value in assignment.items():
             if name not in self.places:
-                raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(self.names[0])}"
-                )
+                raise OptionError(f"{shortened(name)} is no variable; {self._hint(name)}")
             place = self.places[name]
             states[place] = self._state_of(place, value)
         return states
+
+    def _hint(self, name: object) -> str:
+        """Return the nearest name to one that is none, or else which names there are."""
+        if hint := did_you_mean(name, self.names):
+            return hint.strip()
+        if not self.names:
+            return "there are none"
+        return f"the first one is {shortened(self.names[0])}"
 
     def _state_of(self, place: int, value: Any) -> int:
         values = list(self.values_of(place))
@@ -243,12 +255,29 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
         """Return the constraints of the original, followed by the constraints of a caller.
 
-        The caller's constraints refer to variables by their places.
+        The caller's constraints refer to variables by their places, or by names that are texts.
 
         Raises:
-            OptionError: the variables are not 0 and 1.
+            OptionError: a name that is none.
         """
-        return (*self.constraints, *constraints)
+        return (*self.constraints, *map(self._placed, constraints))
+
+    def _placed(self, constraint: Constraint) -> Constraint:
+        """Return a constraint over places in z in place of names."""
+        if not isinstance(constraint, Constraint) or constraint.coefficients is None:
+            return constraint
+        numbers: dict[Any, float] = {}
+        for name, number in constraint.coefficients.items():
+            place: Any = name
+            if isinstance(name, str):
+                if name not in self.places:
+                    raise OptionError(
+                        f"{constraint.name} names {shortened(name)}, which is no variable; "
+                        f"{self._hint(name)}"
+                    )
+                place = self.places[name]
+            numbers[place] = numbers.get(place, 0.0) + number
+        return replace(constraint, coefficients=numbers)
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""
@@ -256,8 +285,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
         bound = float(solution.bound.reshape(-1)[0])
         # Where arcs were capped the two may be far apart, and no proof says that the value is
         # optimal.
-        proved = bool(solution.optimal.reshape(-1)[0]) and self._is_as_solved(z)
         limit = self.objective_bound(z, bound)
+        proved = bool(solution.optimal.reshape(-1)[0]) and self._is_as_solved(z)
+        if self.original is not None and self.original.exact is not None:
+            proved = proved and limit == self.objective(z)
         return Answer(
             self.assignment(z), self.objective(z), limit, proved, self.completed(solution)
         )

@@ -6,8 +6,9 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from ..problem import Problem
 from ..solution import Solution
 from .any_conversion import AnyConversion
 from .objective import Objective, Quadratic, folding_error, sums_are_exact
+from .sense import Sense, sign_of
 from .terms import Linear, Pairs, Weights, folded
 
-Sense: TypeAlias = Literal["minimise", "maximise"]
 Labels: TypeAlias = Sequence[Hashable]
 
 FREE = -1
@@ -122,21 +123,18 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         z[..., list(self.fixed)] = list(self.fixed.values())
         return replace(solution, z=z)
 
-    def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
-        """Return the constraints of the original, followed by the constraints of a caller.
-
-        The caller's constraints refer to variables by their places.
-
-        Raises:
-            OptionError: the variables are not 0 and 1.
-        """
-        if constraints and self.values != (0, 1):
-            raise OptionError(
-                "constraints are over 0 and 1, and the variables of this Conversion "
-                f"are {self.values[0]} and "
-                f"{self.values[1]}: write them for z of its .problem, and solve that"
-            )
-        return super().with_constraints(constraints)
+    def _placed(self, constraint: Constraint) -> Constraint:
+        """Return a constraint over z: a sum of spins s = 2 z - 1 becomes a sum over z."""
+        constraint = super()._placed(constraint)
+        if self.values == (0, 1) or not isinstance(constraint, Constraint) or constraint.counts:
+            return constraint
+        numbers = constraint.coefficients or {}
+        # as decimals: sum c s = 2 sum c z - sum c
+        right = Fraction(repr(float(constraint.right)))
+        for number in numbers.values():
+            right += Fraction(repr(float(number)))
+        doubled = {place: 2 * number for place, number in numbers.items()}
+        return replace(constraint, coefficients=doubled, right=float(right))
 
     def fix(self, fix: Any) -> Any:
         """Return what a caller fixes and what has no choice, as `solve` of the problem takes it.
@@ -160,6 +158,16 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
                 raise OptionError(f"fix gives {name} the value {fixed.ravel()[0]}; it is {state}")
             values[..., place] = state
         return values
+
+
+def sense_and_offset(sense: Any, offset: Any) -> tuple[Sense, Any]:
+    """Return the sense and the constant that a caller passed.
+
+    A sense in the place of the offset is read as a sense, since it stood there before.
+    """
+    if isinstance(offset, str):
+        return cast("Sense", offset), 0.0
+    return sense, offset
 
 
 def converted(
@@ -188,13 +196,11 @@ def converted(
         OptionError: `sense` is neither word.
         ProblemError: terms that are not finite, or that overflow.
     """
-    if not isinstance(sense, str) or sense not in ("minimise", "maximise"):
-        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
+    sign = sign_of(sense)
     if not math.isfinite(constant):
         raise ProblemError(
             f"the constant terms add up to {constant}; divide all terms by a constant"
         )
-    sign = 1 if sense == "maximise" else -1
     original = original or Quadratic((constant,), linear, pairs, weights)
     problem = folded(sign * linear, pairs, sign * weights)
     return Conversion(problem, sign, constant, labels, values, original=original)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from ..arrays import is_sparse
 from ..errors import ProblemError, shortened
 from .conversion import Labels, places_of
-from .terms import Pairs, Weights, real_array
+from .exact import ExactTerms, by_places, floats, fraction_of, is_rounded
+from .terms import Linear, Pairs, Weights, real_array
 
 
 def by_names(name: str, values: Any) -> Any:
@@ -58,17 +61,97 @@ def _check_names(name: str, what: str, labels: list[Hashable]) -> None:
         )
 
 
-def ends_of(couplings: Any) -> Iterable[Hashable]:
-    """The labels that a dict of pairs, or a matrix, speaks of.
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a dict or of a matrix, by their number of variables.
+
+    Attributes:
+        constant: the number at the key `()`; 0 without it.
+        linear: {label: number} of the keys `(label,)`.
+        pairs: {(label, label): number}, or a square matrix.
+        labels: of the variables, as they come.
+    """
+
+    constant: Any
+    linear: Mapping[Hashable, Any]
+    pairs: Any
+    labels: Iterable[Hashable]
+
+    def exact(
+        self, offset: Any, fields: Mapping[Hashable, Any], labels: Labels
+    ) -> ExactTerms | None:
+        """Return all terms as fractions where float64 rounds one of them, else None.
+
+        Args:
+            offset: added to the constant.
+            fields: added to the linear terms.
+            labels: of the variables, in the order of z.
+        """
+        if not isinstance(self.pairs, Mapping):
+            return None
+        numbers = (offset, self.constant, *fields.values(), *self.linear.values())
+        if not any(map(is_rounded, (*numbers, *self.pairs.values()))):
+            return None
+        linear = [
+            fraction_of(fields.get(label, 0)) + fraction_of(self.linear.get(label, 0))
+            for label in labels
+        ]
+        weights = [fraction_of(number) for number in self.pairs.values()]
+        return ExactTerms(fraction_of(offset) + fraction_of(self.constant), linear, weights)
+
+
+def terms_of(couplings: Any) -> Terms:
+    """Return the constant, linear and quadratic terms of a dict or of a matrix.
+
+    A dict maps pairs of labels to numbers. A key `(label,)` is a linear term, and the key `()` is
+    the constant.
 
     Raises:
-        ProblemError: neither a dict of pairs nor a square matrix.
+        ProblemError: neither such a dict nor a square matrix.
     """
+    couplings = by_places(couplings)
+    if is_sparse(couplings):
+        return Terms(0.0, {}, couplings, range(_sparse_square(couplings).shape[0]))
     if not isinstance(couplings, Mapping):
-        return range(len(_square(couplings)))
-    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in couplings):
-        raise ProblemError("a dict of couplings must map pairs of labels to numbers")
-    return (label for pair in couplings for label in pair)
+        return Terms(0.0, {}, couplings, range(len(_square(couplings))))
+    by_size: tuple[dict[Any, Any], ...] = ({}, {}, {})
+    for key, number in couplings.items():
+        if not isinstance(key, tuple) or len(key) > 2:
+            _refuse_key(key, number)
+        by_size[len(key)][key] = number
+    constants, linear, pairs = by_size
+    labels = [label for key in couplings for label in key]
+    return Terms(
+        constants.get((), 0.0), {label: n for (label,), n in linear.items()}, pairs, labels
+    )
+
+
+def _refuse_key(key: Any, number: Any) -> NoReturn:
+    """Raise the error for a key that is no pair of labels."""
+    if isinstance(key, tuple):
+        raise ProblemError(
+            f"the key {shortened(key)} has {len(key)} labels; "
+            "a dict of couplings must map pairs of labels to numbers"
+        )
+    term = f"({shortened(key)}, {shortened(key)})"
+    raise ProblemError(
+        f"a dict of couplings must map pairs of labels to numbers; for a linear term write "
+        f"{term}: {shortened(number)} in place of {shortened(key)}: {shortened(number)}"
+    )
+
+
+def linear_terms(linear: Mapping[Hashable, Any], labels: Labels) -> Linear:
+    """Return the linear terms `[n]` of a dict of labels.
+
+    Raises:
+        ProblemError: terms that are no finite real numbers.
+    """
+    terms = np.zeros(len(labels))
+    place = places_of(labels)
+    numbers = real_array("the linear terms", list(floats(linear).values()), 1)
+    check_terms(((label,) for label in linear), numbers)
+    terms[[place[label] for label in linear]] = numbers
+    return terms
 
 
 def ordered_labels(found: Iterable[Hashable]) -> Labels:
@@ -89,10 +172,12 @@ def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
     Raises:
         ProblemError: weights that are no finite real numbers.
     """
+    if is_sparse(couplings):
+        return _sparse_couplings(couplings)
     place = places_of(labels)
     if isinstance(couplings, Mapping):
         ends = [(place[i], place[j]) for i, j in couplings]
-        weights = real_array("the couplings", list(couplings.values()), 1)
+        weights = real_array("the couplings", list(floats(couplings).values()), 1)
         check_terms(couplings, weights)
         return np.array(ends, np.int64).reshape(-1, 2), weights
     matrix = _square(couplings)
@@ -100,6 +185,30 @@ def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
     check_terms(zip(rows.tolist(), columns.tolist(), strict=True), matrix[rows, columns])
     order = np.array([place[i] for i in range(len(matrix))], np.int64)
     return np.stack([order[rows], order[columns]], axis=-1), matrix[rows, columns]
+
+
+def _sparse_couplings(matrix: Any) -> tuple[Pairs, Weights]:
+    """Return the stored entries of a sparse matrix; entries of the same place add up.
+
+    Raises:
+        ProblemError: entries that are no finite real numbers.
+    """
+    entries = _sparse_square(matrix)
+    rows, columns = (np.asarray(places, np.int64) for places in (entries.row, entries.col))
+    weights = real_array("the couplings", np.asarray(entries.data), 1)
+    check_terms(zip(rows.tolist(), columns.tolist(), strict=True), weights)
+    return np.stack([rows, columns], axis=-1), weights
+
+
+def _sparse_square(matrix: Any) -> Any:
+    """Return a square sparse matrix as its coordinates.
+
+    Raises:
+        ProblemError: it is not square.
+    """
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ProblemError(f"a matrix of couplings must be square; its shape is {matrix.shape}")
+    return matrix.tocoo()
 
 
 def check_terms(names: Iterable[Iterable[Hashable]], terms: np.ndarray) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 from ..constraints import Constraint, linear
 from ..errors import ProblemError, SolverError, shortened
@@ -16,9 +15,8 @@ from ..problem import Problem
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
 from .ising import from_ising
-from .objective import Quadratic
 from .qubo import from_qubo
-from .terms import real_array
+from .terms import finite_constant
 
 PARTS = ("linear", "quadratic", "offset")
 """Of a binary quadratic model."""
@@ -45,16 +43,15 @@ def from_dimod(bqm: Any) -> Conversion:
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
     biases = _biases(bqm.linear)
     quadratic = _biases(bqm.quadratic)
-    offset = float(real_array("the offset", bqm.offset, 0))
     if kind == "SPIN":
-        conversion = from_ising(biases, quadratic)
-    else:
-        conversion = from_qubo(
-            {**{(label, label): bias for label, bias in biases.items()}, **quadratic}
-        )
-    if not math.isfinite(offset):
-        raise ProblemError(f"the offset must be a finite number; got {offset}")
-    return _plus(conversion, offset)
+        return from_ising(biases, quadratic, finite_constant("the offset", bqm.offset))
+    return _from_binaries(biases, quadratic, bqm.offset)
+
+
+def _from_binaries(biases: dict[Any, Any], quadratic: dict[Any, Any], offset: Any) -> Conversion:
+    """Return the conversion of a model of binaries."""
+    linear = {(label, label): bias for label, bias in biases.items()}
+    return from_qubo({**linear, **quadratic}, finite_constant("the offset", offset))
 
 
 def _from_constrained(model: Any) -> Conversion:
@@ -67,22 +64,12 @@ def _from_constrained(model: Any) -> Conversion:
     model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
     biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
     quadratic = _biases(model.objective.quadratic)
-    conversion = from_qubo(
-        {**{(label, label): bias for label, bias in biases.items()}, **quadratic}
-    )
+    conversion = _from_binaries(biases, quadratic, model.objective.offset)
     constraints = tuple(
         _constraint(label, constraint, conversion.places)
         for label, constraint in model.constraints.items()
     )
-    return replace(_plus(conversion, float(model.objective.offset)), constraints=constraints)
-
-
-def _plus(conversion: Conversion, offset: float) -> Conversion:
-    """The conversion of an objective with a constant more."""
-    original = cast("Quadratic", conversion.original)  # of a QUBO or an Ising model
-    return replace(
-        conversion, constant=conversion.constant + offset, original=original.plus(offset)
-    )
+    return replace(conversion, constraints=constraints)
 
 
 def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constraint:

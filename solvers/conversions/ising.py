@@ -3,58 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..problem import Problem
-from .conversion import Conversion, Labels, Sense, converted, places_of
-from .couplings import by_names, check_terms, couplings_of, ends_of, ordered_labels
+from .conversion import Conversion, Labels, converted, sense_and_offset
+from .couplings import by_names, couplings_of, linear_terms, ordered_labels, terms_of
 from .energy import energy_of, named
-from .objective import Quadratic
-from .terms import real_array, sums_at
+from .exact import by_places, fraction_of
+from .objective import Quadratic, total
+from .sense import Sense
+from .terms import finite_constant, real_array, sums_at
 
 SPINS = (-1, 1)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
-def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  # its name
-    """From sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j with spins s = 2z - 1, every entry counted.
+def from_ising(
+    h: Any,
+    J: Any,  # noqa: N803  # its name
+    offset: float | Sense = 0.0,
+    sense: Sense = "minimise",
+) -> Conversion:
+    """From offset + sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j with spins s = 2z - 1.
+
+    Every entry counts.
 
     Args:
-        h: `[n]`, or a dict of labels, or a pandas Series.
+        h: `[n]`, or a dict of labels, or a pandas Series; in a dict the key `()` is a constant.
         J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as `from_qubo` takes one; an entry
-            (i, i) is a constant, since s_i^2 = 1.
-        sense: whether the original is minimised or maximised.
+            (i, i) is a constant, since s_i^2 = 1. In a dict the keys `(i,)` are fields and the key
+            `()` is a constant.
+        offset: a constant, as the last of the three that `to_ising` of this module, dimod or PyQUBO
+            gives. A word here is taken as `sense`.
+        sense: whether the original is minimised or maximised, as for `from_qubo`.
 
     Raises:
-        ProblemError: `h` or `J` is neither, or not finite.
-        OptionError: `sense` is neither word.
+        ProblemError: `h` or `J` is neither, or a number is not finite.
+        OptionError: `sense` is no such word.
 
     Example:
         >>> conversion = from_ising([0.5, 0.0], {(0, 1): -1.0})
         >>> float(conversion.value(conversion.problem.score([0, 0])))  # spins -1, -1
         -1.5
     """
-    h = by_names("h", h)
-    J = by_names("J", J)  # noqa: N806  # its name
-    fields = h if isinstance(h, Mapping) else dict(enumerate(real_array("h", h, 1).tolist()))
-    labels = ordered_labels((*fields, *ends_of(J)))
-    linear = np.zeros(len(labels))
-    place = places_of(labels)
-    linear[[place[label] for label in fields]] = real_array("h", list(fields.values()), 1)
-    check_terms([[label] for label in labels], linear)
-    pairs, weights = couplings_of(J, labels)
-    original = Quadratic((), linear, pairs, weights, SPINS)
+    sense, number = sense_and_offset(sense, offset)
+    fields = _fields(by_names("h", h))
+    terms = terms_of(by_names("J", J))
+    field_constant = fields.pop((), 0.0)
+    constants = [
+        finite_constant("the offset", number),
+        finite_constant("the constant term", terms.constant),
+        finite_constant("the constant term", field_constant),
+    ]
+    labels = ordered_labels((*fields, *terms.labels))
+    linear = linear_terms(fields, labels) + linear_terms(terms.linear, labels)
+    pairs, weights = couplings_of(terms.pairs, labels)
+    exact = terms.exact(number, fields, labels)
+    if exact is not None:
+        exact = replace(exact, constant=exact.constant + fraction_of(field_constant))
+    original = Quadratic(tuple(constants), linear, pairs, weights, SPINS, exact)
     loops = pairs[:, 0] == pairs[:, 1]
-    constant = weights.sum() - linear.sum()
+    constant = total([*constants, *weights.tolist(), *(-linear).tolist()])
     pairs = pairs[~loops]
     weights = weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
     return converted(
-        sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS, original
+        sense, labels, 2 * (linear - ends), pairs, 4 * weights, constant, SPINS, original
     )
+
+
+def _fields(h: Any) -> dict[Hashable, Any]:
+    """Return the fields by their labels."""
+    h = by_places(h)
+    if isinstance(h, Mapping):
+        return dict(h)
+    return dict(enumerate(real_array("h", h, 1).tolist()))
 
 
 def to_ising(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from .exact import ExactTerms
 from .terms import Linear, Pairs, Weights
 
 DIGITS = 53
@@ -43,6 +44,13 @@ class Objective(Protocol):
         """How many terms one coefficient of the problem sums up, at most."""
 
     @property
+    def exact(self) -> ExactTerms | None:
+        """The terms as fractions, where float64 rounds one of them; else None."""
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the objective of a state, rounded once."""
+
+    @property
     def least(self) -> float:
         """No state has less: minus infinity where that takes a search."""
 
@@ -61,6 +69,7 @@ class Quadratic:
         pairs: `[e, 2]`; pairs may repeat, and (i, i) is a pair.
         weights: `[e]`.
         values: what v is where z is 0 and 1.
+        exact: the terms as fractions, where float64 rounds one of them.
     """
 
     constants: tuple[float, ...]
@@ -68,6 +77,14 @@ class Quadratic:
     pairs: Pairs
     weights: Weights
     values: tuple[int, int] = (0, 1)
+    exact: ExactTerms | None = None
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the objective of a state, rounded once."""
+        if self.exact is None:
+            return total(self.terms(z))
+        v = [self.values[state] for state in z.tolist()]
+        return self.exact.value(v, self.pairs)
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The constants, and a term for each variable and pair."""
@@ -97,10 +114,6 @@ class Quadratic:
             )[1]
         )
 
-    def plus(self, constant: float) -> Quadratic:
-        """The objective with a constant more."""
-        return replace(self, constants=(*self.constants, constant))
-
 
 @dataclass(frozen=True, eq=False)
 class Cut:
@@ -113,6 +126,11 @@ class Cut:
 
     pairs: Pairs
     weights: Weights
+    exact: ExactTerms | None = None
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the weight of the cut, rounded once."""
+        return total(self.terms(z))
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The weights of the pairs that are cut."""
@@ -145,6 +163,11 @@ class Capacity:
     arcs: Pairs
     capacities: Weights
     capped: Weights
+    exact: ExactTerms | None = None
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the capacity of the cut, rounded once."""
+        return total(self.terms(z))
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The capacities of the arcs that are cut."""
@@ -187,6 +210,11 @@ class FactorSum:
 
     constant: float
     factors: Sequence[tuple[Sequence[int], np.ndarray]]
+    exact: ExactTerms | None = None
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the sum of the entries, rounded once."""
+        return total(self.terms(z))
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The constant, and an entry of each table."""
@@ -263,9 +291,10 @@ def folding_error(objective: Objective) -> float:
     """
     terms = objective.coefficients()
     summed = objective.most_summed()
+    rounded_off = 0.0 if objective.exact is None else objective.exact.rounded_off
     if summed <= 1 or sums_are_exact(terms):
-        return 0.0
-    return EPSILON * summed * GROWTH * float(np.abs(terms).sum())
+        return rounded_off
+    return rounded_off + EPSILON * summed * GROWTH * float(np.abs(terms).sum())
 
 
 def _most(places: np.ndarray) -> int:

@@ -5,35 +5,52 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-
 from ..problem import Problem
-from .conversion import Conversion, Labels, Sense, converted
-from .couplings import by_names, couplings_of, ends_of, ordered_labels
+from .conversion import Conversion, Labels, converted, sense_and_offset
+from .couplings import by_names, couplings_of, linear_terms, ordered_labels, terms_of
 from .energy import energy_of, named
+from .objective import Quadratic
+from .sense import Sense
+from .terms import finite_constant
 
 
-def from_qubo(Q: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  # its name everywhere
-    """From sum_(i,j) Q[i,j] z_i z_j, every entry counted, those with i = j being the linear terms.
+def from_qubo(
+    Q: Any,  # noqa: N803  # its name everywhere
+    offset: float | Sense = 0.0,
+    sense: Sense = "minimise",
+) -> Conversion:
+    """From offset + sum_(i,j) Q[i,j] z_i z_j, every entry counted; (i, i) are the linear terms.
 
     Args:
         Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas
-            DataFrame, whose rows and columns are the same labels in any order.
-        sense: whether the original is minimised or maximised.
+            DataFrame, whose rows and columns are the same labels in any order. A dict may also have
+            keys `(i,)`, which are linear terms, and `()`, which is a constant.
+        offset: a constant, as the second of the pair that `to_qubo` of dimod or PyQUBO gives. A
+            word here is taken as `sense`.
+        sense: whether the original is minimised or maximised: "minimise", "minimize" or "min", or
+            "maximise", "maximize" or "max".
 
     Raises:
-        ProblemError: `Q` is neither, or not finite.
-        OptionError: `sense` is neither word.
+        ProblemError: `Q` is neither, or a number is not finite.
+        OptionError: `sense` is no such word.
 
     Example:
         >>> conversion = from_qubo([[1.0, -3.0], [0.0, 1.0]])
         >>> float(conversion.problem.score([1, 1])), conversion.value(1.0)
         (1.0, -1.0)
+        >>> from_qubo({("a", "b"): 1.0}, offset=5.0).objective([0, 1])
+        5.0
     """
-    Q = by_names("Q", Q)  # noqa: N806  # its name everywhere
-    labels = ordered_labels(ends_of(Q))
-    pairs, weights = couplings_of(Q, labels)
-    return converted(sense, labels, np.zeros(len(labels)), pairs, weights, 0.0)
+    sense, number = sense_and_offset(sense, offset)
+    terms = terms_of(by_names("Q", Q))
+    added = finite_constant("the offset", number)
+    constant = finite_constant("the constant term", terms.constant)
+    labels = ordered_labels(terms.labels)
+    linear = linear_terms(terms.linear, labels)
+    pairs, weights = couplings_of(terms.pairs, labels)
+    exact = terms.exact(number, {}, labels)
+    original = Quadratic((added, constant), linear, pairs, weights, exact=exact)
+    return converted(sense, labels, linear, pairs, weights, added + constant, original=original)
 
 
 def to_qubo(

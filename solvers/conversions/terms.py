@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from ..limits.memory import check_memory
 from ..options import is_whole
 from ..pairs import upright
 from ..problem import Problem
+from .exact import as_float
 
 Linear: TypeAlias = Float[np.ndarray, "n"]
 Pairs: TypeAlias = Int[np.ndarray, "e 2"]
@@ -84,6 +86,18 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
     return array.astype(np.float64)
 
 
+def finite_constant(name: str, value: Any) -> float:
+    """Return a constant as a float.
+
+    Raises:
+        ProblemError: it is no finite real number.
+    """
+    constant = float(real_array(name, as_float(value), 0))
+    if not math.isfinite(constant):
+        raise ProblemError(f"{name} must be a finite number; got {constant}")
+    return constant
+
+
 def edge_list(
     n: int, edges: Any, weights: Any, largest: float = sys.float_info.max
 ) -> tuple[Pairs, Weights]:
@@ -99,8 +113,8 @@ def edge_list(
         ProblemError: other shapes or types, an end outside 0..n-1, a weight that is not finite.
         ProblemTooLargeError: more variables than memory holds.
     """
-    if not is_whole(n, 1, 2**62):
-        raise ProblemError(f"n must be a whole number from 1 to 2^62; got {shortened(n)}")
+    if not is_whole(n, 0, 2**62):
+        raise ProblemError(f"n must be a whole number from 0 to 2^62; got {shortened(n)}")
     check_memory(f"a problem of {n} variables", NUMBERS_A_VARIABLE * n)
     pairs = upright(to_numpy(as_array(edges, "edges")))
     if pairs.size == 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..conversions.conversion import Conversion, Sense, converted
+from ..conversions.conversion import Conversion, converted
+from ..conversions.sense import Sense
 from .entries import read_entries, read_sizes
 from .text import TextFile
 

@@ -7,7 +7,8 @@ from itertools import islice
 
 import numpy as np
 
-from ..conversions.conversion import Conversion, Sense, converted
+from ..conversions.conversion import Conversion, converted
+from ..conversions.sense import Sense
 from .entries import ENTRY_BYTES, read_entries
 from .text import TextFile, shown
 

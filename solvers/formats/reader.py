@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from ..conversions.conversion import Conversion
-from ..errors import OptionError, ProblemError, shortened
+from ..errors import OptionError, ProblemError, did_you_mean, shortened
 from ..options import check_whole
 from .biq_mac import read_biq_mac, read_or_library
 from .csv import read_csv
@@ -155,10 +154,7 @@ def _regular_file(path: str | os.PathLike[str]) -> Path:
 def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> None:
     if format is None or (isinstance(format, str) and format in formats):
         return
-    near = []
-    if isinstance(format, str):
-        near = difflib.get_close_matches(format, formats, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    hint = did_you_mean(format, formats)
     raise OptionError(
         f"no format is called {shortened(format)}; {hint}The formats are:\n{_list(formats)}"
     )

@@ -13,7 +13,7 @@ import numpy as np
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayT, Scores
-from ..errors import OptionError, UnsupportedProblemError, shortened
+from ..errors import OptionError, UnsupportedProblemError, did_you_mean, shortened
 from ..options import check_threads
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
@@ -187,7 +187,8 @@ def exact_method(problem: Problem, method: str) -> str:
     """
     if not isinstance(method, str) or method not in METHODS:
         names = ", ".join((*METHODS, *ESTIMATES))
-        raise OptionError(f"method must be one of {names}; got {shortened(method)}")
+        hint = did_you_mean(method, (*METHODS, *ESTIMATES))
+        raise OptionError(f"method must be one of {names}; {hint}got {shortened(method)}")
     if method in ("auto", "exact"):
         method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
     reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)

@@ -104,6 +104,7 @@ def infer(
     ones = np.empty((len(unary), plan.n))
     pairs = np.empty((len(unary), plan.edges))
     z = np.empty(uniforms.shape, np.int8)
+    draws = uniforms.shape[1] * uniforms.shape[2]
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
-    over_lanes(kernels.sum_product, plan, arrays, threads, draws=uniforms[0].size)
+    over_lanes(kernels.sum_product, plan, arrays, threads, draws=draws)
     return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

@@ -14,6 +14,7 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
 from ..conversions import Answer, AnyConversion
+from ..conversions.answer import Answers
 from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
 from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
@@ -21,6 +22,7 @@ from ..problem import Problem
 from ..ranking import each_found
 from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of
+from .empty import nothing_to_decide
 from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
@@ -51,9 +53,7 @@ def solve(
     unary: AnyConversion[Any], *, k_best: None = None, **options: Unpack[Options]
 ) -> Answer: ...
 @overload
-def solve(
-    unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]
-) -> tuple[Answer, ...]: ...
+def solve(unary: AnyConversion[Any], *, k_best: int, **options: Unpack[Options]) -> Answers: ...
 @overload
 def solve(
     unary: AnyProblem[ArrayT], *, k_best: int | None = None, **options: Unpack[Options]
@@ -88,7 +88,7 @@ def solve(
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
-) -> Solution | Answer | tuple[Answer, ...]:
+) -> Solution | Answer | Answers:
     """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
@@ -175,7 +175,7 @@ def _answer(
     k_best: int | None,
     constraints: Iterable[Constraint],
     callback: Callback | None,
-) -> Answer | tuple[Answer, ...]:
+) -> Answer | Answers:
     """The answer to a conversion, or several of them."""
     solution = solve(
         conversion.problem,
@@ -189,7 +189,7 @@ def _answer(
     )
     if k_best is None:
         return conversion.answer(solution)
-    return tuple(conversion.answer(one) for one in each_found(solution))
+    return Answers(conversion.answer(one) for one in each_found(solution))
 
 
 def _heard(request: Request, callback: Callback) -> Solution:
@@ -214,6 +214,8 @@ def _first(request: Request) -> States | None:
 
 def answered(request: Request) -> Solution:
     """The solution, or several states of it, by what is asked for."""
+    if request.problem.is_empty:
+        return nothing_to_decide(request)
     if request.rows is not None and len(request.rows):
         return _within(request, request.rows)
     if request.k is not None:

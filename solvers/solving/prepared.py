@@ -49,10 +49,10 @@ def checked_size(n: Any) -> int:
     """Return a number of variables.
 
     Raises:
-        ProblemError: it is no whole number from 1 to 2^31.
+        ProblemError: it is no whole number from 0 to 2^31.
     """
-    if not is_whole(n, 1, 2**31):
-        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
+    if not is_whole(n, 0, 2**31):
+        raise ProblemError(f"n must be a whole number from 0 to 2^31; got {shortened(n)}")
     return int(n)
 
 
@@ -128,7 +128,7 @@ def prepare(
         time_limit: seconds for the whole batch of a call, for solvers that can stop early.
 
     Raises:
-        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside
+        ProblemError: n is no whole number from 0 to 2^31, or edges repeat, loop or lie outside
             0..n-1.
         UnknownSolverError: no solver has that name.
         OptionError: the time limit is not positive.

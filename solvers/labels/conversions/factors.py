@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...arrays import as_array, to_numpy
-from ...conversions.conversion import Sense
 from ...conversions.objective import FactorSum
-from ...errors import OptionError, ProblemError, shortened
+from ...conversions.sense import Sense, sign_of
+from ...errors import ProblemError, shortened
 from ...limits.memory import check_memory
 from ...options import is_whole
 from ..problem import LabelProblem
@@ -59,10 +59,8 @@ def from_factors(
             variables or values of one name, or what `LabelProblem.from_arrays` refuses.
         OptionError: `sense` is neither word.
     """
-    if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
-        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
+    sign = sign_of(sense)
     constant = _finite(constant)
-    sign = 1 if sense == "maximise" else -1
     total = _Sum(_sizes(sizes))
     terms = list(_pairs(factors))
     for number, (scope, table) in enumerate(terms):

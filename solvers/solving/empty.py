@@ -1,0 +1,41 @@
+"""Answer for problems without instances or without variables, where there is nothing to decide."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import InfeasibleError
+from ..solution import Solution
+from .k_best import check_count
+from .request import Request
+
+
+def nothing_to_decide(request: Request) -> Solution:
+    """Return the only state of each instance: it has no variables, and its score is 0.
+
+    Raises:
+        InfeasibleError: the constraints forbid that state.
+    """
+    problem = request.problem
+    kind = request.kind
+    solver = kind.named(request.solver) or kind.select(problem).solver
+    solution = solver.solve(problem)
+    rows = request.rows
+    state = np.zeros((problem.batch, problem.n), kind.state_type)
+    if rows is not None and not rows.satisfied(problem.columns(state)).all():
+        raise InfeasibleError(rows.names)
+    if request.k is None:
+        return solution
+    count = check_count(request.k, problem)
+    scores = np.full((problem.batch, count), -math.inf)
+    scores[:, 0] = 0.0
+    return replace(
+        solution,
+        z=problem.restore(np.zeros((problem.batch, count, problem.n), kind.state_type)),
+        score=problem.restore(scores),
+        bound=problem.restore(scores),
+        optimal=problem.restore(np.ones((problem.batch, count), bool)),
+    )

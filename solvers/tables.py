@@ -1,0 +1,124 @@
+"""Show answers as short tables: in a terminal, in a notebook, and as a table of pandas."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import SolverUnavailableError, shortened
+
+MOST_ROWS = 10
+"""Maximum number of rows that a table shows."""
+
+MOST_LETTERS = 40
+"""Maximum length of a state in a table."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title above rows, of which the first `MOST_ROWS` are shown.
+
+    Attributes:
+        title: what the table is about.
+        columns: names of the columns.
+        rows: texts, one for each column.
+        total: number of rows, of which `rows` may be the first ones.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    total: int
+
+    def text(self) -> str:
+        """Return the table as lines of text, without blanks at their ends."""
+        shown = [self.columns, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = [self.title]
+        for row in shown:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            lines.append("  " + "  ".join(cells).rstrip())
+        if self._left_out:
+            lines.append(f"  ... and {self._left_out} more")
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Return the table as HTML."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        lines = [f"<caption>{html.escape(self.title)}</caption>", f"<tr>{head}</tr>"]
+        for row in self.rows:
+            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+            lines.append(f"<tr>{cells}</tr>")
+        more = f"<p>... and {self._left_out} more</p>" if self._left_out else ""
+        return f"<table>{''.join(lines)}</table>{more}"
+
+    @property
+    def _left_out(self) -> int:
+        return self.total - len(self.rows)
+
+
+def number_text(number: float) -> str:
+    """Return a number with as many digits as a reader needs.
+
+    Example:
+        >>> number_text(2.0), number_text(0.1 + 0.2)
+        ('2', '0.3')
+    """
+    return f"{number:.10g}"
+
+
+def gap_of(score: float, bound: float) -> float:
+    """Return the distance between a score and its bound; 0 where they are equal, or infinite."""
+    return 0.0 if score == bound else abs(bound - score)
+
+
+def certificate_text(optimal: bool) -> str:
+    """Return what is known of an answer."""
+    return "optimal" if optimal else "not proved"
+
+
+def state_text(state: Sequence[int]) -> str:
+    """Return a state `[n]` as digits, or as numbers with blanks between where one has two digits.
+
+    Example:
+        >>> state_text([1, 0, 1]), state_text([11, 2]), state_text([-1, -1])
+        ('101', '11 2', 'none')
+    """
+    if any(value < 0 for value in state):
+        return "none"
+    few = state[: MOST_LETTERS + 1]
+    between = " " if any(value > 9 for value in few) else ""
+    return _cut(between.join(map(str, few)))
+
+
+def assignment_text(assignment: Mapping[Any, Any]) -> str:
+    """Return an assignment by names.
+
+    Example:
+        >>> assignment_text({"a": 1, ("b", 2): 0})
+        "a=1 ('b', 2)=0"
+    """
+    words = []
+    for name, value in list(assignment.items())[: MOST_LETTERS // 2]:
+        word = name if isinstance(name, str) else shortened(name)
+        words.append(f"{word}={value}")
+    return _cut(" ".join(words))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+
+
+def data_frame(rows: Sequence[Mapping[Any, Any]], index: Any = None) -> Any:
+    """Return a `pandas.DataFrame` of these rows.
+
+    Raises:
+        SolverUnavailableError: pandas is not installed.
+    """
+    if importlib.util.find_spec("pandas") is None:
+        raise SolverUnavailableError("to_pandas needs pandas: pip install pandas")
+    return importlib.import_module("pandas").DataFrame(rows, index=index)
