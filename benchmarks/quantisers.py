@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any, Final
+
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
 

@@ -41,14 +41,14 @@ def test_an_integer_beside_an_empty_cell_is_one_variable(tmp_path):
 
 @pytest.mark.parametrize("name", ["3", "3.0", "3.", "+3", "3.00", " 3 ", '"3"', '" 3.0"'])
 def test_every_form_of_an_integer_is_the_same_name(tmp_path, name):
-    assert list(read(tmp_path, f"i,j,score\n{name},4,1\n3,,-5\n").labels) == ["3", "4"]
+    assert list(read(tmp_path, f"i,j,score\n{name},4,1\n3,,-5\n").names) == ["3", "4"]
 
 
 @pytest.mark.parametrize(
     "name", ["007", "3.10", "3.1", "0x3", "1e3", "three", "3 0", "v3.0", "Na", "nano"]
 )
 def test_other_texts_stay_names_as_they_are(tmp_path, name):
-    labels = read(tmp_path, f"i,j,score\n{name},3,1\n7,{name},2\n").labels
+    labels = read(tmp_path, f"i,j,score\n{name},3,1\n7,{name},2\n").names
     assert list(labels) == [name, "3", "7"]
 
 
@@ -62,7 +62,7 @@ def test_a_float_that_may_be_another_integer_is_refused(tmp_path, name):
 def test_long_integers_are_told_apart(tmp_path):
     names = ["9007199254740993", "9007199254740992", "9" * 200, "9" * 199]
     rows = "".join(f"{name},,1\n" for name in names)
-    assert list(read(tmp_path, f"i,j,score\n{rows}").labels) == names
+    assert list(read(tmp_path, f"i,j,score\n{rows}").names) == names
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["i", "j", "score"])))
@@ -89,7 +89,7 @@ def test_a_mark_of_an_empty_cell_is_an_empty_cell(tmp_path, mark):
 
 
 def test_blanks_around_names_do_not_count(tmp_path):
-    assert list(read(tmp_path, "i,j,score\n ann,ben \t,1\nann , ben,1\n\u00a0ann,,1\n").labels) == [
+    assert list(read(tmp_path, "i,j,score\n ann,ben \t,1\nann , ben,1\n\u00a0ann,,1\n").names) == [
         "ann",
         "ben",
     ]

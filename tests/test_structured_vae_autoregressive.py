@@ -181,7 +181,7 @@ def test_a_training_is_evaluated_with_its_posterior(tmp_path, tiny_images):
 
 def test_what_cannot_be_is_refused():
     with pytest.raises(
-        ConfigError, match=r"is for the estimators score_function, .*, ram; got dir"
+        ConfigError, match=r"is for the estimators score_function, .*ram.*; got direct"
     ):
         TrainConfig(posterior="autoregressive")
     with pytest.raises(ConfigError, match="of all states of bits; leave it out"):

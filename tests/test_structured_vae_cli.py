@@ -398,6 +398,8 @@ def test_printed_configuration_goes_in_again(cli):
     )
     assert {name: values[name] for name in expected} == expected
     of_other_models = {"labels", "label_weight", "consistency", "channels", "styles"}
+    of_other_models |= {"networks", "quantiser", "codes", "dimensions", "code_prior"}
+    of_other_models |= {"code_entropy", "commitment"}
     assert values.keys() - expected.keys() == of_other_models
     assert files() == ["mine.yaml"]
 

@@ -390,7 +390,7 @@ def test_a_step_has_the_gradient_of_the_bound(vae):
         ({"evaluate_every": 0}, "evaluate_every must be at least 1; got 0"),
         (
             {"model": "mixed"},
-            "model must be one of discrete, gaussian, mixture, attributes, own; got 'mixed'",
+            "model must be one of discrete, gaussian, mixture, attributes, quantised, own; got 'mixed'",
         ),
     ],
     ids=str,

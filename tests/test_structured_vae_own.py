@@ -284,11 +284,13 @@ def test_options_that_are_misspelt_or_numbers_of_schedules():
     assert {config.temperature(step) for step in (0, 10**6)} == {2.0}
 
 
-def test_an_estimator_says_how_its_kl_joins_by_one_of_three_words(tmp_path, arrays):
+def test_an_estimator_says_how_its_kl_joins_by_one_of_four_words(tmp_path, arrays):
     class Own(Direct):
         kl = "exakt"
 
-    with pytest.raises(EstimatorError, match="kl must be one of exact, folded, none; got 'exakt'"):
+    with pytest.raises(
+        EstimatorError, match="kl must be one of exact, folded, weighted, none; got 'exakt'"
+    ):
         train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, estimator=Own(), **SMALL)
     assert not (tmp_path / "run").exists()
     vae, x = paper_vae("independent", pixels=9, n=3, hidden=5), torch.zeros(2, 9)

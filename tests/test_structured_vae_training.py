@@ -309,7 +309,7 @@ def test_an_evaluation_draws_a_thousand_samples_with_the_noise_of_the_seed(tmp_p
     train(replace(SMALL, seed=7, epochs=1), tmp_path / "run")
     asked = []
 
-    def recorded(vae, images, posterior, noise, samples, refine):
+    def recorded(vae, images, posterior, noise, samples, *others):
         asked.append((noise.initial_seed(), samples))
 
     monkeypatch.setattr("structured_vae.vaes.discrete.kind.evaluate", recorded)

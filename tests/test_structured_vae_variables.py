@@ -481,7 +481,7 @@ def test_networks_of_ones_own_may_have_variables():
             {"encoder": "categorical", "couplings": "some", "variables": 2},
             "no couplings are called 'some'",
         ),
-        ({"encoder": "categorical", "prior": "factorised", "variables": 2}, "is uniform"),
+        ({"encoder": "categorical", "prior": "factorised", "variables": 2}, "is of one variable"),
     ],
 )
 def test_impossible_networks(options, message):
@@ -556,7 +556,7 @@ def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, est
         ({"n": 20}, "n is of bits; .* got 20"),
         ({"variables": 1, "couplings": "potts"}, "couplings are of several variables"),
         ({"couplings": "none", "bandwidth": 1}, "bandwidth is of pairwise scores"),
-        ({"prior": "factorised"}, "the prior of several variables of categories is uniform"),
+        ({"prior": "factorised"}, "prior factorised is of one variable of categories"),
         ({"variables": 0}, "variables must be at least 1"),
         ({"couplings": "some"}, "couplings must be"),
         (

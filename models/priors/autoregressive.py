@@ -26,6 +26,7 @@ class AutoregressivePrior(Prior):
         categorical: whether the variables are one-hot vectors of `network.width` values.
 
     Example:
+        >>> from models.priors import CausalLinear
         >>> prior = AutoregressivePrior(CausalLinear(3, 1), "linear")
         >>> prior.log_prob(torch.ones(3))  # 3 log 2 at first
         tensor(-2.0794, grad_fn=<SumBackward1>)

@@ -118,7 +118,7 @@ def _is_unset(option: str, value: Any) -> bool:
 def _is_default_elsewhere(option: str, value: Any, type_: Any) -> bool:
     """Return whether a value is the default of another kind, and no choice of this kind."""
     choices = choices_of(type_)
-    if not choices or value in choices:
+    if not choices or not isinstance(value, str) or value in choices:
         return False
     return value in _defaults_of(option)
 
