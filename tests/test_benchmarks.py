@@ -41,6 +41,7 @@ def test_every_benchmark_can_be_started_by_its_path():
         assert guard < packages.start(), path.name
 
 
+@pytest.mark.slow
 def test_label_batches_starts_by_its_path():
     pytest.importorskip("pytoulbar2")
     script = str(ROOT / "benchmarks" / "label_batches.py")
@@ -69,6 +70,7 @@ def test_the_table_of_solvers(benchmark, tmp_path):
     assert tasks["spin glass 10x10"]["goals"] == {"faster than every peer": None}
 
 
+@pytest.mark.slow
 def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, monkeypatch):
     qplib = benchmark("qplib")
     folder = tmp_path / "problems" / "qplib"
@@ -243,6 +245,7 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
     assert regret.kept({"family, 1": third, "family, 2": third}, True).endswith("0 of 1 families")
 
 
+@pytest.mark.slow
 def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
     losses = benchmark("losses")
     quick = {
@@ -278,6 +281,7 @@ def test_overlap_is_intersection_over_union(benchmark):
     assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])
 
 
+@pytest.mark.slow
 def test_shortest_paths_learned(benchmark, tmp_path, monkeypatch):
     paths = benchmark("shortest_paths")
     for name, value in (
@@ -351,6 +355,7 @@ def test_masks_have_k_ones_and_a_gradient(benchmark):
         assert torch.equal(mask(scores, None).sum(dim=1), torch.full((4,), 5.0))
 
 
+@pytest.mark.slow
 def test_each_pair_has_the_settings_that_are_best_on_validation_images(
     benchmark, tmp_path, monkeypatch
 ):
@@ -470,6 +475,7 @@ def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(bench
         assert found == counts
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_learnt_priors(benchmark, tmp_path):
     output = tmp_path / "priors.json"
     small = ["--data", "fashion-mnist-mini", "--epochs", "1", "--n", "4"]
@@ -480,6 +486,7 @@ def test_the_benchmark_of_learnt_priors(benchmark, tmp_path):
     assert len({row["bound"] for row in runs.values()}) == 3
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_the_bare_loop(benchmark, tmp_path):
     output = tmp_path / "loop.json"
     benchmark("bare_loop").main(["--epochs", "1", "--rounds", "1", "--output", str(output)])
@@ -635,6 +642,7 @@ def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_pa
     assert 200 < row["bound"] < 400
 
 
+@pytest.mark.slow
 def test_settings_of_cells_are_tried_as_their_names_say_and_one_is_that_of_the_cell(benchmark):
     settings = benchmark("cell_settings")
     for cell, choice in settings.CHOICES.items():

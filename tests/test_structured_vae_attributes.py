@@ -587,6 +587,7 @@ def test_settings_that_do_not_fit_are_refused(settings, message):
 
 
 @pytest.mark.usefixtures("on_tiny_faces")
+@pytest.mark.slow
 def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     plain = Experiment.cells

@@ -41,6 +41,7 @@ def test_the_kl_is_that_of_torch(vae, x):
     torch.testing.assert_close(q.kl(), expected)
 
 
+@pytest.mark.slow
 def test_the_bound_and_the_likelihood_are_those_of_an_integral(vae, x):
     z = torch.linspace(-8, 8, 4001, dtype=torch.float64)
     width, costs = float(z[1] - z[0]), vae.cost(x, z[:, None, None].expand(-1, len(x), 1))

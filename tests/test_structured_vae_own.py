@@ -365,6 +365,7 @@ train(folder=sys.argv[2], model=convolutional_vae(), data=data, callbacks=[Kill(
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_same_networks(finished, arrays, tmp_path):
     np.savez(tmp_path / "data.npz", **arrays)
     tests = Path(__file__).parent

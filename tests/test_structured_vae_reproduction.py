@@ -297,6 +297,7 @@ def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkey
     assert command("reproduce", "tiny") == 0
 
 
+@pytest.mark.slow
 def test_outcomes_come_from_parallel_workers(tmp_path):
     cells = [Cell("x", str(number), TrainConfig(seed=number)) for number in range(4)]
     places = Places(tmp_path, tmp_path)

@@ -151,6 +151,7 @@ print(TrainConfig(model="toy").title)
 """
 
 
+@pytest.mark.slow
 def test_a_new_kind_is_a_folder_and_a_line(tmp_path):
     root = Path(__file__).parents[1]
     for package in ("models", "solvers"):
