@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -271,7 +272,11 @@ def toulbar2(problem: Problem, seconds: float, threads: int) -> Answer:
         network.AddFunction([i], [0.0, -score])
     for i, j, weight in pairs:
         network.AddFunction([i, j], [0.0, 0.0, 0.0, -weight])
-    found = network.Solve(timeLimit=math.ceil(seconds))
+    try:
+        found = network.Solve(timeLimit=math.ceil(seconds))
+    finally:
+        # toulbar2 leaves its timer running, whose signal would end this process later.
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     bound = -network.GetDDualBound()
     if found is None:
         return Answer(np.zeros(problem.n, np.int8), False, bound)

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -740,6 +741,8 @@ def test_peers_find_the_maximum_of_sparse_and_dense_instances(benchmark, name):
         assert float(problem.score_flat(answer.z[None])[0]) == pytest.approx(best, abs=1e-5)
         assert answer.proved
         assert answer.bound >= best - 1e-5
+    # A timer that a peer leaves running would end the process of later tests.
+    assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] == 0
 
 
 def test_a_turn_that_is_measured_as_a_whole_counts_as_one_call(benchmark):
