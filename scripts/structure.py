@@ -329,7 +329,11 @@ def measure_revision(revision: str | None, repository: Path = ROOT) -> dict[str,
     archive = _git(repository, "archive", commit, *PACKAGES)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(folder, filter="data")
+            # Python 3.11.0 to 3.11.3 have no filters, and the files are those of git alone.
+            options: Any = {}
+            if hasattr(tarfile, "data_filter"):
+                options = {"filter": "data"}
+            files.extractall(folder, **options)
         return {"name": revision, "revision": commit, "counts": measure(Path(folder))}
 
 

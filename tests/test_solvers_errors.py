@@ -114,7 +114,7 @@ BAD_PROBLEMS = {
     "a sparse matrix of scipy": (
         (np.ones(2), scipy.sparse.csr_array(np.eye(2))),
         {},
-        "must be an array",
+        "non-zero diagonal",
     ),
     "a tensor without numbers": (
         (torch.ones(3, device="meta"),),

@@ -320,7 +320,7 @@ def test_impossible_threads(solver, threads):
 def test_unknown_options_are_named():
     with pytest.raises(OptionError, match="'independent' has no option 'threads'; it has none"):
         solver_class("independent")().with_options(threads=2)
-    with pytest.raises(OptionError, match="no option 'thread'; it has threads, start"):
+    with pytest.raises(OptionError, match="no option 'thread'; did you mean 'threads'"):
         solver_class("cplex")().with_options(thread=2)
 
 

@@ -336,7 +336,7 @@ BAD_TRAINING = {
     "recipe": (["--recipe", "soup"], ["recipe must be one of paper, elbo; got soup"]),
     "sides": (["--sides", 3], ["sides must be one of 1, 2; got 3"]),
     "epochs below zero": (["--epochs", -3], ["epochs must be at least 1; got -3"]),
-    "a binary file": (["--config", sys.executable], ["is not a YAML file of options"]),
+    "a binary file": (["--config", torch._C.__file__], ["is not a YAML file of options"]),
     "solver": (
         ["--solver", "maxflow"],
         ["no solver is called 'maxflow'", "did you mean 'max_flow'"],

@@ -375,7 +375,8 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 FAULTS_OF_STEPS = """
 import resource, sys
 import numpy as np
-from structured_vae.runs.trainer.allocator import keep_freed_buffers
+from structured_vae.runs.trainer.allocator import SETTINGS, keep_freed_buffers
+from structured_vae.runs.trainer.allocator import SETTINGS
 if sys.argv[1] == "kept":
     print(keep_freed_buffers())
 def step():
@@ -395,7 +396,9 @@ def test_buffers_of_a_step_serve_the_next():
     """No page of 20 steps is asked for again; each step has 24 MiB, 6144 pages of 4 KiB."""
 
     def faults(how, **environment):
-        given = {**os.environ, **environment}
+        # Packages that other tests import set some of these for their own processes.
+        own = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+        given = own | environment
         script = [sys.executable, "-c", FAULTS_OF_STEPS, how]
         return subprocess.run(
             script, env=given, check=True, capture_output=True, text=True
