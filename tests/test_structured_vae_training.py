@@ -43,6 +43,7 @@ from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.runs.folder.lock import LOCK
+from structured_vae.runs.trainer.allocator import SETTINGS
 from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
@@ -375,7 +376,7 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 FAULTS_OF_STEPS = """
 import resource, sys
 import numpy as np
-from structured_vae.runs.trainer.allocator import SETTINGS, keep_freed_buffers
+from structured_vae.runs.trainer.allocator import keep_freed_buffers
 from structured_vae.runs.trainer.allocator import SETTINGS
 if sys.argv[1] == "kept":
     print(keep_freed_buffers())
