@@ -377,7 +377,6 @@ FAULTS_OF_STEPS = """
 import resource, sys
 import numpy as np
 from structured_vae.runs.trainer.allocator import keep_freed_buffers
-from structured_vae.runs.trainer.allocator import SETTINGS
 if sys.argv[1] == "kept":
     print(keep_freed_buffers())
 def step():
