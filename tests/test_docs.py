@@ -193,7 +193,7 @@ def of_readme():
     proved, instances = of_qplib()
     yield "Of the {} binary problems of QPLIB", [instances]
     yield "`auto` proves {}, six", [proved]
-    many = quantities("many_bits/bits-made-seed0.json")
+    many = quantities("many_bits/bits-made-reinmax-seed0.json")
     yield "autoregressive prior have a valid bound of {:.1f} nats after 200", [many["bound"]]
     gaussian = "structured/gaussian-seed0.json"
     yield "a bound of {:.1f} nats after 100", [quantities(gaussian)["bound"]]
