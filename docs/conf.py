@@ -67,6 +67,11 @@ nitpick_ignore_regex = [
         r"py:class",
         r"solvers\.labels\.(free_sums\.FreeLabelSums|evidence\.LabelEvidence)",
     ),  # likewise
+    (
+        r"py:class",
+        r"(models\.priors\.causal\.InOrder|solvers\.summing\.call\.(Exact)?Options|Pairs"
+        r"|structured_vae\.spaces\.completions\.BitCompletions)",
+    ),  # types of parts that no user names
     # Of fields that a dataclass inherits from another file, whose names Sphinx does not resolve.
     (
         r"py:class",

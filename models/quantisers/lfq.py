@@ -17,9 +17,9 @@ SHARPNESS: Final = 4.0
 class LFQ(Quantiser):
     """Lookup-free quantisation (LFQ): bit i is one where feature i is positive.
 
-    The vector of a code is 2z - 1. Soft codes have q(z | f) proportional to exp(-|f - (2z - 1)|^2),
-    so a soft bit has the logit 4 f. The training adds their mean entropy, less the entropy of their
-    mean, and a commitment to the code.
+    The vector of a code is 2z - 1. The probability q(z | f) of a soft code falls with the squared
+    distance of f to it, as `exp(-|f - (2z - 1)|^2)`, so a soft bit has the logit 4 f. The training
+    adds their mean entropy, less the entropy of their mean, and a commitment to the code.
 
     Args:
         variables: number of bits.

@@ -47,7 +47,9 @@ def sparse_map(
     temperature: float = 1.0,
     steps: int = STEPS,
 ) -> SparseStates:
-    """Return the distribution p over states that maximises E_p[h(z)] - temperature / 2 |E_p[z]|^2.
+    """Return the distribution p over states that maximises `E_p[h(z)] - t / 2 |E_p[z]|^2`.
+
+    Here t is the temperature.
 
     For scores of variables alone its mean is the point of the convex hull of all states that is
     closest to h / temperature. An active set of states grows by the argmax of h - temperature

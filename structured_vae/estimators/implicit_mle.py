@@ -125,7 +125,7 @@ class AdaptiveImplicitMLE(Linearised):
 
     The step is relative to the scores and to the gradients of the batch:
 
-        epsilon = beta |h| / |grad cost(z)|, with norms over the unary scores.
+        `epsilon = beta |h| / |grad cost(z)|`, with norms over the unary scores.
 
     After every estimate in training, beta grows by `rate` if on average fewer than `target` entries
     of a gradient were not zero, and falls by `rate` else. The average over the estimates forgets

@@ -20,7 +20,7 @@ from .options import EstimatorOptions
 class SparseMAP(ByArgmax):
     """The exact gradient of the expected cost under a sparse distribution: no variance, biased.
 
-    The distribution p over states maximises E_p[h(z)] - temperature / 2 |E_p[z]|^2 (`sparse_map`).
+    The distribution p over states maximises `E_p[h(z)] - t / 2 |E_p[z]|^2` at a temperature t.
     It has a probability for at most n + 1 states where pairs have no scores, for one as the
     temperature goes to zero. The estimate is the gradient of
 
