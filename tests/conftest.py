@@ -6,6 +6,7 @@ from typing import get_type_hints
 
 import hypothesis
 import jaxtyping
+import numpy as np
 import pytest
 from _pytest.doctest import DoctestModule
 from jaxtyping import AbstractArray
@@ -49,6 +50,14 @@ def pytest_runtest_call(item):
         if importlib.util.find_spec("torch"):
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(autouse=True)
+def numbers_print_as_before():
+    """Restores how numpy prints, which other packages change for their process."""
+    before = np.get_printoptions()
+    yield
+    np.set_printoptions(**before)
 
 
 @pytest.fixture
