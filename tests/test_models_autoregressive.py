@@ -1,4 +1,4 @@
-"""Autoregressive priors, held against products of conditionals by numpy and against enumeration."""
+"""Autoregressive priors agree with products of conditionals in numpy, and with enumeration."""
 
 import numpy as np
 import pytest

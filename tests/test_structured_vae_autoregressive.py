@@ -1,4 +1,4 @@
-"""The autoregressive posterior, held against products of conditionals and enumeration."""
+"""The autoregressive posterior agrees with products of conditionals, and with enumeration."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
 
 import torch
 
@@ -11,35 +10,25 @@ from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost
-from .estimator import Compared, Estimate, Estimator, needs_samples
-from .options import EstimatorOptions
+from .estimator import Compared, Estimate
 from .reasons import not_bits, not_factorised
+from .sampled import Sampled
 
 
-class AntitheticPair(Estimator, ABC):
+class AntitheticPair(Sampled, ABC):
     """The base of estimators from two samples of independent bits with the same uniform u.
 
     They are z = [u < p] and z' = [1 - u < p], where p = sigmoid(unary). The cost may be any
     function. The decoder learns from both samples.
 
     Args:
-        samples: number of pairs per image.
+        samples: number of pairs per image; None for the usual number.
 
     Raises:
         EstimatorError: `samples` is not a whole number of at least 1.
     """
 
     kl = "exact"
-
-    def __init__(self, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.samples = samples
-
-    @classmethod
-    def of_options(cls, options: EstimatorOptions) -> Self:
-        """Return the estimator that a configuration describes."""
-        return cls(options.samples)
 
     @abstractmethod
     def weights(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import torch
 
 from models.potentials import AnyPotentials
@@ -11,12 +9,12 @@ from models.potentials import AnyPotentials
 from ..distributions import Distribution
 from ..objectives.costs import Cost
 from .copula import antithetic_uniforms, both_below
-from .estimator import Estimate, Estimator, needs_samples
-from .options import EstimatorOptions
+from .estimator import Estimate
 from .reasons import not_bits, not_factorised
+from .sampled import Sampled
 
 
-class ARMS(Estimator):
+class ARMS(Sampled):
     """The ARMS estimator of independent bits, with m antithetic samples: unbiased.
 
     g_i = 1 / (m - 1) sum_j (cost(z_j) - mean cost) z_ji / (1 - rho_i).
@@ -33,7 +31,7 @@ class ARMS(Estimator):
     A sample costs one decode with a gradient for the decoder, and no argmax.
 
     Args:
-        samples: number m of samples per image, at least 2.
+        samples: number m of samples per image, at least 2; None for the usual number.
 
     Raises:
         EstimatorError: there are fewer than 2 samples.
@@ -45,16 +43,7 @@ class ARMS(Estimator):
 
     kl = "exact"
     usual_samples = 4
-
-    def __init__(self, samples: int = 4):
-        super().__init__()
-        needs_samples(2, samples)
-        self.samples = samples
-
-    @classmethod
-    def of_options(cls, options: EstimatorOptions) -> Self:
-        """Return the estimator that a configuration describes."""
-        return cls(options.samples)
+    least = 2
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Final, Self
+from typing import Final
 
 import torch
 
@@ -14,15 +14,15 @@ from ..distributions import Distribution
 from ..objectives.costs import Cost
 from ..spaces import space_of
 from .copula import antithetic_uniforms, both_below_of_roots
-from .estimator import Estimate, Estimator, needs_samples
-from .options import EstimatorOptions
+from .estimator import Estimate
 from .reasons import not_categories, not_factorised
+from .sampled import Sampled
 
 IMPOSSIBLE: Final = 1e-12
 """Values of a variable that are less probable than this are never drawn."""
 
 
-class CARMS(Estimator):
+class CARMS(Sampled):
     """The CARMS estimator of independent categories, with m antithetic samples: unbiased.
 
     For a variable with probabilities p, and one-hot vectors e of its values a_i in the samples,
@@ -43,7 +43,7 @@ class CARMS(Estimator):
     argmax. P takes k (k - 1) / 2 numbers for each variable and pair of samples.
 
     Args:
-        samples: number m of samples per image, at least 2.
+        samples: number m of samples per image, at least 2; None for the usual number.
 
     Raises:
         EstimatorError: there are fewer than 2 samples.
@@ -55,16 +55,7 @@ class CARMS(Estimator):
 
     kl = "exact"
     usual_samples = 4
-
-    def __init__(self, samples: int = 4):
-        super().__init__()
-        needs_samples(2, samples)
-        self.samples = samples
-
-    @classmethod
-    def of_options(cls, options: EstimatorOptions) -> Self:
-        """Return the estimator that a configuration describes."""
-        return cls(options.samples)
+    least = 2
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are bits or pairwise scores."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import Self, cast
 
 import torch
 from torch import nn
@@ -18,7 +18,7 @@ from ..spaces import space_of
 from .estimator import Compared, Estimate, Estimator, needs_samples
 from .gumbel_softmax import relaxed
 from .options import EstimatorOptions
-from .reasons import not_factorised
+from .reasons import not_factorised, other_size
 from .tuning import squared_gradient_loss
 
 
@@ -168,12 +168,8 @@ class RELAX(ControlVariate):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where variables depend on each other, or n is not that of the network."""
-        reasons = super().why_not(potentials)
-        n = potentials.unary.shape[-1]
-        expected = self.network[0].in_features
-        if n == expected:
-            return reasons
-        return (*reasons, f"they have {n} scores an image, and RELAX was made with n = {expected}")
+        expected = cast("nn.Linear", self.network[0]).in_features
+        return super().why_not(potentials) + other_size(potentials, expected, "RELAX")
 
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
         """Return cost(softmax(s / temperature)) + network(s), `[samples, batch]`."""

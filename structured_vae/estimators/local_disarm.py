@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import torch
 
 from models.potentials import AnyPotentials
@@ -11,13 +9,13 @@ from models.potentials import AnyPotentials
 from ..distributions import Distribution
 from ..objectives.costs import Cost
 from .antithetic import antithetic_pair, disarm_factors
-from .estimator import Estimate, Estimator, needs_samples
+from .estimator import Estimate
 from .multi_sample import effective_samples, importance_bound, log_sum_of_others
-from .options import EstimatorOptions
 from .reasons import not_bits, not_factorised
+from .sampled import Sampled
 
 
-class LocalDisARM(Estimator):
+class LocalDisARM(Sampled):
     """The DisARM estimator of the importance-weighted bound L_K of independent bits: unbiased.
 
     Each of the K samples z_k has an antithetic state z'_k of the same uniform numbers. With L(k)
@@ -43,16 +41,7 @@ class LocalDisARM(Estimator):
 
     kl = "weighted"
     usual_samples = 5
-
-    def __init__(self, samples: int = 5):
-        super().__init__()
-        needs_samples(2, samples)
-        self.samples = samples
-
-    @classmethod
-    def of_options(cls, options: EstimatorOptions) -> Self:
-        """Return the estimator that a configuration describes."""
-        return cls(options.samples)
+    least = 2
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""

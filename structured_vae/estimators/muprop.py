@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import torch
 
 from ..distributions import Distribution
 from ..objectives.costs import Cost
-from .estimator import Estimate, Estimator, needs_samples
-from .options import EstimatorOptions
+from .estimator import Estimate
+from .sampled import Sampled
 
 
-class MuProp(Estimator):
+class MuProp(Sampled):
     """The MuProp estimator, with the cost's Taylor expansion at the mean state: unbiased.
 
     g = (cost(z) - cost(mu) - s . (z - mu)) grad log q(z) + s . grad mu,
@@ -27,7 +25,7 @@ class MuProp(Estimator):
     with a gradient for the decoder; no argmax.
 
     Args:
-        samples: number of samples per image.
+        samples: number of samples per image; None for the usual number.
 
     Raises:
         EstimatorError: `samples` is not a whole number of at least 1.
@@ -38,16 +36,6 @@ class MuProp(Estimator):
     """
 
     kl = "exact"
-
-    def __init__(self, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.samples = samples
-
-    @classmethod
-    def of_options(cls, options: EstimatorOptions) -> Self:
-        """Return the estimator that a configuration describes."""
-        return cls(options.samples)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, cast
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator, needs_samples
 from .options import EstimatorOptions
+from .reasons import other_size
 
 
 class NVIL(Estimator):
@@ -85,12 +86,8 @@ class NVIL(Estimator):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where n is not that of the network."""
-        reasons = super().why_not(potentials)
-        n = potentials.unary.shape[-1]
-        expected = self.network[0].in_features
-        if n == expected:
-            return reasons
-        return (*reasons, f"they have {n} scores an image, and NVIL was made with n = {expected}")
+        expected = cast("nn.Linear", self.network[0]).in_features
+        return super().why_not(potentials) + other_size(potentials, expected, "NVIL")
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

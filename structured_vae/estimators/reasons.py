@@ -68,3 +68,11 @@ def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
     if space.free_flips:
         most = str(MOST_BITS)
     return (f"they are of {space.described(n)}, and a table of all states takes at most {most}",)
+
+
+def other_size(potentials: AnyPotentials, expected: int, name: str) -> tuple[str, ...]:
+    """Return a reason where a network of an estimator was made for another number of scores."""
+    n = potentials.unary.shape[-1]
+    if n == expected:
+        return ()
+    return (f"they have {n} scores an image, and {name} was made with n = {expected}",)
