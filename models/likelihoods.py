@@ -169,7 +169,7 @@ class DiscretisedGaussianLikelihood(Likelihood):
         return (SCALE_GAIN * self.scaled_log_scale).exp() + SMALLEST_SCALE
 
     def cost(self, outputs: torch.Tensor, x: Images) -> Costs:
-        """Return sum [(x - outputs)^2 / (2 scale^2) + log(255 scale sqrt(2 pi))]: `[..., batch]`."""
+        """Return sum [(x - outputs)^2 / (2 scale^2) + log(255 scale sqrt(2 pi))] `[..., batch]`."""
         return self._cost((outputs - x).square().sum(dim=-1), x)
 
     def table(self, outputs: torch.Tensor, x: Images) -> Table:

@@ -36,7 +36,7 @@ def pytest_collection():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """Look for doctests in the packages alone: those of tests would import every test file twice."""
+    """Look for doctests in the packages alone: tests would have to be imported twice."""
     collectors = yield
     return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 

@@ -124,7 +124,7 @@ def linear_logits(weights, states, name="prior.network"):
 
 
 def made_logits(weights, states):
-    """Bit v sees, of the hidden units, those of degree at most v; a unit of degree d the first d bits."""
+    """Bit v sees hidden units of degree at most v; a unit of degree d sees the first d bits."""
     n = states.shape[1]
     hidden = len(weights["prior.network.hidden.0.bias"])
     degrees = np.arange(hidden) % max(n - 1, 1) + 1

@@ -176,7 +176,7 @@ def test_samples_have_the_moments_of_the_density(name):
     assert (difference.abs() < 4.5 * error).all()
 
 
-# --- the bound -------------------------------------------------------------------------------------
+# --- the bound -----------------------------------------------------------------------
 
 
 def posterior_of(count):
@@ -255,7 +255,7 @@ def test_the_evaluation_says_that_the_kl_is_sampled():
     assert kl_of(GaussianVAE(PIXELS, 2).double()).kind == "exact"
 
 
-# --- models and runs --------------------------------------------------------------------------------
+# --- models and runs -----------------------------------------------------------------
 
 
 @every_name
@@ -308,7 +308,7 @@ def test_a_run_learns_the_prior_and_resumes(tmp_path, name):
     assert quantities["bound"].value == pytest.approx(parts_of_bound)
 
 
-# --- what is refused, and defaults -------------------------------------------------------------------
+# --- what is refused, and defaults ---------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The names at the top level of `structured_vae`, `models` and `solvers`, and those that have left it."""
+"""The public names of `structured_vae`, `models` and `solvers`, and the former ones."""
 
 import importlib
 

@@ -324,7 +324,7 @@ def test_ram_of_some_bits_has_the_exact_gradient(family, count):
 @pytest.mark.statistical
 @pytest.mark.parametrize("bandwidth", [1, 2])
 def test_ram_by_elimination_has_the_exact_gradient(bandwidth):
-    """21 bits in a band, one more than the estimator enumerates, of which the cost sees every fourth."""
+    """21 bits in a band, one more than are enumerated; the cost sees every fourth."""
     n = 21
     random = np.random.default_rng(bandwidth)
     edges = np.array([(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))])

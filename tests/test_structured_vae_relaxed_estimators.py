@@ -91,7 +91,7 @@ def quantiles(low, high, count=20_000):
 
 
 def mean_slope(shift, low, high, temperature):
-    """The mean derivative of sigmoid((shift + noise) / temperature), with noise between quantiles."""
+    """The mean derivative of sigmoid((shift + noise) / temperature), noise between quantiles."""
     soft = sigmoid((shift + quantiles(low, high)) / temperature)
     return (soft * (1 - soft)).mean() / temperature
 
@@ -625,7 +625,7 @@ def test_adaptive_implicit_mle_is_its_definition(family, sides):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("sides", "order"), [(1, 1), (2, 2)])
 def test_the_bias_of_adaptive_implicit_mle_for_linear_costs(sides, order):
-    """A linear cost has the same slope everywhere, so the expectation is a difference of sigmoids."""
+    """A linear cost has one slope, so the expectation is a difference of sigmoids."""
     this, cost = latent("independent", 4), Quadratic(4)
     cost.a = 0 * cost.a
     exact = this.gradient(cost.values(this.states))

@@ -1,10 +1,10 @@
 """Causal networks: the logits of variable v depend on the variables before v alone.
 
-A state is a row of V variables of w entries each: w = 1 for bits and continuous variables, and w = k
-for one-hot vectors of k values. A causal network gives the logits `[..., V w]` of all variables of a
-state in one pass, and those of one variable after the other, each from what was kept of the last,
-when a state is drawn. The distributions of continuous variables need more numbers than one: there a
-network gives o outputs for each variable, `[..., V o]` in all.
+A state is a row of V variables of w entries each: w = 1 for bits and continuous variables, and w =
+k for one-hot vectors of k values. A causal network gives the logits `[..., V w]` of all variables
+of a state in one pass, and those of one variable after the other, each from what was kept of the
+last, when a state is drawn. The distributions of continuous variables need more numbers than one:
+there a network gives o outputs for each variable, `[..., V o]` in all.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class DensityPrior(LearntPrior):
 
 
 def bounded(log_scale: torch.Tensor) -> torch.Tensor:
-    """Return log scales between plus and minus `LARGEST_LOG_SCALE`, those near 0 nearly the same."""
+    """Return log scales between plus and minus `LARGEST_LOG_SCALE`; small ones hardly change."""
     return LARGEST_LOG_SCALE * (log_scale / LARGEST_LOG_SCALE).tanh()
 
 

@@ -1,4 +1,4 @@
-"""The priors that are Gibbs distributions: of independent bits or categories, or of pairs of bits."""
+"""The priors that are Gibbs distributions: of bits, of categories, or of bits with pairs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ ROUNDS: Final = 10
 
 
 def random_rows(rows: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
-    """Return `count` rows drawn from `rows [total, d]`, without replacement where there are enough."""
+    """Return `count` rows of `rows [total, d]`, without replacement where there are enough."""
     if len(rows) >= count:
         order = torch.randperm(len(rows), generator=generator, device=rows.device)
         return rows[order[:count]]

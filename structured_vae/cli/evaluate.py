@@ -50,7 +50,7 @@ def options() -> ArgumentParser:
         nargs="+",
         default=[],
         metavar="K",
-        help="numbers of samples, such as 1 10 100 1000, each of which gives an importance-weighted "
+        help="numbers of samples, such as 1 10 100 1000; each gives an importance-weighted "
         "bound on -log p(x)",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The estimators of importance-weighted bounds, whose samples are weighted by p(x, z) / q(z | x)."""
+"""The estimators of importance-weighted bounds: samples have the weight p(x, z) / q(z | x)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class OVIS(MultiSample):
         EstimatorError: there are fewer than 2 samples.
 
     References:
-        Liévin, Dittadi, Christensen, Winther (2020), Optimal variance control of the score function
+        Liévin, Dittadi, Christensen, Winther (2020), Optimal variance control of the score-function
         gradient estimator for importance weighted bounds, equation 17 with gamma = 0.
     """
 

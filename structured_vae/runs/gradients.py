@@ -39,7 +39,7 @@ SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 def compared(has_setting: bool) -> dict[str, Compared]:
-    """Return the forms of all estimators, by name, that have an epsilon or a temperature, or not."""
+    """Return all forms of estimators by name: those with an epsilon or a temperature, or others."""
     forms: dict[str, Compared] = {}
     for estimator in ESTIMATORS.values():
         for form in estimator.compared():

@@ -204,7 +204,10 @@ class DiscreteConfig(RecipeConfig):
                     f"{self.prior}; got {size}"
                 )
         if self.prior == "transformer" and self.prior_hidden % HEADS:
-            yield f"prior_hidden of a transformer must be a multiple of {HEADS}; got {self.prior_hidden}"
+            yield (
+                f"prior_hidden of a transformer must be a multiple of {HEADS}; got "
+                f"{self.prior_hidden}"
+            )
 
     def _faults_of_variables(self) -> Iterator[str]:
         """Yield what is wrong with the numbers of bits, variables and categories."""

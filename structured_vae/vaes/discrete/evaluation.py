@@ -283,7 +283,7 @@ class _View:
         x: torch.Tensor,
         z: torch.Tensor,
     ) -> torch.Tensor:
-        """Return -log p(x | z) `[draws, batch]`, from the table of all states where there is one."""
+        """Return -log p(x | z) `[draws, batch]`, by the table of all states where there is one."""
         if table is None:
             return Reconstruction(self.vae.decoder, x)(z)
         return table.gather(1, potentials.index(z).T).T
