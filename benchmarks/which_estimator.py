@@ -31,7 +31,7 @@ import torch
 from torch import nn
 
 from models import paper_vae
-from models.own_networks import NetworkDecoder
+from models.networks.own_networks import NetworkDecoder
 from solvers import solver_class
 from structured_vae import (
     ConfigError,

@@ -6,19 +6,19 @@ package imports neither `solvers` nor `structured_vae`.
 
 from typing import TYPE_CHECKING, Any
 
-from .attributes import AttributeVAE
-from .convolutional import convolutional_vae
-from .discrete import DiscreteVAE, paper_vae
 from .errors import ModelsError
 from .former_names import former_name
-from .gaussian_vae import GaussianVAE
-from .layers import train_mixed
 from .loading import load_pretrained
-from .mixture import MixtureVAE
+from .networks.convolutional import convolutional_vae
+from .networks.layers import train_mixed
 from .potentials import CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .priors import AutoregressivePrior, factorised_prior, gibbs_prior
-from .quantised import QuantisedVAE, quantised_vae
+from .vaes.attributes import AttributeVAE
+from .vaes.discrete import DiscreteVAE, paper_vae
+from .vaes.gaussian_vae import GaussianVAE
+from .vaes.mixture import MixtureVAE
+from .vaes.quantised import QuantisedVAE, quantised_vae
 
 __all__ = [
     "AttributeVAE",

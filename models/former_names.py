@@ -12,16 +12,16 @@ from typing import Any, Final
 from warnings import warn
 
 _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
-    "models.attributes": (
+    "models.vaes.attributes": (
         "AttributeDecoder",
         "AttributeEncoder",
         "GivenCode",
     ),
-    "models.convolutional": (
+    "models.networks.convolutional": (
         "ConvolutionalDecoder",
         "ConvolutionalEncoder",
     ),
-    "models.decoder": (
+    "models.networks.decoder": (
         "BinaryDecoder",
         "CategoricalDecoder",
         "DecodedStates",
@@ -29,7 +29,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "Flips",
         "Neighbourhood",
     ),
-    "models.encoder": (
+    "models.networks.encoder": (
         "CategoricalEncoder",
         "ENCODERS",
         "Encoder",
@@ -50,12 +50,12 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "Likelihood",
     ),
     "models.loading": ("VAES",),
-    "models.mixture": (
+    "models.vaes.mixture": (
         "GivenStyle",
         "MixtureDecoder",
         "MixtureEncoder",
     ),
-    "models.own_networks": (
+    "models.networks.own_networks": (
         "FastPaths",
         "NetworkDecoder",
         "NetworkEncoder",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from .attributes import AttributeVAE
-from .discrete import DiscreteVAE
 from .errors import PretrainedError
-from .gaussian_vae import GaussianVAE
-from .mixture import MixtureVAE
 from .pretrained import OWN, Pretrained, pretrained_config
-from .quantised import QuantisedVAE
+from .vaes.attributes import AttributeVAE
+from .vaes.discrete import DiscreteVAE
+from .vaes.gaussian_vae import GaussianVAE
+from .vaes.mixture import MixtureVAE
+from .vaes.quantised import QuantisedVAE
 
 VAES: Final = {
     model.__name__: model

@@ -33,7 +33,7 @@ from rich.console import Console
 from torch import nn
 
 from models import DiscreteVAE, Potentials
-from models.attributes import PIXELS
+from models.vaes.attributes import PIXELS
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.data import ATTRIBUTES, ImageDataset, Split
 from structured_vae.runs import assembly

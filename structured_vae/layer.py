@@ -18,8 +18,8 @@ from .recording import refuse_recording
 from .second_derivatives import without_derivative
 from .spaces import Structure, is_structure, refuse_pairs
 from .spaces.bits import solution_of
+from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.of_potentials import no_noise
-from .spaces.scores import EdgesLike, potentials_of
 from .stepping import SteppingModule
 
 Backward = Literal["implicit_mle", "straight_through"]

@@ -28,8 +28,8 @@ from .recording import refuse_recording
 from .schedules import positive
 from .second_derivatives import once_differentiable
 from .spaces import Structure, is_structure
-from .spaces.scores import EdgesLike, potentials_of
-from .spaces.targets import check_target
+from .spaces.checks.scores import EdgesLike, potentials_of
+from .spaces.checks.targets import check_target
 from .stepping import SteppingModule
 
 Side = Literal["better", "worse"]

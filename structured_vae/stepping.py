@@ -14,7 +14,7 @@ from solvers import ArgmaxSolver
 from .distributions.argmax_module import ArgmaxModule, module_of
 from .errors import StalledWarning
 from .estimators import Epsilon, Relative
-from .estimators.epsilon import as_epsilon
+from .estimators.argmax.epsilon import as_epsilon
 from .schedules import Schedule
 from .spaces import Structure
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.attributes import PIXELS
+from models.vaes.attributes import PIXELS
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba.lists import ATTRIBUTES
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models import AttributeVAE
-from models.attributes import LEVELS, PIXELS, AttributeDecoder, AttributeEncoder
+from models.vaes.attributes import LEVELS, PIXELS, AttributeDecoder, AttributeEncoder
 
 N = 3
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.decoder import BinaryDecoder, Flips
+from models.networks.decoder import BinaryDecoder, Flips
 
 SIZES = [(1, 1, 1), (6, 3, 4), (30, 5, 8), (100, 12, 20)]
 every_size = pytest.mark.parametrize(("pixels", "n", "hidden"), SIZES)

@@ -13,13 +13,13 @@ from own_networks import (
 )
 from torch import nn
 
-import models.decoder
-import models.own_networks
+import models.networks.decoder
+import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
-from models.decoder import BinaryDecoder, CategoricalDecoder, Flips
-from models.encoder import general_encoder
 from models.errors import NetworkError, PretrainedError
-from models.own_networks import NetworkDecoder
+from models.networks.decoder import BinaryDecoder, CategoricalDecoder, Flips
+from models.networks.encoder import general_encoder
+from models.networks.own_networks import NetworkDecoder
 
 PIXELS, N, IMAGES = 6, 4, 3
 
@@ -72,7 +72,7 @@ def test_tables_are_the_costs_of_all_states(decoder):
 @pytest.mark.parametrize("together", [1, 20, 1 << 22])
 @pytest.mark.parametrize("leading", [(), (2,)])
 def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, together, leading):
-    monkeypatch.setattr(models.decoder, "DECODED_TOGETHER", together)
+    monkeypatch.setattr(models.networks.decoder, "DECODED_TOGETHER", together)
     z = torch.randint(2, (*leading, IMAGES, N), generator=seeded(1)).double()
     expected = np.stack(
         [by_numpy(decoder, images(), row).diagonal() for row in z.reshape(-1, IMAGES, N)]
@@ -98,7 +98,7 @@ def test_a_table_in_parts_has_the_gradient_of_one(decoder, monkeypatch):
     states = torch.as_tensor(all_bits(N)).double()
     gradients = []
     for together in (1 << 22, 2 * PIXELS):
-        monkeypatch.setattr(models.own_networks, "DECODED_TOGETHER", together)
+        monkeypatch.setattr(models.networks.own_networks, "DECODED_TOGETHER", together)
         table = decoder.table(images(), states)
         gradients.append(
             torch.autograd.grad(table.logsumexp(dim=-1).sum(), list(decoder.parameters()))
@@ -110,7 +110,7 @@ def test_a_table_in_parts_has_the_gradient_of_one(decoder, monkeypatch):
 def test_states_whose_outputs_are_too_many_are_decoded_again(decoder, monkeypatch):
     states = torch.as_tensor(all_bits(N)).double()
     kept = decoder.decoded(states).costs(images())
-    monkeypatch.setattr(models.own_networks, "KEPT_OUTPUTS", 10)
+    monkeypatch.setattr(models.networks.own_networks, "KEPT_OUTPUTS", 10)
     assert decoder.decoded(states).outputs is None
     torch.testing.assert_close(decoder.decoded(states).costs(images()), kept)
 

@@ -19,9 +19,9 @@ from models import (
     load_pretrained,
     paper_vae,
 )
-from models.decoder import BinaryDecoder
-from models.encoder import Encoder
 from models.errors import PretrainedError
+from models.networks.decoder import BinaryDecoder
+from models.networks.encoder import Encoder
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),

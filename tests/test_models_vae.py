@@ -6,9 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from models import DiscreteVAE, paper_vae
-from models.decoder import BinaryDecoder
-from models.encoder import ENCODERS, general_encoder, independent_encoder, supermodular_encoder
 from models.errors import SettingError
+from models.networks.decoder import BinaryDecoder
+from models.networks.encoder import (
+    ENCODERS,
+    general_encoder,
+    independent_encoder,
+    supermodular_encoder,
+)
 
 N, PAIRS = 4, 6
 network_outputs = arrays(

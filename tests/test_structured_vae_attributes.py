@@ -12,7 +12,7 @@ from run_metrics import rows_but_times
 from torch.distributions import Normal
 
 from models import AttributeVAE, CategoricalPotentials, Potentials
-from models.attributes import PIXELS
+from models.vaes.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.cli import main
 from structured_vae.data import Split

@@ -18,7 +18,7 @@ from structured_vae import (
 from structured_vae.distributions import Autoregressive
 from structured_vae.errors import EstimatorError, RunError
 from structured_vae.estimators.ram import RAM
-from structured_vae.estimators.score_function import ScoreFunction
+from structured_vae.estimators.score.score_function import ScoreFunction
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.explorer.explored_model import open_model
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import CategoricalPotentials, DiscreteVAE, Potentials
-from models.decoder import BinaryDecoder, Neighbourhood
-from models.encoder import general_encoder, independent_encoder
+from models.networks.decoder import BinaryDecoder, Neighbourhood
+from models.networks.encoder import general_encoder, independent_encoder
 from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,

@@ -12,10 +12,10 @@ from enumeration import LEVEL, all_bits, pair_statistics, seeded, sigmoid, softm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import models.decoder
+import models.networks.decoder
 from models import DiscreteVAE
-from models.decoder import BinaryDecoder, CategoricalDecoder
-from models.encoder import ENCODERS
+from models.networks.decoder import BinaryDecoder, CategoricalDecoder
+from models.networks.encoder import ENCODERS
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import TENURE, refined_bound
@@ -380,7 +380,7 @@ def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch)
         return plain(self, hidden)
 
     monkeypatch.setattr(type(vae.decoder), "_volume", counted)
-    monkeypatch.setattr(models.decoder, "DECODED_TOGETHER", chunk * PIXELS)
+    monkeypatch.setattr(models.networks.decoder, "DECODED_TOGETHER", chunk * PIXELS)
     parts = table_and_gradients()
     assert max(decoded) <= max(chunk, 1) or chunk >= 32
     # once more for the gradient, where there are parts

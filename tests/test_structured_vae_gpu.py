@@ -8,7 +8,7 @@ from run_metrics import rows_but_times
 from torch import nn
 
 from models import paper_vae
-from models.own_networks import NetworkDecoder
+from models.networks.own_networks import NetworkDecoder
 from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
 from structured_vae import TrainConfig, evaluate_run, resume, train

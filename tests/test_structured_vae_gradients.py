@@ -15,8 +15,8 @@ from enumeration import LEVEL, latent, seeded
 from matplotlib import image
 
 from models import DiscreteVAE
-from models.decoder import BinaryDecoder, CategoricalDecoder
-from models.encoder import ENCODERS
+from models.networks.decoder import BinaryDecoder, CategoricalDecoder
+from models.networks.encoder import ENCODERS
 from structured_vae import (
     ARM,
     RAM,

@@ -8,7 +8,7 @@ from matplotlib import image
 from run_metrics import rows_but_times
 
 from models import CategoricalPotentials, MixtureVAE
-from models.mixture import MixtureEncoder
+from models.vaes.mixture import MixtureEncoder
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.cli import main
 from structured_vae.data import Split

@@ -13,8 +13,8 @@ from models import (
     load_pretrained,
     paper_vae,
 )
-from models.decoder import BinaryDecoder
-from models.encoder import general_encoder
+from models.networks.decoder import BinaryDecoder
+from models.networks.encoder import general_encoder
 from models.priors import BitsPrior, CategoriesPrior
 from models.priors.gibbs import drawn_states
 from structured_vae import (

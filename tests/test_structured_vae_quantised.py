@@ -9,7 +9,7 @@ import torch
 
 from models import QuantisedVAE, load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
-from models.quantised import FLOOR, QUANTISERS
+from models.vaes.quantised import FLOOR, QUANTISERS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model

@@ -117,7 +117,7 @@ def test_a_vae_over_a_space_that_a_package_plugs_in_trains_and_is_exported(plug_
 
 
 def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
-    assert ESTIMATORS["direct"].__module__ == "structured_vae.estimators.direct"
+    assert ESTIMATORS["direct"].__module__ == "structured_vae.estimators.argmax.direct"
     assert list(ESTIMATORS).count("direct") == 1
 
 

@@ -5,7 +5,7 @@ import torch
 from enumeration import seeded
 
 from models import CategoricalPotentials, Potentials
-from models.decoder import Neighbourhood
+from models.networks.decoder import Neighbourhood
 from structured_vae import (
     ArgmaxLayer,
     Direct,

@@ -44,7 +44,7 @@ from structured_vae import (
 )
 from structured_vae.errors import EstimatorError, MissingPackageError, StructureError
 from structured_vae.spaces import Structure, as_space
-from structured_vae.spaces.batches import integers
+from structured_vae.spaces.checks.batches import integers
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]
 GRAPH = [[0, 1], [1, 2], [3, 0], [3, 4], [4, 5], [5, 2], [1, 4], [0, 5]]

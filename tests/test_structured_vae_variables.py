@@ -10,9 +10,9 @@ from enumeration import LEVEL, Latent, away, leaves_of, seeded, smooth_cost
 from torch import nn
 
 from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
-from models.decoder import BinaryDecoder, CategoricalDecoder
-from models.encoder import CategoricalEncoder
 from models.errors import NetworkError
+from models.networks.decoder import BinaryDecoder, CategoricalDecoder
+from models.networks.encoder import CategoricalEncoder
 from models.states import single_changes
 from solvers import UnknownSolverError
 from structured_vae import (

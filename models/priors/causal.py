@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from ..layers import Linear
+from ..networks.layers import Linear
 from ..shapes import Binary
 
 

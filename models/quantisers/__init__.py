@@ -1,6 +1,6 @@
 """Quantisers: the last step of an encoder, from features to a discrete code.
 
-A file per quantiser; imported by `models.quantised`. They stand on potentials, states and shapes.
+A file per quantiser; imported by `models.vaes.quantised`. They stand on potentials, states and shapes.
 """
 
 from .bsq import BSQ

@@ -14,8 +14,8 @@ from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
-from ..spaces.batches import is_dense, is_of_floats, positive_integer
-from ..spaces.chain_sums import BELOW, Chains
+from ..spaces.checks.batches import is_dense, is_of_floats, positive_integer
+from ..spaces.sums.chain_sums import BELOW, Chains
 from .reductions import Reduction, check_reduction, reduced
 
 INITIAL: Final = 0.1

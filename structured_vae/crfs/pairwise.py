@@ -14,9 +14,9 @@ from solvers.labels import LabelProblem, LabelSolver
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 from ..spaces import PairwiseLabels
-from ..spaces.batches import integers, is_dense, is_of_floats
+from ..spaces.checks.batches import integers, is_dense, is_of_floats
+from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
-from ..spaces.scores import EdgesLike
 from .reductions import Reduction, check_reduction, reduced
 
 

@@ -11,7 +11,7 @@ import solvers
 from models.potentials import AnyPotentials
 
 from ..second_derivatives import without_derivative
-from ..spaces.label_sums import LabelSums, LabelSumsCompletions
+from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """The sums over bits, or over variables of several values."""

@@ -1,30 +1,30 @@
-from .antithetic import ARM, DisARM
-from .arms import ARMS
-from .carms import CARMS
-from .control_variates import REBAR, RELAX
-from .direct import Direct
-from .double_control_variates import DoubleControlVariates
-from .epsilon import Adaptive, Epsilon, Relative, ScaleFree, Scheduled
+from .antithetic.arm import ARM, DisARM
+from .antithetic.arms import ARMS
+from .antithetic.carms import CARMS
+from .argmax.direct import Direct
+from .argmax.epsilon import Adaptive, Epsilon, Relative, ScaleFree, Scheduled
+from .argmax.implicit_mle import AdaptiveImplicitMLE, ImplicitMLE
+from .argmax.perturbed_argmax import PerturbedArgmax
+from .argmax.table_direct import TableDirect
 from .estimator import Estimate, Estimator, KLTerm
 from .exact import Exact, MaximumLikelihood
-from .gapped_straight_through import GappedStraightThrough
-from .gumbel_rao import GumbelRao
-from .gumbel_softmax import GumbelSoftmax, StraightThrough
-from .implicit_mle import AdaptiveImplicitMLE, ImplicitMLE
-from .local_disarm import LocalDisARM
-from .multi_sample import OVIS, VIMCO
-from .muprop import MuProp
-from .nvil import NVIL
-from .perturbed_argmax import PerturbedArgmax
+from .importance.local_disarm import LocalDisARM
+from .importance.multi_sample import OVIS, VIMCO
+from .importance.wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
 from .ram import RAM
-from .reinmax import ReinMax, ReinMaxCV, ReinMaxRao
-from .rodeo import RODEO
-from .score_function import ScoreFunction
-from .sparse_map import SparseMAP
-from .stochastic_softmax import StochasticSoftmax, StochasticStraightThrough
-from .table_direct import TableDirect
-from .unordered_set import UnorderedSet
-from .wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
+from .relaxed.gapped_straight_through import GappedStraightThrough
+from .relaxed.gumbel_rao import GumbelRao
+from .relaxed.gumbel_softmax import GumbelSoftmax, StraightThrough
+from .relaxed.reinmax import ReinMax, ReinMaxCV, ReinMaxRao
+from .relaxed.sparse_map import SparseMAP
+from .relaxed.stochastic_softmax import StochasticSoftmax, StochasticStraightThrough
+from .score.control_variates import REBAR, RELAX
+from .score.double_control_variates import DoubleControlVariates
+from .score.muprop import MuProp
+from .score.nvil import NVIL
+from .score.rodeo import RODEO
+from .score.score_function import ScoreFunction
+from .score.unordered_set import UnorderedSet
 
 __all__ = [
     "ARM",

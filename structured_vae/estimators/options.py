@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..distributions.argmax import AnySolver
 from ..schedules import ExponentialDecay
-from .epsilon import Adaptive, Epsilon, ScaleFree, Scheduled
+from .argmax.epsilon import Adaptive, Epsilon, ScaleFree, Scheduled
 
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 

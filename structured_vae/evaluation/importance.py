@@ -8,7 +8,7 @@ from typing import Final
 
 import torch
 
-from models.decoder import DECODED_TOGETHER
+from models.networks.decoder import DECODED_TOGETHER
 
 from .quantities import Quantity, average
 

@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from models.decoder import BinaryDecoder, Flips
-from models.own_networks import NetworkDecoder
+from models.networks.decoder import BinaryDecoder, Flips
+from models.networks.own_networks import NetworkDecoder
 from models.shapes import Binary, Costs, Images
 
 from ..distributions.prior import PriorExcess

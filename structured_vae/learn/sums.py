@@ -10,7 +10,7 @@ import torch
 
 from solvers import labels
 
-from ..spaces.chain_sums import Chains
+from ..spaces.sums.chain_sums import Chains
 from .decoding import BATCH
 from .instances import Group, Instances, Weights
 

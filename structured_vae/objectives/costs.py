@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
-from models.decoder import Decoder, Neighbourhood
+from models.networks.decoder import Decoder, Neighbourhood
 from models.potentials import AnyPotentials
 
 from ..distributions import Distribution

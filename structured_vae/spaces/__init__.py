@@ -12,7 +12,7 @@ from .paths import Paths, grid_paths
 from .space import CustomSpace, StateSpace, as_space
 from .structure import StateSums, Structure, TractableStructure, is_structure, refuse_pairs
 from .subsets import Knapsack, KOfN
-from .sums import StructureGibbs
+from .sums.distribution import StructureGibbs
 from .trees import Arborescences, SpanningTrees
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ..errors import MissingPackageError, StructureError
-from .batches import checked, positive_integer, shaped
+from .checks.batches import checked, positive_integer, shaped
 from .space import StateSpace
 
 

@@ -12,7 +12,7 @@ from torch.nn.functional import softplus
 
 import solvers
 from models import Potentials
-from models.decoder import Neighbourhood
+from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution

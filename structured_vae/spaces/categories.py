@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import torch
 
 from models import CategoricalPotentials
-from models.decoder import Neighbourhood
+from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_labels, codes_of, label_index, of_variables
 from models.states import single_changes as changes_of_values
@@ -20,8 +20,8 @@ from solvers.labels import LabelSolver
 from ..errors import StructureError
 from ..noise import gumbel
 from .completions import Completions, ValueCompletions, drawn_variables
-from .label_sums import LabelSums
 from .space import StateSpace
+from .sums.label_sums import LabelSums
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
 from ..second_derivatives import without_derivative
-from .arcs import arcs_of
-from .batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
-from .scores import EdgesLike
-from .sums import StructureGibbs
+from .checks.arcs import arcs_of
+from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
+from .checks.scores import EdgesLike
+from .sums.distribution import StructureGibbs
 
 
 @dataclass(frozen=True, eq=False)

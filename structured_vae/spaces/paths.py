@@ -11,11 +11,11 @@ import torch
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel
-from .arcs import arcs_of
-from .batches import UNREACHABLE, checked, positive_integer, shaped
-from .scores import EdgesLike
+from .checks.arcs import arcs_of
+from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
+from .checks.scores import EdgesLike
 from .space import StateSpace
-from .sums import StructureGibbs
+from .sums.distribution import StructureGibbs
 
 LARGEST_GRID: Final = 1_000_000
 """Most nodes of a grid; to lay out a larger one would take minutes and gigabytes."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import torch
 
-from models.decoder import Neighbourhood
+from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states
 
 from ..autograd_context import autograd_allowed
 from ..errors import StructureError, shortened
 from ..noise import gumbel_differences
-from .batches import refuse_forbidden
+from .checks.batches import refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
 from .structure import StateSums, Structure, is_structure, refuse_pairs
 

@@ -14,10 +14,10 @@ from models.states import MOST_BITS
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
-from .batches import checked, integers, log_add, positive_integer, shaped
+from .checks.batches import checked, integers, log_add, positive_integer, shaped
 from .space import CODED_BITS, StateSpace
-from .sums import StructureGibbs
-from .trellis import tables, trace
+from .sums.distribution import StructureGibbs
+from .sums.trellis import tables, trace
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from ..errors import StructureError
-from .arcs import arcs_of
-from .batches import UNREACHABLE, checked, positive_integer, shaped
-from .elimination import best_parents, drawn_parents, eliminated
-from .scores import EdgesLike
+from .checks.arcs import arcs_of
+from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
+from .checks.scores import EdgesLike
 from .space import StateSpace
-from .sums import StructureGibbs
+from .sums.distribution import StructureGibbs
+from .sums.elimination import best_parents, drawn_parents, eliminated
 
 
 @dataclass(frozen=True, eq=False)

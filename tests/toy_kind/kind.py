@@ -1,9 +1,9 @@
 """The kind `toy`."""
 
 import torch
+from errors import RunError
+from evaluation.quantities import Evaluation, average
 
-from ...errors import RunError
-from ...evaluation.quantities import Evaluation, average
 from ..kind import Kind
 from ..options import training_options
 from .training import ToyTraining, ToyVAE

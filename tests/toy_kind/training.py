@@ -2,10 +2,9 @@
 
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
+from training.base import Training
 
 from models import Pretrained
-
-from ...training.base import Training
 
 
 class ToyVAE(Pretrained):

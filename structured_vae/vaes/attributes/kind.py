@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from models import AttributeVAE
-from models.attributes import PIXELS
+from models.vaes.attributes import PIXELS
 
 from ...data import ATTRIBUTES, ImageDataset
 from ...errors import ConfigError

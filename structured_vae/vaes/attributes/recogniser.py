@@ -8,7 +8,7 @@ import lightning.pytorch as pl
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from models.attributes import AttributeEncoder
+from models.vaes.attributes import AttributeEncoder
 
 from ...data import ImageDataset
 from ...seeds import Stream, torch_seeded

@@ -15,8 +15,8 @@ from typing import Final
 import torch
 
 from models import DiscreteVAE
-from models.decoder import BinaryDecoder, DecodedStates
-from models.own_networks import NetworkDecoder, StatesOfNetwork
+from models.networks.decoder import BinaryDecoder, DecodedStates
+from models.networks.own_networks import NetworkDecoder, StatesOfNetwork
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, histogram_kl

@@ -9,8 +9,8 @@ import torch
 
 from models import QuantisedVAE, quantised_vae
 from models.errors import SettingError
+from models.networks.token_grids import square_size
 from models.priors import AutoregressivePrior, Prior
-from models.token_grids import square_size
 
 from ...errors import ConfigError
 from ...estimators import Estimator

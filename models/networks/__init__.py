@@ -1,0 +1,1 @@
+"""Encoders, decoders and the layers they consist of."""

@@ -1,0 +1,512 @@
+"""The VAE of an encoder and a decoder that share discrete latent variables."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, cast
+
+import torch
+from torch import nn
+from torch.nn.parameter import UninitializedParameter
+
+from ..errors import NetworkError, PretrainedError, SettingError
+from ..likelihoods import Likelihood, likelihood_name
+from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
+from ..networks.encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
+from ..potentials import AnyPotentials, LatentSpace
+from ..pretrained import Pretrained
+from ..priors import Prior, States, named_prior
+from ..shapes import Images
+from ..spaces import named_space
+from ..states import codes_of
+
+
+class DiscreteVAE(Pretrained):
+    """A variational auto-encoder with discrete latent variables and a uniform or a learnt prior.
+
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. The one-hot
+    vectors of several variables of k categories follow one after the other, and n is k times their
+    number. Encoder and decoder may be any modules: one that takes images `[batch, pixels]` and
+    returns `Potentials` or `CategoricalPotentials`, and one that takes states `[count, n]` and
+    returns the logits or means of their images. Everything else is made of these two calls; see
+    `NetworkDecoder`.
+
+    Args:
+        encoder: gives the potentials of the posterior.
+        decoder: gives the image distribution of a state.
+        likelihood: likelihood of a custom decoder: "bernoulli" (it returns logits) or "gaussian"
+            (it returns means).
+        pixels: number of pixels of an image, with which n is read from the potentials of a blank
+            one. It is needed where both networks are custom ones, unless the encoder has already
+            seen an image.
+        prior: the prior over latent states, learnt with the networks; None for the uniform one.
+        space: the space of the states of n bits, such as `structured_vae.KOfN(3)`; None for all.
+            Prior, posterior and evaluation are over these states only.
+
+    Raises:
+        SettingError: encoder and decoder have different n, or one has bits and the other
+            categories; or `likelihood` is not that of the decoder.
+        NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
+
+    Example:
+        >>> class Scores(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = torch.nn.Linear(9, 4)
+        ...
+        ...     def forward(self, x):
+        ...         return Potentials(self.layer(x))
+        >>> from models import Potentials
+        >>> vae = DiscreteVAE(Scores(), torch.nn.Linear(4, 9), pixels=9)
+        >>> vae.n, vae.sample(2, torch.Generator().manual_seed(0)).shape
+        (4, torch.Size([2, 9]))
+    """
+
+    usage: ClassVar[str] = (
+        "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
+    )
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        likelihood: str | Likelihood = "bernoulli",
+        pixels: int | None = None,
+        prior: Prior | None = None,
+        space: LatentSpace | None = None,
+    ):
+        super().__init__()
+        if isinstance(decoder, Decoder | NetworkDecoder):
+            _check_likelihood(decoder, likelihood)
+        else:
+            decoder = NetworkDecoder(decoder, likelihood)
+        if not isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder):
+            encoder = NetworkEncoder(encoder)
+        self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = encoder
+        self.decoder: Decoder | NetworkDecoder = decoder
+        self.prior = prior
+        self.space: LatentSpace | None = None
+        if space is not None:
+            self.restrict(space)
+        if pixels is None:
+            pixels = self._pixels_of_ours()
+        if not self.own:
+            self._check_agreement()
+        elif pixels is not None:
+            self.fit_to(pixels)
+
+    @property
+    def n(self) -> int:
+        """The length of a latent state: the number of bits, or of categories of all variables.
+
+        Raises:
+            NetworkError: the encoder is a custom one, and has not seen an image.
+        """
+        return self.encoder.n
+
+    @property
+    def variables(self) -> int:
+        """The number of latent variables: n bits, or the variables with categories.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.encoder.known().variables
+        if isinstance(self.encoder, CategoricalEncoder):
+            return self.encoder.variables
+        return self.n
+
+    @property
+    def categorical(self) -> bool:
+        """Whether latent variables have categories, the state being one-hot, rather than n bits.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.encoder.known().categorical
+        return isinstance(self.encoder, CategoricalEncoder)
+
+    @property
+    def pixels(self) -> int:
+        """The number of values of an image.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        pixels = self._pixels_of_ours()
+        if pixels is None:
+            return cast("NetworkEncoder", self.encoder).known().pixels
+        return pixels
+
+    @property
+    def own(self) -> bool:
+        """Whether encoder or decoder is a custom network, which no configuration can make again."""
+        return isinstance(self.encoder, NetworkEncoder) or isinstance(self.decoder, NetworkDecoder)
+
+    def fit_to(self, pixels: int) -> None:
+        """Read the latent variables from the potentials of a blank image, and check the decoder.
+
+        Args:
+            pixels: number of pixels of an image.
+
+        Raises:
+            NetworkError: the networks take images of another size, or return something else than
+                potentials and images.
+            SettingError: the networks have different n, or one has bits and the other categories.
+        """
+        like = self._like()
+        try:
+            with torch.no_grad(), evaluating(self):
+                potentials = self.encoder(like.new_zeros(1, pixels))
+                self._check_agreement()
+                outputs = self.decoder(torch.zeros_like(potentials.unary))
+        except RuntimeError as error:
+            raise NetworkError(
+                f"the networks cannot take an image of {pixels} pixels: {str(error)[:400]}"
+            ) from error
+        if outputs.shape[-1] != pixels:
+            raise NetworkError(
+                f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}"
+            )
+
+    def restrict(self, space: LatentSpace) -> None:
+        """Restrict z to the states of a space, to which all later potentials belong.
+
+        Raises:
+            SettingError: the encoder has pairwise scores or categories, or the model is over
+                another space.
+        """
+        if self.space is not None and self.space != space:
+            raise SettingError(f"this model is over the states of {self.space!r}; got {space!r}")
+        self.encoder.space = self._checked_space(space)
+        self.space = space
+
+    def blank(self) -> AnyPotentials:
+        """Return the potentials of one blank image, without gradient, in evaluation mode."""
+        with torch.no_grad(), evaluating(self.encoder):
+            return self.encoder(self._like().new_zeros(1, self.pixels))
+
+    def probe(self) -> AnyPotentials:
+        """Return potentials of one image as if every output of the encoder's network were -1.
+
+        These are the most difficult signs that an encoder of this package can give. The outputs of
+        a custom network are not known, so its result is the potentials of a blank image.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.blank()
+        last = cast("nn.Linear", self.encoder.network[-1])
+        return self.encoder.potentials(-torch.ones((1, last.out_features)))
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The arguments with which `paper_vae` makes such networks; for custom ones a description.
+
+        Raises:
+            PretrainedError: `paper_vae` cannot make them.
+        """
+        if self.own:
+            return self._described()
+        name = encoder_name(self.encoder)
+        if name is None or not isinstance(self.decoder, Decoder) or type(self.decoder) not in OURS:
+            raise PretrainedError(
+                f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are "
+                "not among those that paper_vae makes, and so cannot be made again from a "
+                "configuration"
+            )
+        last = self.decoder.last
+        encoder = cast("Encoder | CategoricalEncoder", self.encoder)
+        arguments: dict[str, int | str] = {
+            "encoder": name,
+            "pixels": last.out_features,
+            "n": self.n,
+            "hidden": last.in_features,
+        }
+        if isinstance(encoder, CategoricalEncoder):
+            arguments["n"] = encoder.k
+            if encoder.variables > 1:
+                arguments |= {"variables": encoder.variables, "couplings": encoder.couplings}
+        if encoder.bandwidth:
+            arguments["bandwidth"] = encoder.bandwidth
+        return arguments | self._prior_arguments() | self._space_arguments()
+
+    @classmethod
+    def of_arguments(
+        cls,
+        encoder: str,
+        pixels: int,
+        n: int,
+        hidden: int,
+        prior: str = "uniform",
+        bandwidth: int = 0,
+        variables: int = 1,
+        couplings: str = "none",
+        prior_hidden: int = 0,
+        prior_layers: int = 0,
+        space: str = "",
+        **of_space: int,
+    ) -> DiscreteVAE:
+        """Return networks of `paper_vae` with new weights; other arguments are the space's."""
+        state_space = None
+        if space:
+            state_space = named_space(space, of_space)
+        elif of_space:
+            raise SettingError(
+                f"unknown keys: {', '.join(of_space)}; arguments of a space need its name, space"
+            )
+        return paper_vae(
+            encoder,
+            pixels=pixels,
+            n=n,
+            hidden=hidden,
+            prior=prior,
+            bandwidth=bandwidth,
+            variables=variables,
+            couplings=couplings,
+            prior_hidden=prior_hidden,
+            prior_layers=prior_layers,
+            space=state_space,
+        )
+
+    @torch.no_grad()
+    def sample(self, count: int, generator: torch.Generator) -> Images:
+        """Return the mean images `[count, pixels]` of states drawn from the prior.
+
+        Raises:
+            NetworkError: as for `n`.
+            SettingError: the prior has pairwise scores of more than 20 bits: draw states by
+                `structured_vae.Gibbs(vae.prior.potentials())` and decode them.
+        """
+        like = self._like()
+        if self.prior is not None:
+            return self.decoder.mean(self.prior.sample(count, generator, self.space))
+        if self.space is not None:
+            return self.decoder.mean(self.space.uniform(self.n, count, generator, like))
+        if self.categorical:
+            k = self.n // self.variables
+            shape = (count, self.variables)
+            z = codes_of(torch.randint(k, shape, generator=generator, device=like.device), k)
+        else:
+            z = torch.randint(2, (count, self.n), generator=generator, device=like.device)
+        return self.decoder.mean(z.to(like.dtype))
+
+    def _like(self) -> torch.Tensor:
+        """Return a weight, for its type and device."""
+        for weight in self.parameters():
+            if weight.is_floating_point() and not isinstance(weight, UninitializedParameter):
+                return weight
+        return torch.zeros(0)
+
+    def _pixels_of_ours(self) -> int | None:
+        """Return the size of an image by a network of this package; None if both are custom."""
+        if isinstance(self.decoder, Decoder):
+            return self.decoder.last.out_features
+        if isinstance(self.encoder, NetworkEncoder):
+            return None
+        return self.encoder.pixels
+
+    def _checked_space(self, space: LatentSpace) -> LatentSpace:
+        """Return the space, if the encoder gives scores of bits without pairs.
+
+        Raises:
+            SettingError: the encoder has pairwise scores or categories.
+        """
+        encoder = self.encoder
+        if isinstance(encoder, CategoricalEncoder) or getattr(encoder, "link", None) is not None:
+            raise SettingError(
+                f"a space of states needs an encoder of bits without pairwise scores, such as "
+                f"independent; got {encoder_name(encoder) or _name(encoder)}"
+            )
+        if isinstance(encoder, Encoder):
+            space.check(encoder.n)
+        return space
+
+    def _check_agreement(self) -> None:
+        """Raise unless encoder, prior and decoder have the same latent variables.
+
+        A custom decoder is told how many variables have categories.
+
+        Raises:
+            SettingError: they differ.
+        """
+        if self.prior is not None:
+            self.prior.check(self.n, self.variables, self.categorical)
+        encoder = self.encoder
+        decoder = self.decoder
+        if isinstance(decoder, NetworkDecoder):
+            decoder.categories_of = 0
+            if self.categorical:
+                decoder.categories_of = self.variables
+            return
+        if encoder.n != decoder.n:
+            raise SettingError(
+                f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
+            )
+        if self.categorical != isinstance(decoder, CategoricalDecoder):
+            raise SettingError(
+                f"{_name(encoder)} and {type(decoder).__name__}: one is of bits, the other of "
+                "categories; they must agree"
+            )
+        if isinstance(decoder, CategoricalDecoder) and self.variables != decoder.variables:
+            raise SettingError(
+                f"the encoder has {self.variables} variables and the decoder {decoder.variables}; "
+                "they must agree"
+            )
+
+    def _described(self) -> dict[str, int | str]:
+        description: dict[str, int | str] = {
+            "encoder": _name(self.encoder),
+            "decoder": _name(self.decoder),
+            "likelihood": _likelihood_of(self.decoder),
+            "pixels": self.pixels,
+            "n": self.n,
+        }
+        if self.categorical and self.variables > 1:
+            description["variables"] = self.variables
+        return description | self._prior_arguments() | self._space_arguments()
+
+    def _space_arguments(self) -> dict[str, int | str]:
+        """Return the name and arguments of a space that is not all states.
+
+        Raises:
+            PretrainedError: the space has no name.
+        """
+        if self.space is None:
+            return {}
+        if not self.space.arguments and not self.own:
+            raise PretrainedError(f"{self.space!r} has no name, by which it could be made again")
+        return self.space.arguments
+
+    def _prior_arguments(self) -> dict[str, int | str]:
+        """Return the options of a prior that is not uniform."""
+        if self.prior is None:
+            return {}
+        return self.prior.arguments
+
+
+OURS: Final = (BinaryDecoder, CategoricalDecoder)
+"""The decoders that `paper_vae` makes."""
+
+
+def _name(network: nn.Module) -> str:
+    """Return the name of the class of a network, or of the custom network inside it."""
+    if isinstance(network, NetworkEncoder | NetworkDecoder):
+        return type(network.network).__name__
+    return type(network).__name__
+
+
+def paper_vae(
+    encoder: str,
+    *,
+    pixels: int = 784,
+    n: int = 15,
+    hidden: int = 300,
+    prior: str = "uniform",
+    bandwidth: int = 0,
+    variables: int = 1,
+    couplings: str = "none",
+    prior_hidden: int = 0,
+    prior_layers: int = 0,
+    space: LatentSpace | None = None,
+) -> DiscreteVAE:
+    """Return the paper's architecture with one of `ENCODERS`.
+
+    Args:
+        encoder: "independent", "supermodular", "general" or "categorical".
+        pixels: number of pixels of an image.
+        n: number of bits; for "categorical" the number of categories.
+        hidden: number of units of each hidden layer.
+        prior: "uniform", as in the paper; or a learnt one: "factorised"; "gibbs" with a score for
+            every pair of bits; or an autoregressive one: "linear", "made" or "transformer".
+        bandwidth: for an encoder with pairwise scores, the largest distance of two variables of a
+            pair in their order, 1 for a chain; 0 for all pairs, as in the paper.
+        variables: for a categorical encoder, the number of variables of n values each; 1 in the
+            paper.
+        couplings: the pairwise scores of these variables: "none"; "potts", a score for equal values
+            of two variables; or "general", one for every pair of values.
+        prior_hidden: units of a hidden layer of the prior "made" (0 for 400), or the size of the
+            vectors of "transformer" (0 for 64).
+        prior_layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2).
+        space: for an independent encoder, the space of the states of n bits; None for all.
+
+    Raises:
+        SettingError: no encoder, prior or couplings have that name; a number is too small; a
+            bandwidth is passed for an encoder without pairs, several variables for one without
+            categories, or a space for one of categories; or several variables of categories have a
+            prior.
+
+    Example:
+        >>> vae = paper_vae("general")
+        >>> vae.encoder(torch.zeros(2, 784)).pairwise.shape
+        torch.Size([2, 105])
+
+    References:
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
+        variational auto-encoder, section 5.
+    """
+    if encoder not in ENCODERS:
+        raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
+    least = {
+        "n": (n, 1),
+        "hidden": (hidden, 1),
+        "variables": (variables, 1),
+        "bandwidth": (bandwidth, 0),
+        "prior_hidden": (prior_hidden, 0),
+        "prior_layers": (prior_layers, 0),
+    }
+    for name, (value, smallest) in least.items():
+        if value < smallest:
+            raise SettingError(f"{name} must be at least {smallest}; got {value}")
+    if bandwidth and encoder not in COUPLED and couplings == "none":
+        raise SettingError(
+            f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
+        )
+    categorical = encoder == "categorical"
+    if not categorical and (variables, couplings) != (1, "none"):
+        raise SettingError(
+            "variables and couplings are options of the encoder 'categorical'; "
+            f"'{encoder}' has n bits; got {variables}, {couplings!r}"
+        )
+    states = States(n, 0, prior_hidden, prior_layers)
+    if categorical:
+        states = States(variables, n, prior_hidden, prior_layers)
+    if not categorical:
+        band = {}  # only encoders with pairs take a bandwidth
+        if bandwidth:
+            band["bandwidth"] = bandwidth
+        return DiscreteVAE(
+            ENCODERS[encoder](pixels, n, hidden, **band),
+            BinaryDecoder(pixels, n, hidden),
+            prior=named_prior(prior, states),
+            space=space,
+        )
+    if space is not None:
+        raise SettingError(
+            f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
+        )
+    return DiscreteVAE(
+        CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
+        CategoricalDecoder(pixels, n, hidden, variables),
+        prior=named_prior(prior, states),
+    )
+
+
+def _likelihood_of(decoder: Decoder | NetworkDecoder) -> str:
+    """Return the name of the likelihood of a decoder; decoders of this package give logits."""
+    if isinstance(decoder, NetworkDecoder):
+        return likelihood_name(decoder.likelihood)
+    return "bernoulli"
+
+
+def _check_likelihood(decoder: Decoder | NetworkDecoder, likelihood: str | Likelihood) -> None:
+    """Raise unless a likelihood is the default or that of the decoder.
+
+    Raises:
+        SettingError: the decoder has another likelihood.
+    """
+    name = _likelihood_of(decoder)
+    if likelihood not in ("bernoulli", name, getattr(decoder, "likelihood", name)):
+        raise SettingError(
+            f"{type(decoder).__name__} has one: its likelihood is {name}, not {likelihood!r}"
+        )

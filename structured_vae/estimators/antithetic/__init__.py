@@ -1,0 +1,1 @@
+"""Score-function estimators with antithetic pairs or groups of samples."""

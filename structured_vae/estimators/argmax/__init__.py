@@ -1,0 +1,1 @@
+"""Estimators that move the argmax: direct optimization, implicit MLE, perturbed argmax."""

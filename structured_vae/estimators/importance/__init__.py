@@ -1,0 +1,1 @@
+"""Estimators of multi-sample objectives: importance-weighted bounds and wake-sleep."""

@@ -1,0 +1,1 @@
+"""Estimators that differentiate a relaxation of the states: Gumbel-Softmax and its relatives."""

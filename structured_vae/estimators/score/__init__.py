@@ -1,0 +1,1 @@
+"""Score-function estimators with baselines and control variates."""

@@ -1,0 +1,1 @@
+"""Check what a caller passes to a space: scores, targets and arcs."""

@@ -1,0 +1,181 @@
+"""Check scores and bring them to the form that structures compute with: float64 `[batch, n]`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import torch
+
+from models import Potentials
+
+from ...errors import StructureError, shortened
+from ...recording import refuse_recording
+
+UNREACHABLE: Final = -1e200
+"""The value used as the logarithm of zero.
+
+Unlike minus infinity, it has finite sums and finite second derivatives.
+"""
+
+FORBIDDEN: Final = -1e150
+"""The value used as a score of minus infinity.
+
+It is below all sums of scores, and above all sums with `UNREACHABLE`.
+"""
+
+LARGEST: Final = 1e50
+"""The largest absolute score; larger ones would come near to the value used as minus infinity."""
+
+
+def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
+    """Return scores `[..., n]` as float64 `[batch, n]`, differentiable but for forbidden scores.
+
+    Args:
+        scores: `[..., n]`; minus infinity forbids a variable.
+        n: how many variables there must be; None for any number.
+
+    Raises:
+        StructureError: the scores are not a floating-point tensor, one of them is nan or plus
+            infinity, or there are not n variables.
+    """
+    refuse_recording("the structure")
+    if not is_of_floats(scores):
+        received = shortened(scores)
+        if isinstance(scores, torch.Tensor):
+            received = f"{scores.dtype}, {scores.layout}"
+        raise StructureError(
+            "scores must be a dense floating-point tensor [..., n], of 16 bits or more; "
+            f"got {received}"
+        )
+    if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
+        length = "n"
+        if n is not None:
+            length = str(n)
+        raise StructureError(
+            f"scores must have the shape [..., {length}]; got {list(scores.shape)}"
+        )
+    flat = scores.double().reshape(-1, scores.shape[-1])
+    forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
+    if bool(forbidden.any()):
+        flat = flat.masked_fill(forbidden, FORBIDDEN)
+    if not bool(((flat.detach().abs() <= LARGEST) | forbidden).all()):  # false for NaN, too
+        raise StructureError(
+            f"scores must be at most {LARGEST:g} in size, "
+            "or minus infinity where a variable must be 0"
+        )
+    return flat
+
+
+def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Tensor:
+    """Return states `[batch, n]` of a structure in the shape and type of the scores `[..., n]`.
+
+    Args:
+        z: `[batch, n]`.
+        scores: `[..., n]`.
+        structure: the structure, which a message names.
+
+    Raises:
+        StructureError: a state has a variable that its score forbids.
+    """
+    z = z.to(scores.dtype).reshape(scores.shape)
+    refuse_forbidden((z > 0) & Potentials.forbids(scores), type(structure).__name__)
+    return z
+
+
+def refuse_forbidden(taken: torch.Tensor, structure: str) -> None:
+    """Raise where the best state of an instance has a variable whose score is minus infinity.
+
+    Args:
+        taken: `[..., n]`, true for such variables.
+        structure: name of the structure.
+
+    Raises:
+        StructureError: such a variable exists.
+    """
+    if bool(taken.any()):
+        *place, variable = taken.nonzero()[0].tolist()
+        raise StructureError(
+            f"instance {place} has no allowed state: every state of {structure} has a variable "
+            f"whose score is minus infinity, the best one variable {variable}; allow more variables"
+        )
+
+
+def refuse_impossible(totals: torch.Tensor) -> None:
+    """Raise where log Z `[batch]` shows that an instance has no allowed state.
+
+    Raises:
+        StructureError: an instance has no allowed state.
+    """
+    impossible = totals.detach() < FORBIDDEN / 2
+    if bool(impossible.any()):
+        place = impossible.nonzero()[0].tolist()
+        raise StructureError(
+            f"instance {place} has no allowed state: "
+            "every state has a variable whose score is minus infinity"
+        )
+
+
+def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return log(exp(first) + exp(second)), with a second derivative that is always finite."""
+    return torch.logsumexp(torch.stack([first, second]), dim=0)
+
+
+def positive_integer(value: object, name: str, least: int = 1) -> int:
+    """Return the value as an integer of at least `least`.
+
+    Args:
+        value: what a caller passed.
+        name: name of the argument, for messages.
+        least: the smallest integer that is allowed.
+
+    Raises:
+        StructureError: the value is not such an integer.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise StructureError(
+            f"{name} must be an integer of at least {least}; got {shortened(value)}"
+        )
+    return int(value)
+
+
+def integers(values: object, what: str) -> np.ndarray:
+    """Return the values as a non-empty array of integers on the host, of any shape.
+
+    Args:
+        values: a tensor, an array or lists.
+        what: the start of the message, such as "sizes must be [n] integers".
+
+    Raises:
+        StructureError: the values are not integers, or there are none.
+    """
+    if isinstance(values, torch.Tensor) and not is_dense(values):
+        raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
+    try:
+        if isinstance(values, torch.Tensor):
+            array = np.asarray(values.detach().cpu())
+        else:
+            array = np.asarray(values)
+    # Arrays of other packages on a device raise a RuntimeError.
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+        raise StructureError(f"{what}; got {shortened(values)}") from error
+    if not array.size or not np.issubdtype(array.dtype, np.integer):
+        raise StructureError(f"{what}; got {shortened(values)}")
+    return array
+
+
+def is_of_floats(value: object) -> bool:
+    """Return whether the value is a dense tensor of floats of 16 bits or more."""
+    return (
+        isinstance(value, torch.Tensor)
+        and is_dense(value)
+        and value.is_floating_point()
+        and value.element_size() > 1
+    )
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor is strided: not sparse, nested, quantized or on the meta device."""
+    return tensor.layout == torch.strided and not (
+        tensor.is_nested or tensor.is_meta or tensor.is_quantized
+    )

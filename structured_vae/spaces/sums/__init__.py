@@ -1,0 +1,1 @@
+"""Sum over the states of spaces: log Z, marginals and samples."""

@@ -1,0 +1,73 @@
+"""Make the Gibbs distribution of a structure from a function that sums over its states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from models import Potentials
+
+from ..checks.batches import refuse_impossible
+
+
+@dataclass(frozen=True, eq=False)
+class StructureGibbs:
+    """The distribution p(z) = exp(sum_i scores[i] z_i) / Z over the states of a structure, exact.
+
+    Attributes:
+        scores: `[..., batch, n]`.
+        log_sum: gives log Z `[batch]` of checked scores `[batch, n]`, differentiable twice.
+        draw: gives states `[samples, batch, n]` for checked scores, a generator and the number of
+            samples.
+        check: gives checked scores `[batch, n]` of scores `[..., n]`.
+
+    Example:
+        >>> from structured_vae import KOfN
+        >>> p = KOfN(1).gibbs(torch.tensor([[0.0, 0.0, 1.0]]))
+        >>> p.marginals
+        tensor([[0.2119, 0.2119, 0.5761]])
+        >>> p.log_partition
+        tensor([1.5514])
+    """
+
+    scores: torch.Tensor
+    log_sum: Callable[[torch.Tensor], torch.Tensor]
+    draw: Callable[[torch.Tensor, torch.Generator, int], torch.Tensor]
+    check: Callable[[torch.Tensor], torch.Tensor]
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """Log Z `[..., batch]` in nats, differentiable in the scores.
+
+        Its gradient is the marginals.
+        """
+        total = self._total(self.scores)
+        return total.to(self.scores.dtype).reshape(self.scores.shape[:-1])
+
+    @property
+    def marginals(self) -> torch.Tensor:
+        """The probabilities `[..., batch, n]` that z_i is 1, differentiable."""
+        differentiable = self.scores.requires_grad and torch.is_grad_enabled()
+        scores = self.scores
+        if not differentiable:
+            scores = scores.detach().requires_grad_()
+        with torch.enable_grad():
+            total = self._total(scores).sum()
+            (marginals,) = torch.autograd.grad(total, scores, create_graph=differentiable)
+        return marginals
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
+        if bool(Potentials.forbids(self.scores).any()):
+            self._total(self.scores)  # raises for an instance without states
+        z = self.draw(self.check(self.scores.detach()), generator, samples)
+        return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)
+
+    def _total(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return log Z of scores `[..., batch, n]`, with all leading dimensions as one."""
+        total = self.log_sum(self.check(scores))
+        refuse_impossible(total)
+        return total
