@@ -1,4 +1,5 @@
 import csv
+import importlib.metadata
 import json
 import os
 import re
@@ -1194,3 +1195,9 @@ def test_commands_without_networks_do_not_load_torch():
         check=True,
     )
     assert answer.stdout.splitlines()[-1] == "False"
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert importlib.metadata.version("structured-vae") in capsys.readouterr().out
