@@ -98,6 +98,7 @@ def check_heard(heard, problem, solution):
     assert (solution.bound >= solution.score).all()
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", sorted(LONG))
 def test_a_search_is_heard_and_stopped(name):
     problem, heard = LONG[installed(name)](), Heard()

@@ -361,6 +361,7 @@ BAD_TRAINING = {
 }
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("case", BAD_TRAINING)
 def test_impossible_training_is_refused_and_leaves_nothing(cli, case):
     arguments, words = BAD_TRAINING[case]
