@@ -1001,13 +1001,7 @@ def of_two_hundred_bits():
     early = ("RAM, chain, 1 completion", "direct, two sides, 1 flip")
     best = [run["curves"]["validation/bound"] for run in every if run["estimator"] in early]
     best = [1 + found.index(min(found)) for found in best]
-    yield "have it after {:.0f} to {:.0f}", [min(best), max(best)]
-    last = [
-        mean(run["curves"]["test/bound"][-1] for run in kind if run["estimator"] == name)
-        for name in early
-        for kind in (runs, fashion)
-    ]
-    yield "RAM has {:.1f} and {:.1f} nats of the test bound, two sides {:.1f} and {:.1f}", last
+    yield "their best epoch is between {:.0f} and {:.0f} of 100", [min(best), max(best)]
     names = dict.fromkeys(run["estimator"] for run in runs)
     of = {
         name: {
@@ -1021,8 +1015,6 @@ def of_two_hundred_bits():
     assert min(names, key=lambda name: of[name]["bound"]) == "straight-through"
     kl = [of[name]["kl"] for name in (two, "DisARM")]
     reconstruction = [of[name]["reconstruction"] for name in (two, "DisARM")]
-    yield "one flip end at a KL of {:.1f} nats where DisARM has {:.1f}", kl
-    yield "at a reconstruction of {:.1f} where it has {:.1f}", reconstruction
     noise = {
         name: mean(
             mean(run["curves"]["gradient/variance"][-10:])
@@ -1031,7 +1023,11 @@ def of_two_hundred_bits():
         )
         for name in names
     }
-    yield "though with {:.2f} times its variance", [noise[two] / noise["DisARM"]]
+    yield (
+        "| two-sided direct optimization, one flip | {:.1f} | {:.1f} | {:.2f} |",
+        [kl[0], reconstruction[0], noise[two] / noise["DisARM"]],
+    )
+    yield "| DisARM | {:.1f} | {:.1f} | 1 |", [kl[1], reconstruction[1]]
     rest = [noise[name] / noise["DisARM"] for name in ("REBAR", "RELAX")]
     there = {
         name: mean(
@@ -1042,12 +1038,10 @@ def of_two_hundred_bits():
         for name in names
     }
     shares = [each["straight-through"] / each["DisARM"] for each in (noise, there)]
-    yield "its variance is {:.2f} of DisARM's, and {:.2f} there", shares
-    rest += [there[name] / there["DisARM"] for name in ("REBAR", "RELAX")]
-    yield (
-        "variance is {:.2f} and {:.2f} of `disarm`'s on MNIST, {:.2f} and {:.2f} on Fashion-MNIST",
-        rest,
-    )
+    yield "| `straight_through` | {:.2f} | {:.2f} |", shares
+    for name, share in zip(("REBAR", "RELAX"), rest, strict=True):
+        row = [share, there[name] / there["DisARM"]]
+        yield f"| `{name.lower()}` | {{:.2f}} | {{:.2f}} |", row
     apart = {"mnist": [], "fashion-mnist": []}
     of_direct = []
     for name, data in product(names, apart):
@@ -1055,8 +1049,8 @@ def of_two_hundred_bits():
         kept = of_direct if data == "fashion-mnist" and name.startswith("direct") else apart[data]
         kept.append(max(ends_) - min(ends_))
     yield (
-        "differ by up to {:.1f} nats, "
-        "and those of direct optimization with few decodes on Fashion-MNIST by {:.1f} to {:.1f}",
+        "differ by up to {:.1f} nats in the bound, "
+        "and with direct optimization on Fashion-MNIST by {:.1f} to {:.1f}",
         [max(map(max, apart.values())), min(of_direct), max(of_direct)],
     )
 
@@ -1085,17 +1079,16 @@ def of_all_flips():
     own = [run["curves"]["test/bound"][-1] for run in (two, one)]
     assert own[0] < tenth["straight-through"]
     noise = [run["curves"]["gradient/variance"][-1] for run in (two, one)]
-    words = "nats, where `straight_through` has {:.1f}, `rebar` {:.1f} and `disarm` {:.1f}, at {:.0f} of variance"
-    yield "bound of {:.1f} " + words, [own[0], *(tenth[name] for name in names), noise[0]]
-    yield "One side has {:.1f}, with a variance of {:.0f}: what", [own[1], noise[1]]
-    yield "take {:.0f} minutes of CPU time", [two["seconds"] / 60]
-    words = "`disarm` has {:.1f} after {:.0f} minutes, `straight_through` {:.1f} after {:.0f}"
-    ends = [
-        number
-        for name in ("DisARM", "straight-through")
-        for number in (others[name]["curves"]["test/bound"][-1], others[name]["seconds"] / 60)
-    ]
-    yield words, ends
+    row = [own[0], noise[0], two["seconds"] / 60]
+    yield "| direct, two-sided, all flips | 10,000 | {:.1f} | {:.0f} | {:.0f} |", row
+    yield "| direct, one-sided, all flips | 10,000 | {:.1f} | {:.0f} | |", [own[1], noise[1]]
+    for name in names:
+        title = {"straight-through": "straight_through"}.get(name, name.lower())
+        yield f"| `{title}` | 10,000 | {{:.1f}} | | |", [tenth[name]]
+    for name, title in (("straight-through", "straight_through"), ("DisARM", "disarm")):
+        run = others[name]
+        row = [run["curves"]["test/bound"][-1], run["seconds"] / 60]
+        yield f"| `{title}` | 100,000 | {{:.1f}} | | {{:.0f}} |", row
     ahead = [name for name, run in others.items() if run["curves"]["test/bound"][-1] < own[0]]
     assert len(ahead) == 6  # "six of the twelve are ahead"
     assert all(others[name]["seconds"] < two["seconds"] for name in ahead)
@@ -1115,16 +1108,17 @@ def of_longer_trainings():
     assert [sorted(run["epochs"] for run in of) for of in two] == [[32, 32], [31]]
     assert [sorted(run["epochs"] for run in of) for of in one] == [[40, 41], [40]]
     assert all("H100" in run["hardware"]["gpu"] for run in runs)
-    yield "took {:.1f} minutes with six", [max(run["seconds"] for run in runs) / 60]
+    yield "({:.1f} minutes for six of them", [max(run["seconds"] for run in runs) / 60]
     ends = [mean(run["bound"] for run in of) for of in two]
-    yield "one seed: {:.1f} and {:.1f} nats", ends
+    yield "two-sided, all flips | 31,000 to 32,000 | {:.1f} | {:.1f} |", ends
     names = {run["estimator"] for run in every}
     best = [min(bounds_of(every, data).values()) for data in ("mnist", "fashion-mnist")]
-    yield "end, after 100,000, at {:.1f} and {:.1f}", best
+    yield "with few decodes | 100,000 | {:.1f} | {:.1f} |", best
     last = {sides: of_last_steps(sides) for sides in ("one side", "two sides")}
-    words = "One side has {:.1f} and {:.1f} nats then, and {:.1f} and {:.1f} of -log p(x), two seeds each"
-    yield words, [number for numbers in last["one side"] for number in numbers]
-    ends, exact = last["two sides"]
+    for sides, title in (("one side", "one-sided"), ("two sides", "two-sided")):
+        bounds, exact = last[sides]
+        yield f"direct, {title}, all flips | 100,000 | {{:.1f}} | {{:.1f}} |", bounds
+        yield f"| direct, {title}, all flips | {{:.1f}} | {{:.1f}} |", exact
     theirs = [
         min(
             mean(
@@ -1139,17 +1133,9 @@ def of_longer_trainings():
     for data, bound in zip(("mnist", "fashion-mnist"), last["one side"][0], strict=True):
         # "eight of the twelve"
         assert sum(other < bound for other in bounds_of(every, data).values()) == 8
-    yield (
-        "went on to 100,000 steps, two seeds: {:.1f} nats, {:.1f} less than the best of the twelve, "
-        "and {:.1f} of -log p(x) beside its {:.1f}",
-        [ends[0], best[0] - ends[0], exact[0], theirs[0]],
-    )
-    words = "of Fashion-MNIST {:.1f} nats, {:.1f} less, and {:.1f} beside {:.1f}"
-    yield words, [ends[1], best[1] - ends[1], exact[1], theirs[1]]
-    yield (
-        "One side has {:.1f} and {:.1f} after 40,000",
-        [mean(run["bound"] for run in of) for of in one],
-    )
+    yield "| the best of the twelve with few decodes | {:.1f} | {:.1f} |", theirs
+    row = [mean(run["bound"] for run in of) for of in one]
+    yield "one-sided, all flips | 40,000 | {:.1f} | {:.1f} |", row
 
 
 def of_last_steps(sides):
@@ -1167,9 +1153,12 @@ def of_last_steps(sides):
     return [[mean(run[key] for run in of) for of in runs] for key in ("bound", "minus_log_p")]
 
 
-def of_estimators():
+def of_the_study_of_two_hundred_bits():
     yield from of_two_hundred_bits()
     yield from of_all_flips()
+
+
+def of_estimators():
     steps = record("estimators.json")["ms_a_step"]
 
     def beside_direct(table, kind, name="RAM"):
@@ -1231,6 +1220,7 @@ QUOTED = {
     "docs/own_networks.md": of_own_networks,
     "docs/semi_supervised.md": of_semi_supervised,
     "docs/train.md": of_dropout,
+    "docs/two_hundred_bits.md": of_the_study_of_two_hundred_bits,
     "results/README.md": of_records,
 }
 
