@@ -1219,7 +1219,7 @@ QUOTED = {
     "docs/method.md": of_method,
     "docs/own_networks.md": of_own_networks,
     "docs/semi_supervised.md": of_semi_supervised,
-    "docs/train.md": of_dropout,
+    "docs/default_settings.md": of_dropout,
     "docs/two_hundred_bits.md": of_the_study_of_two_hundred_bits,
     "results/README.md": of_records,
 }
