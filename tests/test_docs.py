@@ -343,11 +343,11 @@ def of_method():
         next(row for row in rows if (row["encoder"], row["estimator"]) == ("general", name))
         for name in ("direct, two sides", "direct")
     )
-    yield "is {:.2f} with two sides and {:.2f} with one", [two["cosine"], one["cosine"]]
-    yield "has {:.2f} times the noise", [two["noise"] / one["noise"]]
+    yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [two["cosine"], one["cosine"]]
+    yield "| noise of one draw, relative | {:.2f} | 1 |", [two["noise"] / one["noise"]]
     reports = record("bias-variance/gradients.json")["reports"]
     broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
-    yield "at 0.5 their cosine is {:.2f}, that of one side {:.2f}", [broken, whole]
+    yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [broken, whole]
     for side, name in (("one side", "cosine"), ("two sides", "two_sided")):
         rows = record(f"structured/general-direct-{name}-seed0.json")["epochs"]
         numbers = [rows[epoch - 1]["test/bound_surrogate"] for epoch in (1, 3, 10, 20, 50, 100)]
