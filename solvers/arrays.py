@@ -242,10 +242,22 @@ def as_float64(array: Array) -> Array:
     return xp.astype(array, xp.float64, copy=False)
 
 
+def as_number(array: Array) -> Any:
+    """Return a float for an array of floats without dimensions; other arrays as they are.
+
+    Example:
+        >>> as_number(np.array(1.5))
+        1.5
+    """
+    return array if array.shape else float(array)
+
+
 def to_numpy(array: Array) -> np.ndarray:
-    """Return `array` as a numpy array, without a copy if it is on the host."""
+    """Return an array or a number as a numpy array, without a copy if it is on the host."""
     if isinstance(array, np.ndarray):
         return array
+    if isinstance(array, float | bool):
+        return np.asarray(array)
     if array_api_compat.is_torch_array(array):
         host = array.detach().cpu().resolve_neg()
         if host.is_floating_point() and host.element_size() < 4:

@@ -282,11 +282,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""
         z = solution.z.reshape(-1)
-        bound = float(solution.bound.reshape(-1)[0])
+        bound = float(np.ravel(solution.bound)[0])
         # Where arcs were capped the two may be far apart, and no proof says that the value is
         # optimal.
         limit = self.objective_bound(z, bound)
-        proved = bool(solution.optimal.reshape(-1)[0]) and self._is_as_solved(z)
+        proved = bool(np.ravel(solution.optimal)[0]) and self._is_as_solved(z)
         if self.original is not None and self.original.exact is not None:
             proved = proved and limit == self.objective(z)
         return Answer(
