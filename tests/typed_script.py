@@ -90,7 +90,8 @@ def a_problem_remembers_the_kind(
     for answer in solve_many(Problem.from_arrays([x, -x]) for x in (1.0, -2.0)):
         assert_type(answer, Solution[np.ndarray] | Failure)
     conversion = from_qubo({("a", "b"): -1.0})
-    assert_type(conversion.value(solve(conversion.problem).score), np.ndarray)
+    assert_type(conversion.value(solve(conversion.problem).z), np.ndarray)
+    assert_type(conversion.value(1.0), float)
 
 
 def layers_and_estimators(unary: torch.Tensor, target: torch.Tensor) -> None:

@@ -12,6 +12,7 @@ from .any_conversion import AnyConversion
 from .conversion import Conversion
 from .cuts import from_max_cut, from_min_cut
 from .dimod import ConversionUnavailableError, from_dimod, to_dimod
+from .igraph import from_igraph
 from .ising import from_ising, to_ising
 from .networkx import from_networkx, to_networkx
 from .qubo import from_qubo, to_qubo
@@ -22,6 +23,7 @@ __all__ = [
     "Conversion",
     "ConversionUnavailableError",
     "from_dimod",
+    "from_igraph",
     "from_ising",
     "from_max_cut",
     "from_min_cut",

@@ -155,9 +155,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
         gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
         margin = gap + self._rounding
         if original is not None and original.exact is not None:
-            value = original.value(states)
-            if Fraction(margin) < original.exact.unit:  # no objective lies between
-                return value
+            if self._is_as_solved(z):
+                value = original.value(states)
+                # No objective lies between.
+                if math.isfinite(margin) and Fraction(margin) < original.exact.unit:
+                    return value
             value = math.nextafter(value, self.sign * math.inf)
         elif margin <= UNSEEN * abs(value):
             margin = gap
