@@ -15,6 +15,7 @@ from .dimod import ConversionUnavailableError, from_dimod, to_dimod
 from .igraph import from_igraph
 from .ising import from_ising, to_ising
 from .networkx import from_networkx, to_networkx
+from .polynomial import from_polynomial
 from .qubo import from_qubo, to_qubo
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "from_max_cut",
     "from_min_cut",
     "from_networkx",
+    "from_polynomial",
     "from_qubo",
     "to_dimod",
     "to_ising",

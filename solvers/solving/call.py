@@ -181,6 +181,8 @@ def _answer(
     callback: Callback | None,
 ) -> Answer | Answers:
     """The answer to a conversion, or several of them."""
+    if k_best is not None and (reason := conversion.why_not_counted()):
+        raise UnsupportedProblemError("k_best", (reason,))
     solution = solve(
         conversion.problem,
         solver=solver,
