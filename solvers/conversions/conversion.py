@@ -87,7 +87,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             return None
         return (
             f"the problem has {len(self.auxiliary)} auxiliary bits, and states that differ in them "
-            "alone would count several times; from_polynomial(..., reduction='labels') has none"
+            "alone would count several times; of a polynomial, reduction='labels' has none"
         )
 
     def values_of(self, place: int) -> tuple[int, int]:
