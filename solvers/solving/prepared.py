@@ -136,7 +136,7 @@ def prepare(
     Example:
         >>> chain = prepare([[0, 1], [1, 2]], 3)
         >>> couplings = [[2.0, 2.0], [-2.0, -2.0]]
-        >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in couplings]
+        >>> [chain([1.0, -1.0, 1.0], weights).score for weights in couplings]
         [5.0, 2.0]
     """
     size = checked_size(n)
