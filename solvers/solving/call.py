@@ -10,6 +10,7 @@ from typing import Any, TypedDict, overload
 import numpy as np
 from typing_extensions import Unpack
 
+from ..algorithms.exhaustive.one_instance import solve_matrix
 from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
@@ -148,6 +149,12 @@ def solve(
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
     begin = perf_counter()
+    if type(pairwise) is np.ndarray and edges is None and solver == "auto":
+        plain = fix is None and start is None and k_best is None and time_limit is None
+        if plain and callback is None and constraints == ():
+            at_once = solve_matrix(unary, pairwise)
+            if at_once is not None:
+                return at_once
     problem: AnyProblem[Any]
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
