@@ -958,6 +958,16 @@ def of_records():
 
 
 def of_own_networks():
+    bounds = {
+        name: quantities(f"couplings/{name}-seed0.json")["bound"]
+        for name in ("independent-uniform", "independent-linear", "chain-uniform", "chain-linear")
+    }
+    gain = bounds["independent-uniform"] - bounds["independent-linear"]
+    yield "The learnt prior gains {:.1f} nats of the bound", [gain]
+    gain = bounds["independent-uniform"] - bounds["chain-uniform"]
+    yield "chain posterior gain {:.1f} nats with a uniform prior", [gain]
+    gain = bounds["independent-linear"] - bounds["chain-linear"]
+    yield "and {:.1f} nats with a learnt prior", [gain]
     runs = record("convolutional.json")["runs"]
     whole, convolutional = (
         {
