@@ -25,6 +25,7 @@ from .solving.prepared import prepare
 from .solving.selection import naming_alternatives, resolve, select_solver
 from .solving.streams import Failure, solve_many
 from .summing.call import gibbs, uniforms_shape
+from .summing.marginal_map import marginal_map
 
 __all__ = [
     "ArgmaxSolver",
@@ -51,6 +52,7 @@ __all__ = [
     "available_solvers",
     "gibbs",
     "interrupt_solves",
+    "marginal_map",
     "naming_alternatives",
     "prepare",
     "resolve",

@@ -22,9 +22,9 @@ from .options import is_whole
 
 Comparison: TypeAlias = Literal["<=", ">=", "=="]
 
-Place: TypeAlias = int | tuple[int, int] | str
+Place: TypeAlias = int | tuple[int | str, Any] | str
 """A variable of a `Problem`; (variable, value) of a `LabelProblem`, 1 where it has the value; or
-the name of a variable of a `Conversion`, if the name is a text."""
+the name of a variable of a conversion, or (name, value) by its own words, if the name is a text."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
@@ -57,8 +57,9 @@ def linear(
 
     Args:
         coefficients: `[n]`, or {variable: coefficient}; of a `LabelProblem` {(variable, value):
-            coefficient}; of a `Conversion` also {name: coefficient}, if names are texts. Spins are
-            -1 and 1. Decimals are exact: 0.1 + 0.2 is 0.3. All
+            coefficient}; of a conversion also {name: coefficient}, which adds up the values of
+            spins (-1 and 1) and of integers, and of labels {(name, value): coefficient}, if names
+            are texts. Decimals are exact: 0.1 + 0.2 is 0.3. All
             numbers of a constraint are whole multiples of one unit. Where their sum has more than
             53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
             are rounded to 53. A state that close to the right side may then count as on either
@@ -150,6 +151,8 @@ def listed(values: Any) -> list[Any]:
 
 def _variable(i: Any) -> Place:
     if isinstance(i, str):
+        return i
+    if isinstance(i, tuple) and len(i) == 2 and isinstance(i[0], str):
         return i
     if isinstance(i, tuple) and len(i) == 2:
         return _whole_place(i[0]), _whole_place(i[1])

@@ -164,6 +164,7 @@ class Problem(AnyProblem[ArrayT]):
     ) -> Problem:
         """Check and flatten; `weights` reads pairwise scores `[..., e]` and pairs from arrays."""
         _check_models(unary)
+        _check_names(unary, pairwise)
         arrays = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
             arrays["pairwise"] = as_array(pairwise, "pairwise")
@@ -510,6 +511,22 @@ def _check_models(unary: object) -> None:
         raise ProblemError(
             f"unary must be an array of scores; got {shortened(unary)}. For a "
             f"{type(unary).__name__} pass solvers.conversions.{call}(...)"
+        )
+
+
+def _check_names(unary: Any, pairwise: Any) -> None:
+    """Raise for a column and a table of pandas whose names are in different orders."""
+    if type(unary) is np.ndarray or not hasattr(pairwise, "columns"):  # most calls
+        return
+    if not hasattr(unary, "to_numpy") or not hasattr(unary, "index"):
+        return
+    names = list(unary.index)
+    columns = list(pairwise.columns)
+    if names != columns and set(names) == set(columns):
+        raise ProblemError(
+            "unary and pairwise have the same names in different orders; pass unary[names] and "
+            "pairwise.loc[names, names] with one list of names, or a DataFrame to "
+            "solvers.conversions.from_qubo, which keeps names"
         )
 
 

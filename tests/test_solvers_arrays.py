@@ -12,6 +12,7 @@ from solvers.algorithms.exhaustive.device import device_argmax
 from solvers.arrays import as_array
 from solvers.testing import enumerate_scores, random_instances
 
+pandas = optional("pandas")
 torch = optional("torch")
 
 DEVICE = array_api_strict.Device("device1")
@@ -201,3 +202,12 @@ def test_states_in_another_order_of_bytes_have_a_score(asarray):
     problem = Problem.from_arrays(asarray(np.ones((2, 3))))
     z = np.ones((2, 3), np.dtype("int32").newbyteorder())
     assert [float(score) for score in problem.score(z)] == [3.0, 3.0]
+
+
+def test_names_of_pandas_in_different_orders_are_refused():
+    unary = pandas.Series([1.0, -5.0], index=["a", "b"])
+    couplings = pandas.DataFrame(np.zeros((2, 2)), index=["b", "a"], columns=["b", "a"])
+    with pytest.raises(ProblemError, match="unary and pairwise have the same names in different"):
+        solve(unary, couplings)
+    names = ["a", "b"]
+    assert solve(unary, couplings.loc[names, names]).z.tolist() == [1, 0]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from optional import optional
 
-from solvers import InfeasibleError, ProblemError, UnsupportedProblemError, solve
-from solvers.constraints import one_of
+from solvers import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, solve
+from solvers.constraints import at_least, implies, linear, one_of
 from solvers.conversions import from_dimod
+from solvers.labels import from_factors
 
 dimod = optional("dimod")
 
@@ -164,3 +165,33 @@ def test_models_that_are_out_of_reach_are_named():
     none.add_constraint(2 * b == 1, label="never")
     with pytest.raises(InfeasibleError, match="never"):
         solve(from_dimod(none))
+
+
+def test_constraints_name_the_values_of_labels_in_the_originals_words():
+    model, values = integers()
+    model.remove_constraint("capacity")
+    conversion = from_dimod(model)
+    capacity = linear({"i": 1, "j": 2, "s": -1}, "<=", 4.5)
+    answer = solve(conversion, constraints=[capacity])
+    i = dimod.Integer("i", lower_bound=-2, upper_bound=3)
+    j = dimod.Integer("j", upper_bound=3)
+    model.add_constraint(i + 2 * j - dimod.Spin("s") <= 4.5, label="again")
+    assert answer.value == best_of(model, values)
+    coats = from_factors(
+        [2, 2], [((0,), [0.0, 1.0])], names=["coat", "hat"], values=[["red", "blue"]] * 2
+    )
+    rules = [
+        implies(("coat", "blue"), ("hat", "red")),
+        at_least(1, [("hat", "blue"), ("coat", "blue")]),
+    ]
+    assert solve(coats, constraints=rules).assignment == {"coat": "blue", "hat": "red"}
+    with pytest.raises(OptionError, match=r"'red' is no number; name a value: \('coat', 'red'\)"):
+        solve(coats, constraints=[linear({"coat": 1}, "<=", 1)])
+    with pytest.raises(OptionError, match="cannot be 'green'"):
+        solve(coats, constraints=[one_of([("coat", "green")])])
+    with pytest.raises(OptionError, match="did you mean 'coat'"):
+        solve(coats, constraints=[one_of([("coats", "red")])])
+    with pytest.raises(OptionError, match="names"):
+        solve(coats.problem, constraints=[one_of([("coat", "red")])])
+    with pytest.raises(OptionError, match="names"):
+        solve([1.0], constraints=[one_of([("coat", "red")])])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -268,7 +268,8 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
         """Return the constraints of the original, followed by the constraints of a caller.
 
-        The caller's constraints refer to variables by their places, or by names that are texts.
+        The caller's constraints refer to variables by their places, or by names that are texts; and
+        to values of labels by (place, state), or by (name, value).
 
         Raises:
             OptionError: a name that is none.
@@ -281,16 +282,27 @@ class AnyConversion(ABC, Generic[ProblemT]):
             return constraint
         numbers: dict[Any, float] = {}
         for name, number in constraint.coefficients.items():
-            place: Any = name
-            if isinstance(name, str):
-                if name not in self.places:
-                    raise OptionError(
-                        f"{constraint.name} names {shortened(name)}, which is no variable; "
-                        f"{self._hint(name)}"
-                    )
-                place = self.places[name]
-            numbers[place] = numbers.get(place, 0.0) + number
+            for place, coefficient in self._columns(constraint, name, number):
+                numbers[place] = numbers.get(place, 0.0) + coefficient
         return replace(constraint, coefficients=numbers)
+
+    def _columns(
+        self, constraint: Constraint, name: Any, number: float
+    ) -> Iterator[tuple[Any, float]]:
+        """Yield what a constraint over the problem names, for what one of the original names."""
+        if isinstance(name, str):
+            yield self._place_of(constraint, name), number
+        else:
+            yield name, number
+
+    def _place_of(self, constraint: Constraint, name: str) -> int:
+        """Return the place of a variable that a constraint names."""
+        if name not in self.places:
+            raise OptionError(
+                f"{constraint.name} names {shortened(name)}, which is no variable; "
+                f"{self._hint(name)}"
+            )
+        return self.places[name]
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""

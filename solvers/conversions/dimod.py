@@ -13,6 +13,7 @@ from ..problem import Problem
 from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
+from .exact import decimal_of
 from .ising import from_ising
 from .polynomial import Variables, from_polynomial
 from .quadratisation import Quadratisation
@@ -107,11 +108,6 @@ def _add(constrained: Constrained, label: Any, comparison: Any, places: Mapping[
         return
     power = 2 if side.penalty() == "quadratic" else 1
     constrained.add_soft(left, comparison.sense.value, decimal_of(side.weight()), power)
-
-
-def decimal_of(number: Any) -> Fraction:
-    """Return a number as the decimal that it prints as."""
-    return Fraction(repr(float(number)))
 
 
 def _biases(view: Any) -> dict[Any, Any]:

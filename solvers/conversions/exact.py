@@ -90,6 +90,16 @@ def fraction_of(number: Any) -> Fraction:
         return Fraction(0)
 
 
+def decimal_of(number: Any) -> Fraction:
+    """Return a number as the decimal that it prints as.
+
+    Example:
+        >>> decimal_of(0.1)
+        Fraction(1, 10)
+    """
+    return Fraction(repr(float(number)))
+
+
 def separated(values: Any) -> tuple[Any, list[Fraction] | None]:
     """Return an array whose numbers float64 holds, and its entries as fractions.
 

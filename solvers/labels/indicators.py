@@ -12,7 +12,7 @@ import numpy as np
 
 from ..constraint_rows import Rows
 from ..constraints import Constraint, Place, listed
-from ..errors import OptionError
+from ..errors import OptionError, shortened
 from .problem import LabelProblem
 
 
@@ -43,6 +43,11 @@ def _over_columns(constraint: Constraint, problem: LabelProblem) -> Constraint:
                 f"{constraint.name} names {place}; constraints over labels name (variable, value)"
             )
         variable, value = place
+        if isinstance(variable, str):
+            raise OptionError(
+                f"{constraint.name} names {shortened(variable)}; the variables of a LabelProblem "
+                f"are 0 to {problem.n - 1}, and only those of a conversion have names"
+            )
         if variable >= problem.n:
             raise OptionError(
                 f"{constraint.name} names variable {variable}; there are 0 to {problem.n - 1}"

@@ -6,7 +6,7 @@ A conversion translates solutions back to the names and the objective of the ori
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...arrays import as_array, to_numpy
+from ...constraints import Constraint
 from ...conversions.any_conversion import AnyConversion
+from ...conversions.exact import decimal_of
 from ...conversions.objective import folding_error, sums_are_exact
-from ...errors import ProblemError, shortened
+from ...errors import OptionError, ProblemError, shortened
 from ..problem import LabelProblem
 
 
@@ -56,6 +58,25 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         message = "LabelConversion.labels is now states; the old name goes in the next release"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.states(assignment)
+
+    def _columns(
+        self, constraint: Constraint, name: Any, number: float
+    ) -> Iterator[tuple[Any, float]]:
+        """Yield (place, state) and coefficients of (name, value), or of the values of a name."""
+        if isinstance(name, tuple) and isinstance(name[0], str):
+            place = self._place_of(constraint, name[0])
+            yield (place, self._state_of(place, name[1])), number
+        elif isinstance(name, str) and not constraint.counts:
+            place = self._place_of(constraint, name)
+            for state, value in enumerate(self.values_of(place)):
+                if not isinstance(value, int | float | np.number):
+                    raise OptionError(
+                        f"{constraint.name} adds up the values of {shortened(name)}, and "
+                        f"{shortened(value)} is no number; name a value: ({name!r}, {value!r})"
+                    )
+                yield (place, state), float(decimal_of(number) * decimal_of(value))
+        else:
+            yield from super()._columns(constraint, name, number)
 
     @cached_property
     def _rounding(self) -> float:

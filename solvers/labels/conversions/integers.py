@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ...constraints import Constraint, Place, linear
+from ...conversions.exact import decimal_of
 from ...errors import ProblemError, shortened
 from .conversion import LabelConversion
 from .factors import Factor, from_factors
@@ -100,6 +100,6 @@ def _constraint(
     for name, bias in left.linear.items():
         for state, value in enumerate(values[place[name]]):
             if bias and value:
-                numbers[place[name], state] = float(Fraction(repr(float(bias))) * value)
-    right = float(Fraction(repr(float(comparison.rhs))) - Fraction(repr(float(left.offset))))
+                numbers[place[name], state] = float(decimal_of(bias) * value)
+    right = float(decimal_of(comparison.rhs) - decimal_of(left.offset))
     return replace(linear(numbers, comparison.sense.value, right), name=str(label))

@@ -1,0 +1,179 @@
+"""Marginal MAP: the most probable values of some variables, summed over all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from ..arrays import to_numpy
+from ..conversions import AnyConversion
+from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..gibbs_distribution.estimate import ESTIMATES
+from ..labels.problem import LabelProblem
+from ..options import is_whole
+from ..problem import Problem
+from .call import Exact, gibbs
+
+MOST_STATES = 1 << 16
+"""Maximum number of joint states of the variables that are maximised."""
+
+TOGETHER = 1 << 10
+"""States whose sums are taken in one batch."""
+
+
+@dataclass(frozen=True)
+class MarginalMap:
+    """The most probable values of some variables.
+
+    Attributes:
+        assignment: {variable: value}; by name for a conversion.
+        log_probability: log p(assignment), in nats.
+        log_mass: log of the sum of exp(score) over all states that agree; of a conversion of its
+            own objective, as for `gibbs`.
+        states: number of joint states that were compared.
+    """
+
+    assignment: Mapping[Hashable, Hashable]
+    log_probability: float
+    log_mass: float
+    states: int
+
+
+def marginal_map(
+    problem: Problem | LabelProblem | AnyConversion[Any],
+    variables: Iterable[Hashable],
+    *,
+    method: Exact = "auto",
+) -> MarginalMap:
+    """Return the values of some variables that are most probable, summed over all others.
+
+    p(x) = exp(score(x)) / Z, as for `gibbs`. The values of `solve` are the most probable ones of
+    all variables together, and those of some variables may differ from them. Every joint state of
+    the variables is compared, by exact sums over the others.
+
+    Args:
+        problem: one instance: a `Problem`, a `LabelProblem` or a conversion.
+        variables: which ones to maximise: their numbers, or their names for a conversion.
+        method: how exact sums are computed, as for `gibbs`.
+
+    Raises:
+        ProblemError: `problem` is no problem, or is a batch.
+        OptionError: a variable that is none, or that comes twice; or no method of exact sums.
+        UnsupportedProblemError: the variables have more than 65,536 joint states, or exact sums
+            over the others are out of reach. Then maximise fewer variables.
+        InfeasibleError: every assignment is forbidden.
+
+    Example:
+        >>> from solvers import Problem, marginal_map, solve
+        >>> pair = Problem.from_arrays([0.0, 0.0], [[0.0, 1.0], [0.0, 0.0]])
+        >>> best = marginal_map(pair, [0])
+        >>> best.assignment, round(best.log_probability, 4)
+        ({0: 1}, -0.4304)
+    """
+    way: Any = method
+    if isinstance(way, str) and way in ESTIMATES:
+        raise OptionError(f"method={method!r} gives no exact sums, which marginal MAP compares")
+    inner: Any = problem
+    total = None
+    if isinstance(problem, AnyConversion):
+        total = float(gibbs(problem, method=method).log_partition)  # checks the conversion, too
+        inner = problem.problem
+    if not isinstance(inner, Problem | LabelProblem):
+        raise ProblemError(f"expected a problem or a conversion; got {shortened(problem)}")
+    if inner.batch != 1:
+        raise ProblemError(
+            f"the problem is a batch of {inner.batch}; pass one instance, problem.instances(...)"
+        )
+    places = _places(problem, inner, list(variables))
+    whole = float(np.ravel(to_numpy(_sums(inner, None, method)))[0])
+    best, mass, count = _best(inner, places, method)
+    if mass == -math.inf:
+        raise InfeasibleError()
+    log_probability = mass - whole
+    return MarginalMap(
+        _assignment(problem, places, best),
+        log_probability,
+        mass if total is None else total + log_probability,
+        count,
+    )
+
+
+def _places(problem: Any, inner: Any, variables: list[Any]) -> list[int]:
+    """Return the places of variables.
+
+    Raises:
+        OptionError: a variable that is none, or that comes twice.
+    """
+    if isinstance(problem, AnyConversion):
+        for name in variables:
+            if name not in problem.places:
+                raise OptionError(f"{shortened(name)} is no variable of the conversion")
+        places = [problem.places[name] for name in variables]
+    else:
+        for variable in variables:
+            if not is_whole(variable, 0, inner.n - 1):
+                raise OptionError(f"{shortened(variable)} is no variable of 0 to {inner.n - 1}")
+        places = [int(variable) for variable in variables]
+    if len(set(places)) < len(places):
+        raise OptionError(f"a variable comes twice in {shortened(variables)}")
+    return places
+
+
+def _best(inner: Any, places: list[int], method: Any) -> tuple[tuple[int, ...], float, int]:
+    """Return the best values of variables, the log of their sum, and how many were compared."""
+    sizes = [2] * inner.n if isinstance(inner, Problem) else inner.sizes.tolist()
+    count = math.prod(sizes[place] for place in places)
+    if count > MOST_STATES:
+        raise UnsupportedProblemError(
+            "marginal_map",
+            (
+                f"the {len(places)} variables have {count:,} joint states, more than "
+                f"{MOST_STATES:,}; maximise fewer variables, or all of them together with solve",
+            ),
+        )
+    best: tuple[int, ...] = ()
+    most = -math.inf
+    states = product(*(range(sizes[place]) for place in places))
+    while chunk := list(islice(states, TOGETHER)):
+        masses = _masses(inner, places, chunk, method)
+        first = int(masses.argmax())
+        if masses[first] > most or not best:
+            most = float(masses[first])
+            best = chunk[first]
+    return best, most, count
+
+
+def _masses(inner: Any, places: list[int], chunk: list[tuple[int, ...]], method: Any) -> np.ndarray:
+    """`[chunk]`: the log of the sum over all states that agree with each joint state."""
+    fix = np.full((len(chunk), inner.n), -1)
+    fix[:, places] = chunk
+    batch = inner.to_host().instances(np.zeros(len(chunk), np.int64))
+    try:
+        return to_numpy(_sums(batch, fix, method)).reshape(-1)
+    except InfeasibleError:  # some joint states are forbidden
+        if len(chunk) == 1:
+            return np.array([-math.inf])
+    single = [_masses(inner, places, [state], method) for state in chunk]
+    return np.concatenate(single)
+
+
+def _sums(problem: Any, fix: Any, method: Any) -> Any:
+    """Return log Z of every instance over the states that agree with `fix`."""
+    return gibbs(problem, fix=fix, method=method).log_partition
+
+
+def _assignment(
+    problem: Any, places: list[int], values: tuple[int, ...]
+) -> dict[Hashable, Hashable]:
+    """Return the values of variables, in the words of a conversion."""
+    if not isinstance(problem, AnyConversion):
+        return dict(zip(places, values, strict=True))
+    words = {}
+    for place, value in zip(places, values, strict=True):
+        words[problem.names[place]] = problem.values_of(place)[value]
+    return words

@@ -1,0 +1,102 @@
+"""Marginal MAP by enumeration of all states."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from solvers import (
+    InfeasibleError,
+    LabelProblem,
+    OptionError,
+    Problem,
+    ProblemError,
+    UnsupportedProblemError,
+    marginal_map,
+    solve,
+)
+from solvers.conversions import from_ising
+from solvers.labels import from_factors
+
+
+def masses_of(problem, sizes, variables):
+    """{values: log of the sum of exp(score)} of some variables, and log Z, by enumeration."""
+    sums = {}
+    for state in itertools.product(*map(range, sizes)):
+        key = tuple(state[i] for i in variables)
+        sums[key] = sums.get(key, 0.0) + math.exp(float(problem.score(list(state))))
+    logs = {key: math.log(value) if value else -math.inf for key, value in sums.items()}
+    return logs, math.log(sum(sums.values()))
+
+
+@pytest.mark.parametrize("variables", [[], [2], [3, 0], [0, 1, 2, 3]])
+def test_the_best_values_of_some_bits_are_those_of_enumeration(variables):
+    generator = np.random.default_rng(len(variables))
+    couplings = np.triu(generator.normal(size=(4, 4)), 1)
+    problem = Problem.from_arrays(generator.normal(size=4), couplings)
+    logs, log_z = masses_of(problem, [2] * 4, variables)
+    for method in ("auto", "elimination"):
+        best = marginal_map(problem, variables, method=method)
+        assert list(best.assignment) == variables
+        assert best.log_mass == pytest.approx(max(logs.values()))
+        assert best.log_mass == pytest.approx(logs[tuple(best.assignment.values())])
+        assert best.log_probability == pytest.approx(best.log_mass - log_z)
+        assert best.states == 2 ** len(variables)
+
+
+@pytest.mark.parametrize("variables", [[1], [0, 2]])
+def test_labels_may_forbid_values_and_pairs(variables):
+    generator = np.random.default_rng(0)
+    tables = generator.normal(size=(2, 3, 3))
+    tables[0, 0, :] = -np.inf
+    tables[1, 2, 1] = -np.inf
+    unary = generator.normal(size=(3, 3))
+    problem = LabelProblem.from_arrays(unary, tables, edges=[[0, 1], [1, 2]], sizes=[3, 3, 2])
+    logs, log_z = masses_of(problem, [3, 3, 2], variables)
+    best = marginal_map(problem, variables)
+    assert best.log_mass == pytest.approx(max(logs.values()))
+    assert best.log_mass == pytest.approx(logs[tuple(best.assignment.values())])
+    assert best.log_probability == pytest.approx(best.log_mass - log_z)
+
+
+def test_the_best_values_of_some_differ_from_those_of_all():
+    # a = 0 has the best joint state, and a = 1 the larger sum over b.
+    table = np.log([[0.4, 0.01, 0.01], [0.2, 0.19, 0.19]])
+    model = from_factors(
+        [2, 3], [((0, 1), table)], names=["a", "b"], values=[["no", "yes"], [4, 5, 6]]
+    )
+    assert solve(model).assignment["a"] == "no"
+    best = marginal_map(model, ["a"])
+    assert best.assignment == {"a": "yes"}
+    assert math.exp(best.log_probability) == pytest.approx(0.58)
+    assert math.exp(best.log_mass) == pytest.approx(0.58)
+
+
+def test_conversions_keep_their_constant_and_words():
+    model = from_ising({"a": 1.0}, {("a", "b"): -2.0}, offset=0.5)
+    best = marginal_map(model, ["a"])
+    assert best.assignment == {"a": -1}
+    expected = math.log(sum(math.exp(-(0.5 - 1 + 2 * b)) for b in (-1, 1)))
+    assert best.log_mass == pytest.approx(expected)
+
+
+def test_what_is_out_of_reach_says_what_to_do():
+    wide = Problem.from_arrays(np.ones(20))
+    with pytest.raises(UnsupportedProblemError, match="maximise fewer variables"):
+        marginal_map(wide, range(17))
+    with pytest.raises(OptionError, match="20 is no variable"):
+        marginal_map(wide, [20])
+    with pytest.raises(OptionError, match="comes twice"):
+        marginal_map(wide, [1, 1])
+    with pytest.raises(OptionError, match="'c' is no variable"):
+        marginal_map(from_ising({"a": 1.0}, {}), ["c"])
+    with pytest.raises(OptionError, match="'trw' gives no exact sums"):
+        marginal_map(wide, [1], method="trw")
+    with pytest.raises(ProblemError, match="a batch of 2"):
+        marginal_map(Problem.from_arrays(np.ones((2, 3))), [0])
+    with pytest.raises(ProblemError, match="expected a problem"):
+        marginal_map([1.0], [0])
+    forbidden = LabelProblem.from_arrays(np.zeros((2, 2)), np.full((2, 2), -np.inf), edges=[[0, 1]])
+    with pytest.raises(InfeasibleError):
+        marginal_map(forbidden, [0])
