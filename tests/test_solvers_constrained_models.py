@@ -135,15 +135,16 @@ def test_integers_without_constraints_start_anywhere():
 def test_models_that_are_out_of_reach_are_named():
     i = dimod.Integer("i", upper_bound=3)
     b = dimod.Binary("b")
+    large = dimod.Integer("large", upper_bound=2000)
     model = dimod.ConstrainedQuadraticModel()
     model.set_objective(i)
-    model.add_constraint(i * b <= 1, label="products")
-    with pytest.raises(ProblemError, match="'products' has products, and the model has integers"):
+    model.add_constraint(i * large <= 1, label="products")
+    with pytest.raises(ProblemError, match="'products' has a product of 8004 pairs"):
         from_dimod(model)
     soft = dimod.ConstrainedQuadraticModel()
     soft.set_objective(i)
-    soft.add_constraint(i <= 1, label="wish", weight=1.0)
-    with pytest.raises(ProblemError, match="'wish' is soft, and the model has integers"):
+    soft.add_constraint(3 * i + 0.5 * large <= 1, label="wish", weight=1.0)
+    with pytest.raises(ProblemError, match="'wish' can be violated by more than 1024 amounts"):
         from_dimod(soft)
     wide = dimod.ConstrainedQuadraticModel()
     wide.set_objective(dimod.Integer("w"))
@@ -195,3 +196,32 @@ def test_constraints_name_the_values_of_labels_in_the_originals_words():
         solve(coats.problem, constraints=[one_of([("coat", "red")])])
     with pytest.raises(OptionError, match="names"):
         solve([1.0], constraints=[one_of([("coat", "red")])])
+
+
+@pytest.mark.parametrize("sense", SENSES)
+@pytest.mark.parametrize("weight", [None, 0.75])
+def test_products_and_soft_constraints_over_integers(sense, weight):
+    i = dimod.Integer("i", lower_bound=-1, upper_bound=1)
+    j = dimod.Integer("j", upper_bound=2)
+    s = dimod.Spin("s")
+    values = {"i": range(-1, 2), "j": range(3), "s": (-1, 1)}
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(i * i - 3 * i * j + s - 0.5 * j + 1.25)
+    left = 2 * i * j - i * i + j + 0.5 * s
+    comparison = {"<=": left <= -1.5, ">=": left >= 4.5, "==": left == 1.5}[sense]
+    model.add_constraint(comparison, label="both", weight=weight)
+    conversion = from_dimod(model)
+    answer = solve(conversion)
+    assert answer.value == pytest.approx(best_of(model, values))
+    assert answer.value == pytest.approx(objective_of(model, answer.assignment))
+    assert answer.optimal
+    for state in itertools.product(*(range(len(numbers)) for numbers in values.values())):
+        named = {name: numbers[k] for (name, numbers), k in zip(values.items(), state, strict=True)}
+        places = [state[list(values).index(name)] for name in conversion.names]
+        value = objective_of(model, named)
+        assert value is None or conversion.objective(places) == pytest.approx(value)
+    if weight is None:
+        assert solve(conversion, k_best=1)[0].value == pytest.approx(answer.value)
+    else:
+        with pytest.raises(UnsupportedProblemError, match="auxiliary"):
+            solve(conversion, k_best=2)

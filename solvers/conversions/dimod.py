@@ -42,9 +42,9 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
             `dimod.BinaryPolynomial`. Discrete quadratic models go to `solvers.labels.from_dimod`.
 
     Raises:
-        ProblemError: no such model; real variables, or integers with too many values; integers in
-            products of a constraint or in a soft one; or a soft constraint that can be violated by
-            more than 1,024 amounts.
+        ProblemError: no such model; real variables, or integers with too many values; a product of
+            more than 4,096 pairs of values in a constraint; or a soft constraint that can be
+            violated by more than 1,024 amounts.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)

@@ -53,9 +53,10 @@ class Left:
             ProblemError: there are too many of them.
         """
         sums = {self.constant}
-        for number in self.coefficients.values():
+        # Larger numbers come first, so that sums are many early.
+        for number in sorted(self.coefficients.values(), key=abs, reverse=True):
             sums |= {value + number for value in sums}
-            if len(sums) > 2 * MOST_LEVELS:
+            if sum(value > 0 for value in sums) > MOST_LEVELS:
                 raise ProblemError(
                     f"the soft constraint {shortened(self.label)} can be violated by more than "
                     f"{MOST_LEVELS} amounts; round its coefficients, or make it a hard constraint"

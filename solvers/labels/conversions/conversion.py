@@ -37,6 +37,7 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         values: what it calls the values of each.
         original: the objective in the original's own terms; None where it is constant + sign *
             score(x).
+        loose: number of the problem's last variables that the others do not determine.
 
     Example:
         >>> from solvers.labels import from_factors, solve
@@ -48,6 +49,16 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
     """
 
     values: Sequence[Sequence[Hashable]]
+    loose: int = 0
+
+    def why_not_counted(self) -> str | None:
+        """Return why the problem's states do not correspond one to one to the original's."""
+        if not self.loose:
+            return None
+        return (
+            f"{self.loose} soft constraints have auxiliary variables, and states that differ in "
+            "them alone would count several times; write the constraints as terms of the objective"
+        )
 
     def labels(self, assignment: Mapping[Hashable, Hashable]) -> dict[int, int]:
         """Return {variable: value} by the original's names; the former name of `states`.

@@ -23,8 +23,8 @@ def from_dimod(dqm: Any) -> LabelConversion:
     integer are its numbers, and those of a spin are -1 and 1.
 
     Args:
-        dqm: a `dimod.DiscreteQuadraticModel`, or a `dimod.ConstrainedQuadraticModel` whose
-            constraints are hard and linear. Binary models go to `solvers.conversions.from_dimod`.
+        dqm: a `dimod.DiscreteQuadraticModel` or a `dimod.ConstrainedQuadraticModel`. Binary models
+            go to `solvers.conversions.from_dimod`.
 
     Raises:
         ProblemError: `dqm` is no such model, or has biases that are not finite, real variables, or

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...constraints import Constraint, Place, linear
 from ...conversions.exact import decimal_of
+from ...conversions.objective import FactorSum
 from ...errors import ProblemError, shortened
 from .conversion import LabelConversion
 from .factors import Factor, from_factors
+from .integer_constraints import IntegerConstraints, PenalisedSum, Side
 
 MOST_NUMBERS = 1 << 16
 """Maximum number of values of an integer."""
@@ -23,25 +25,36 @@ def from_integers(model: Any) -> LabelConversion:
     """Return the conversion of a constrained quadratic model, whose integers are labels.
 
     Raises:
-        ProblemError: a real variable, an integer of too many values, or a constraint that is soft
-            or has products.
+        ProblemError: a real variable, an integer of too many values, a product of more than 4,096
+            pairs of values, or a soft constraint of more than 1,024 violations.
     """
     names = list(model.variables)
     values = [_values(model, name) for name in names]
     place = {name: number for number, name in enumerate(names)}
+    sides = IntegerConstraints(list(values))
+    for label, comparison in model.constraints.items():
+        _add(sides, label, comparison, place)
+    factors = list(_factors(model.objective, place, values))
+    added = [range(len(states)) for states in sides.values[len(names) :]]
     conversion = from_factors(
-        [len(numbers) for numbers in values],
-        _factors(model.objective, place, values),
+        [len(states) for states in sides.values],
+        [*factors, *sides.ties, *sides.costs],
         sense="minimise",
         constant=float(model.objective.offset),
+        values=[*values, *added],
+    )
+    original: Any = FactorSum(float(model.objective.offset), factors)
+    if sides.penalties:
+        costs = np.concatenate([costs for _, costs in sides.costs])
+        original = PenalisedSum(original, tuple(sides.penalties), values, costs)
+    return replace(
+        conversion,
         names=names,
         values=values,
+        original=original,
+        constraints=tuple(sides.constraints),
+        loose=len(sides.penalties),
     )
-    constraints = tuple(
-        _constraint(label, comparison, place, values)
-        for label, comparison in model.constraints.items()
-    )
-    return replace(conversion, constraints=constraints)
 
 
 def _values(model: Any, name: Any) -> Sequence[int]:
@@ -81,25 +94,18 @@ def _factors(
             yield (place[u], place[v]), float(bias) * np.outer(first, second)
 
 
-def _constraint(
-    label: Any, comparison: Any, place: Mapping[Any, int], values: list[Sequence[int]]
-) -> Constraint:
-    """Return a constraint over (variable, value)."""
+def _add(sides: IntegerConstraints, label: Any, comparison: Any, place: Mapping[Any, int]) -> None:
+    """Add one of the constraints of a model."""
     left = comparison.lhs
-    if not left.is_linear():
-        raise ProblemError(
-            f"the constraint {shortened(label)} has products, and the model has integers; products "
-            "in constraints are for models of binaries and spins"
-        )
-    if left.is_soft():
-        raise ProblemError(
-            f"the constraint {shortened(label)} is soft, and the model has integers; soft "
-            "constraints are for models of binaries and spins. Write it as a penalty"
-        )
-    numbers: dict[Place, float] = {}
+    products: dict[tuple[int, ...], Fraction] = {}
     for name, bias in left.linear.items():
-        for state, value in enumerate(values[place[name]]):
-            if bias and value:
-                numbers[place[name], state] = float(decimal_of(bias) * value)
-    right = float(decimal_of(comparison.rhs) - decimal_of(left.offset))
-    return replace(linear(numbers, comparison.sense.value, right), name=str(label))
+        products[(place[name],)] = decimal_of(bias)
+    for ends, bias in left.quadratic.items():
+        products[tuple(sorted(place[name] for name in ends))] = decimal_of(bias)
+    products = {scope: number for scope, number in products.items() if number}
+    side = Side(label, products, decimal_of(left.offset) - decimal_of(comparison.rhs))
+    if not left.is_soft():
+        sides.add(side, comparison.sense.value)
+        return
+    power = 2 if left.penalty() == "quadratic" else 1
+    sides.add_soft(side, comparison.sense.value, decimal_of(left.weight()), power)

@@ -1,0 +1,216 @@
+"""Constraints over integers: products and soft ones, by added variables of several values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...constraints import Comparison, Constraint, Place, linear
+from ...conversions.exact import ExactTerms
+from ...conversions.objective import FactorSum, total
+from ...errors import ProblemError, shortened
+from .factors import MOST_TUPLES, Factor
+
+Products: TypeAlias = Mapping[tuple[int, ...], Fraction]
+"""{places of one or two variables: coefficient} of the product of their values."""
+
+MOST_LEVELS = 1024
+"""Maximum number of different violations of a soft constraint."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The left side of a constraint minus its right side, in exact decimals.
+
+    Attributes:
+        label: of the constraint, for errors.
+        products: its terms.
+        constant: added to them.
+    """
+
+    label: Any
+    products: Products
+    constant: Fraction
+
+    def __neg__(self) -> Side:
+        negative = {scope: -number for scope, number in self.products.items()}
+        return Side(self.label, negative, -self.constant)
+
+    def value(self, numbers: Sequence[int]) -> Fraction:
+        """Return the difference, for the numbers that all variables are."""
+        terms = self.products.items()
+        products = (a * math.prod(numbers[place] for place in scope) for scope, a in terms)
+        return sum(products, self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerPenalty:
+    """weight * violation^power of side <= 0."""
+
+    side: Side
+    weight: Fraction
+    power: int
+
+    def of(self, violation: Fraction) -> Fraction:
+        """Return the penalty of a violation."""
+        return self.weight * max(Fraction(0), violation) ** self.power
+
+
+@dataclass(frozen=True, eq=False)
+class PenalisedSum:
+    """The objective of a model over labels and the penalties of its soft constraints.
+
+    Attributes:
+        objective: without penalties.
+        penalties: of soft constraints.
+        values: the numbers that each variable can be.
+        costs: the penalties that the problem has in tables.
+    """
+
+    objective: FactorSum
+    penalties: tuple[IntegerPenalty, ...]
+    values: Sequence[Sequence[int]]
+    costs: np.ndarray
+    exact: ExactTerms | None = None
+
+    least = -math.inf
+    is_solved_exactly = False
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the objective with its penalties, rounded once."""
+        return total(self.terms(z))
+
+    def terms(self, z: np.ndarray) -> np.ndarray:
+        """The terms of the objective, and a penalty of each soft constraint."""
+        numbers = [self.values[place][state] for place, state in enumerate(z.tolist())]
+        penalties = [float(one.of(one.side.value(numbers))) for one in self.penalties]
+        return np.concatenate([self.objective.terms(z), np.array(penalties, np.float64)])
+
+    solved_terms = terms
+
+    def coefficients(self) -> np.ndarray:
+        """The entries of all tables."""
+        return np.concatenate([self.objective.coefficients(), self.costs])
+
+    def most_summed(self) -> int:
+        """Four entries for each factor of one variable."""
+        return self.objective.most_summed() + 1
+
+
+@dataclass(eq=False)
+class IntegerConstraints:
+    """Constraints of a model over labels, and the variables that they add.
+
+    Attributes:
+        values: the numbers that each variable can be; those of added variables follow.
+        ties: tables that make added variables equal to products, infinite elsewhere.
+        costs: tables of penalties.
+        constraints: linear ones over (variable, state).
+        penalties: of soft constraints.
+    """
+
+    values: list[Sequence[Any]]
+    ties: list[Factor] = field(default_factory=list)
+    costs: list[Factor] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
+    penalties: list[IntegerPenalty] = field(default_factory=list)
+    _products: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def add(self, side: Side, sense: Comparison) -> None:
+        """Add a hard constraint."""
+        self._compare(side, self._numbers(side), sense)
+
+    def add_soft(self, side: Side, sense: Comparison, weight: Fraction, power: int) -> None:
+        """Add a soft constraint; the violation of an equation is that of either side."""
+        if sense in ("<=", "=="):
+            self._penalise(IntegerPenalty(side, weight, power))
+        if sense in (">=", "=="):
+            self._penalise(IntegerPenalty(-side, weight, power))
+
+    def _penalise(self, penalty: IntegerPenalty) -> None:
+        """Add a variable whose value is the violation that a constraint allows."""
+        side = penalty.side
+        self.penalties.append(penalty)
+        levels = [Fraction(0), *self._levels(side)]
+        allowed = len(self.values)
+        self.values.append(levels)
+        costs = np.array([float(penalty.of(level)) for level in levels])
+        self.costs.append(((allowed,), costs))
+        numbers = self._numbers(side)
+        for state, level in enumerate(levels):
+            numbers[allowed, state] = -level
+        self._compare(side, numbers, "<=")
+
+    def _compare(
+        self, side: Side, numbers: Mapping[tuple[int, int], Fraction], sense: Comparison
+    ) -> None:
+        """Add a linear constraint over (variable, state)."""
+        coefficients: dict[Place, float] = {
+            place: float(number) for place, number in numbers.items() if number
+        }
+        constraint = linear(coefficients, sense, float(-side.constant))
+        self.constraints.append(replace(constraint, name=str(side.label)))
+
+    def _numbers(self, side: Side) -> dict[tuple[int, int], Fraction]:
+        """Return {(variable, state): number} of the terms of a constraint."""
+        numbers: dict[tuple[int, int], Fraction] = {}
+        for scope, coefficient in side.products.items():
+            place = scope[0] if len(set(scope)) == 1 else self._product(side, scope)
+            for state, value in enumerate(self.values[place]):
+                product = value ** len(scope) if len(set(scope)) == 1 else value[0] * value[1]
+                before = numbers.get((place, state), Fraction(0))
+                numbers[place, state] = before + coefficient * product
+        return numbers
+
+    def _product(self, side: Side, scope: tuple[int, ...]) -> int:
+        """Return the variable whose values are the pairs of values of two variables.
+
+        Raises:
+            ProblemError: there are too many pairs.
+        """
+        if scope in self._products:
+            return self._products[scope]
+        first, second = (self.values[place] for place in scope)
+        count = len(first) * len(second)
+        if count > MOST_TUPLES:
+            raise ProblemError(
+                f"the constraint {shortened(side.label)} has a product of {count} pairs of values; "
+                f"one may have {MOST_TUPLES}. Set narrower bounds of its integers"
+            )
+        place = len(self.values)
+        self._products[scope] = place
+        self.values.append([(one, other) for one in first for other in second])
+        states = np.divmod(np.arange(count), len(second))
+        for end, state in zip(scope, states, strict=True):
+            agrees = np.arange(len(self.values[end]))[:, None] == state
+            self.ties.append(((end, place), np.where(agrees, 0.0, np.inf)))
+        return place
+
+    def _levels(self, side: Side) -> list[Fraction]:
+        """Return the positive numbers that a side may be, in rising order.
+
+        Raises:
+            ProblemError: there are too many of them.
+        """
+        sums = {side.constant}
+        for scope, coefficient in side.products.items():
+            products = _products_of([self.values[place] for place in scope], scope)
+            sums = {before + coefficient * product for before in sums for product in products}
+            if sum(value > 0 for value in sums) > MOST_LEVELS:
+                raise ProblemError(
+                    f"the soft constraint {shortened(side.label)} can be violated by more than "
+                    f"{MOST_LEVELS} amounts; round its coefficients, or make it a hard constraint"
+                )
+        return sorted(value for value in sums if value > 0)
+
+
+def _products_of(values: list[Sequence[int]], scope: tuple[int, ...]) -> Iterable[int]:
+    """Return the different products of the values of a scope; a square for one that repeats."""
+    if len(set(scope)) == 1:
+        return {value ** len(scope) for value in values[0]}
+    return {one * other for one in values[0] for other in values[1]}
