@@ -4,6 +4,6 @@ The package is public. It uses conversions and problem; it does not know how pro
 """
 
 from .errors import ProblemFileError
-from .reader import FORMATS, Format, read_problem
+from .reader import FORMATS, Format, read_problem, read_problems
 
-__all__ = ["FORMATS", "Format", "ProblemFileError", "read_problem"]
+__all__ = ["FORMATS", "Format", "ProblemFileError", "read_problem", "read_problems"]
