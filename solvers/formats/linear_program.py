@@ -72,9 +72,14 @@ def _conversion(text: TextFile, model: Any) -> Conversion:
     if program.sense_.name == "kMaximize":
         sense = "maximise"
     conversion = converted(sense, names, linear_terms, pairs, weights, program.offset_)
+    return replace(conversion, constraints=(*_fixed(names, program), *_constraints(program)))
+
+
+def _fixed(names: Sequence[str], program: Any) -> Iterator[Constraint]:
+    """Yield a constraint for each variable whose two bounds are equal."""
     lower, upper = _bounds(program)
-    fixed = {place: int(lower[place]) for place in np.flatnonzero(lower == upper).tolist()}
-    return replace(conversion, constraints=tuple(_constraints(program)), fixed=fixed)
+    for place in np.flatnonzero(lower == upper).tolist():
+        yield replace(linear({place: 1.0}, "==", lower[place]), name=f"bounds of {names[place]}")
 
 
 def _bounds(program: Any) -> tuple[np.ndarray, np.ndarray]:

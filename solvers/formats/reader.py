@@ -135,6 +135,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
         "MatrixMarket: a square matrix Q; x'Qx minimised",
         partial(lines, read_matrix_market),
         (b"%%matrixmarket",),
+        (".mtx",),
     ),
     "mtxcut": Format(
         "MatrixMarket: the weights of a graph; weight of the cut maximised",

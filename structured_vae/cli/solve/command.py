@@ -25,6 +25,8 @@ from .answers import answer_record, check_writable, objective_bounds, objectives
 from .chunks import Answers, left_behind, solve_in_chunks
 from .live import Live
 from .of_labels import check_name, label_record, label_table, read, solve_labels
+from .standard_input import reading
+from .within_constraints import solve_within_constraints
 
 REFUSED = 2
 """Exit status after an error."""
@@ -40,12 +42,12 @@ def options() -> ArgumentParser:
     """Make the parser of the command's options."""
     parser = command(
         "solve FILE ...",
-        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary "
+        "Solve the problems of files, plain or gzip; - is standard input. An .npz file (numpy.savez) holds unary "
         "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; "
         "its objective is sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in "
         "{0,1}^n. Each other format defines its objective, which the column `value` shows. The "
-        "formats of toulbar2 (.wcsp, .cfn), and .uai with more than two values, have variables of "
-        "several values. A large batch is solved in chunks. Ctrl-C stops the search; the best "
+        "formats of toulbar2 (.wcsp, .cfn), .col, .h5 and .dqm, and .uai with more than two values, "
+        "have variables of several values. A large batch is solved in chunks. Ctrl-C stops the search; the best "
         "states so far are shown and written.",
     )
     parser.add_argument(
@@ -53,7 +55,7 @@ def options() -> ArgumentParser:
         type=str,
         nargs="+",
         metavar="FILE",
-        help="file with one problem, or .npz file with a batch",
+        help="file with one problem or several, .npz file with a batch, or - for standard input",
     )
     extra = [name for name in label_formats.FORMATS if name not in FORMATS]
     formats = ", ".join([*FORMATS, *extra])
@@ -153,21 +155,28 @@ class FileSolver:
 
     def _solve_one(self, file: str, several: bool) -> None:
         try:
-            conversion = read(file, self.format)
+            conversions = reading(file, lambda path: read(path, self.format))
+        except (SolverError, OSError) as error:
+            self._record_error(file, several, str(error))
+            return
+        for number, conversion in enumerate(conversions, 1):
+            name = file
+            if len(conversions) > 1:
+                name = f"{file} (problem {number})"
+            self._solve_problem(name, conversion, several or len(conversions) > 1)
+            if self.status == INTERRUPTED:
+                break
+
+    def _solve_problem(
+        self, file: str, conversion: Conversion | LabelConversion, several: bool
+    ) -> None:
+        try:
             if isinstance(conversion, LabelConversion):
                 self._solve_labels(file, conversion, several)
                 return
-            solver, reason = self._choose(conversion.problem)
-            with Live(file, conversion, self.errors) as live:
-                answers = solve_in_chunks(
-                    conversion.problem, solver, self.time_limit, live.done, live.heard
-                )
+            answers, reason = self._answers(file, conversion)
         except (SolverError, OSError) as error:
-            message = str(error)
-            self.records.append({"file": file, "error": message})
-            if several and file not in message:
-                message = f"{file}: {message}"
-            self._refuse(message)
+            self._record_error(file, several, str(error))
             return
         answers = replace(answers, solution=conversion.completed(answers.solution))
         self.records.append(answer_record(file, conversion, answers))
@@ -182,6 +191,27 @@ class FileSolver:
             failure = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
             self._refuse(f"{file} {failure}")
             self.records[-1]["error"] = failure
+
+    def _answers(self, file: str, conversion: Conversion) -> tuple[Answers, str]:
+        """Return the solutions of a problem of bits, and why their solver was chosen."""
+        with Live(file, conversion, self.errors) as live:
+            if conversion.constraints:
+                answers = solve_within_constraints(
+                    conversion, self.solver, self.time_limit, self.threads, live.heard
+                )
+                return answers, f"the file has {len(conversion.constraints)} constraints"
+            solver, reason = self._choose(conversion.problem)
+            answers = solve_in_chunks(
+                conversion.problem, solver, self.time_limit, live.done, live.heard
+            )
+        return answers, reason
+
+    def _record_error(self, file: str, several: bool, message: str) -> None:
+        """Report an error of one file."""
+        self.records.append({"file": file, "error": message})
+        if several and file not in message:
+            message = f"{file}: {message}"
+        self._refuse(message)
 
     def _solve_labels(self, file: str, conversion: LabelConversion, several: bool) -> None:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
