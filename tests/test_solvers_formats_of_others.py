@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from optional import needs, optional
 
 from solvers import solve
-from solvers.formats import ProblemFileError, read_problem, read_problems
+from solvers.formats import FORMATS, ProblemFileError, read_problem, read_problems
 from solvers.labels import formats as label_formats
 
 dimod = optional("dimod")
@@ -356,9 +357,26 @@ def test_discrete_models_of_dimod_are_read(file):
     model.add_variable(3, label="u")
     model.add_variable(2, label="v")
     model.set_linear("u", [0.5, 0, 1])
+    model.offset = 0.25
     model.set_quadratic("u", "v", {(1, 0): 3.0, (1, 1): 2.0, (0, 1): -1.0})
     answer = solve(label_formats.read_problem(file(written(model), "a.dqm")))
-    assert (answer.value, answer.assignment) == (-0.5, {"u": 0, "v": 1})
+    assert (answer.value, answer.assignment) == (-0.25, {"u": 0, "v": 1})
+
+
+def test_a_damaged_model_of_dimod_is_refused(file):
+    """dimod itself crashes where a number of a pair is damaged."""
+    names = [f"v{i}" for i in range(50)]
+    chain = dict.fromkeys(itertools.pairwise(names), 1.0)
+    model = dimod.BinaryQuadraticModel(dict.fromkeys(names, 1.0), chain, 0.0, "SPIN")
+    content = bytearray(written(model))
+    for place in range(len(content) - 900, len(content) - 300, 3):
+        content[place] = 127
+    with pytest.raises(ProblemFileError, match="dimod cannot read the model"):
+        read_problem(file(bytes(content), "a.bqm"))
+    discrete = dimod.DiscreteQuadraticModel()
+    discrete.add_variable(2)
+    with pytest.raises(ProblemFileError, match="the model is discrete"):
+        read_problem(file(written(discrete), "a.dqm"), "dimod")
 
 
 def test_several_problems_of_one_file(file):
@@ -561,6 +579,17 @@ def test_bad_graphs_are_named(file, case):
     text, message = BAD_GRAPHS[case]
     with pytest.raises(ProblemFileError, match=message):
         label_formats.read_problem(file(text), "col")
+
+
+@pytest.mark.parametrize("formats", [FORMATS, label_formats.FORMATS])
+def test_the_table_of_formats_names_them_all(formats):
+    page = Path(__file__).parents[1] / "docs" / "files.md"
+    if not page.exists():
+        pytest.skip("the pages are not here")
+    table = page.read_text(encoding="utf-8")
+    for name, kind in formats.items():
+        row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` "))
+        assert all(f"`{suffix}`" in table for suffix in kind.suffixes), row
 
 
 NUMBERS = "0 1 2 3 -1 1e308 nan inf 99999999999 999999999999999999999 0x1 + . h p : [ ] { }"

@@ -5,13 +5,20 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import io
+import json
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 from ..conversions.conversion import Conversion
 from ..conversions.dimod import ConversionUnavailableError, from_dimod
 from ..errors import ProblemError
 from .text import TextFile
+
+WORKER = Path(__file__).with_name("dimod_worker.py")
+"""What loads a file in a process of its own, since a damaged one can crash dimod."""
 
 
 def read_dimod(text: TextFile) -> Conversion:
@@ -22,15 +29,23 @@ def read_dimod(text: TextFile) -> Conversion:
             and spins, or constraints that are soft or have products.
         ConversionUnavailableError: dimod is not installed.
     """
-    model = load_model(text)
+    content = description_of(text)
+    if "cases" in content:
+        raise text.error("the model is discrete; solvers.labels.formats reads it")
+    dimod = importlib.import_module("dimod")
+    labels = labels_of(content)
     try:
-        return from_dimod(model)
-    except ProblemError as error:
+        if "constraints" in content:
+            return from_dimod(_constrained(dimod, content, labels))
+        linear, quadratic, offset = _biases(content["objective"], labels)
+        kind = content["vartypes"]
+        return from_dimod(dimod.BinaryQuadraticModel(linear, quadratic, offset, kind))
+    except (ProblemError, ValueError) as error:
         raise text.error(str(error)) from error
 
 
-def load_model(text: TextFile) -> Any:
-    """Return the model of a file.
+def description_of(text: TextFile) -> dict[str, Any]:
+    """Return the model of a file as numbers and texts, see `dimod_worker`.
 
     Raises:
         ProblemFileError: dimod cannot read the file, or its arrays take more than `max_bytes`.
@@ -39,12 +54,58 @@ def load_model(text: TextFile) -> Any:
     content = text.content()
     if importlib.util.find_spec("dimod") is None:
         raise ConversionUnavailableError("models of dimod need dimod: pip install dimod")
-    fileview = importlib.import_module("dimod.serialization.fileview")
     _check_archive(text, content)
-    try:
-        return fileview.load(content)
-    except Exception as error:  # dimod has no error of its own for a damaged file
-        raise text.error(f"dimod cannot read the model: {str(error)[:200]}") from error
+    process = subprocess.run(  # noqa: S603  # our own file
+        [sys.executable, "-P", str(WORKER)], input=content, capture_output=True, check=False
+    )
+    if process.returncode:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
+        reason = lines[-1][:200] if lines else "it crashes"
+        raise text.error(f"dimod cannot read the model: {reason}")
+    model: dict[str, Any] = json.loads(process.stdout)
+    return model
+
+
+def labels_of(content: dict[str, Any]) -> list[Any]:
+    """Return the labels of the variables; JSON has lists in place of tuples."""
+    return [_label(label) for label in content["labels"]]
+
+
+def _label(label: Any) -> Any:
+    if isinstance(label, list):
+        return tuple(map(_label, label))
+    return label
+
+
+def _biases(expression: dict[str, Any], labels: list[Any]) -> tuple[Any, Any, float]:
+    linear = {labels[i]: bias for i, bias in expression["linear"]}
+    quadratic = {(labels[i], labels[j]): bias for i, j, bias in expression["quadratic"]}
+    return linear, quadratic, expression["offset"]
+
+
+def _terms(expression: dict[str, Any], labels: list[Any]) -> list[tuple[Any, ...]]:
+    """Return an expression as dimod takes it: tuples of variables and a bias."""
+    linear, quadratic, offset = _biases(expression, labels)
+    couplings = [(*pair, bias) for pair, bias in quadratic.items()]
+    return [*linear.items(), *couplings, (offset,)]
+
+
+def _constrained(dimod: Any, content: dict[str, Any], labels: list[Any]) -> Any:
+    """Return a constrained quadratic model."""
+    model = dimod.ConstrainedQuadraticModel()
+    for label, kind in zip(labels, content["vartypes"], strict=True):
+        model.add_variable(kind, label)
+    model.set_objective(_terms(content["objective"], labels))
+    for constraint in content["constraints"]:
+        weight = 1.0 if constraint["soft"] else None
+        model.add_constraint_from_iterable(
+            _terms(constraint["left"], labels),
+            constraint["sense"],
+            rhs=constraint["right"],
+            label=constraint["label"],
+            weight=weight,
+        )
+    return model
 
 
 def _check_archive(text: TextFile, content: bytes) -> None:
@@ -55,6 +116,6 @@ def _check_archive(text: TextFile, content: bytes) -> None:
     try:
         with zipfile.ZipFile(stream) as archive:
             size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OverflowError, OSError) as error:
+    except (zipfile.BadZipFile, ValueError, OverflowError, OSError, NotImplementedError) as error:
         raise text.error(f"the archive is damaged: {error}") from error
     text.check_bytes(size, "the arrays of the model")

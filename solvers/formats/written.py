@@ -25,14 +25,22 @@ class Relation:
     Attributes:
         sign: 1, or -1 where one is maximised and the other minimised.
         constant: what the file leaves out.
+
+    Example:
+        >>> str(Relation(1, 0.0)), str(Relation(-1, 2.5))
+        ('the objective', '2.5 - the objective')
     """
 
     sign: int
     constant: float
 
+    def value(self, value: float) -> float:
+        """Return the objective of the problem, by the objective of the file."""
+        return self.constant + self.sign * value
+
     def __str__(self) -> str:
         if not self.constant:
-            return "the same objective" if self.sign == 1 else "the negative of the objective"
+            return "the objective" if self.sign == 1 else "the negative of the objective"
         operator = "+" if self.sign == 1 else "-"
         return f"{number(self.constant)} {operator} the objective"
 

@@ -199,7 +199,7 @@ class FileSolver:
                 answers = solve_within_constraints(
                     conversion, self.solver, self.time_limit, self.threads, live.heard
                 )
-                return answers, f"the file has {len(conversion.constraints)} constraints"
+                return answers, f"the file has constraints ({len(conversion.constraints)})"
             solver, reason = self._choose(conversion.problem)
             answers = solve_in_chunks(
                 conversion.problem, solver, self.time_limit, live.done, live.heard
