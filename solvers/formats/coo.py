@@ -20,8 +20,8 @@ LARGEST = 2**62
 def read_coo(text: TextFile) -> Conversion:
     """Read a binary quadratic model, whose energy is minimised.
 
-    The first line is "# vartype=BINARY" or "# vartype=SPIN". A line "i i bias" is a linear bias, and
-    "i j bias" an interaction; lines of the same variables add up.
+    The first line is "# vartype=BINARY" or "# vartype=SPIN". A line "i i bias" is a linear bias,
+    and "i j bias" an interaction; lines of the same variables add up.
 
     Raises:
         ProblemFileError: the file has another form.

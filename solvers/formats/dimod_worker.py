@@ -5,6 +5,7 @@ A damaged file can crash dimod, so this runs in a process of its own. It needs d
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from typing import Any
@@ -71,6 +72,5 @@ def _pair(model: Any, first: Any, second: Any) -> Any:
 
 
 if __name__ == "__main__":
-    from dimod.serialization.fileview import load
-
-    json.dump(description(load(sys.stdin.buffer.read())), sys.stdout)
+    fileview = importlib.import_module("dimod.serialization.fileview")
+    json.dump(description(fileview.load(sys.stdin.buffer.read())), sys.stdout)

@@ -23,9 +23,9 @@ def read_wcnf(text: TextFile) -> Conversion:
     Hard clauses become constraints. So does a soft clause of three literals or more, with a further
     variable "clause k", which is 1 where the clause need not be satisfied.
 
-    Both formats are read: with a header "p wcnf variables clauses top", where clauses of that weight
-    are hard, and without one, where hard clauses begin with h. All clauses after "p cnf" have the
-    weight 1.
+    Both formats are read: with a header "p wcnf variables clauses top", where clauses of that
+    weight are hard, and without one, where hard clauses begin with h. All clauses after "p cnf"
+    have the weight 1.
 
     Raises:
         ProblemFileError: the file has another form, or an empty hard clause.

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -147,7 +148,8 @@ def _coefficients(constraint: Constraint, n: int) -> dict[int, float]:
     """Return the coefficients of a constraint by places."""
     if constraint.coefficients is None:
         return dict.fromkeys(range(n), 1.0)
-    return {int(place): float(value) for place, value in constraint.coefficients.items()}  # type: ignore[arg-type]  # a file has places alone
+    placed: dict[Any, float] = dict(constraint.coefficients)
+    return {int(place): float(value) for place, value in placed.items()}
 
 
 def _linear(coefficients: dict[int, float]) -> Iterator[str]:

@@ -106,7 +106,8 @@ class _Reader:
             or "costs" not in given
         ):
             raise self.text.error(
-                f"the function '{str(name)[:40]}' must have a scope and costs; global ones are not read"
+                f"the function '{str(name)[:40]}' must have a scope and costs; global ones are not "
+                "read"
             )
         scope = [self._variable(name, variable) for variable in given["scope"]]
         shape = [len(self.values[v]) for v in scope]

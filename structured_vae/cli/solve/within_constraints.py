@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from solvers import OptionError, Progress, SolveInterrupted, solve, solver_class
+from solvers import OptionError, Progress, Solution, SolveInterrupted, solve, solver_class
 from solvers.conversions import Conversion
 
 from .chunks import Answers, interruptible
@@ -40,14 +40,7 @@ def solve_within_constraints(
                 "--threads needs --solver where a file has constraints, for example --solver cp_sat"
             )
         chosen = solver_class(solver)().with_options(threads=threads)
-    call = partial(
-        solve,
-        conversion.problem,
-        solver=chosen,
-        time_limit=time_limit,
-        constraints=conversion.with_constraints(()),
-        callback=heard,
-    )
+    call = partial(_solved, conversion, chosen, time_limit, heard)
     begin = time.monotonic()
     stopped: BaseException | None = None
     try:
@@ -58,3 +51,18 @@ def solve_within_constraints(
         solution = interrupt.solution
         stopped = interrupt
     return Answers(solution, 1, time.monotonic() - begin, stopped)
+
+
+def _solved(
+    conversion: Conversion,
+    solver: Any,
+    time_limit: float | None,
+    heard: Callable[[Progress[Any]], object] | None,
+) -> Solution:
+    return solve(
+        conversion.problem,
+        solver=solver,
+        time_limit=time_limit,
+        constraints=conversion.with_constraints(()),
+        callback=heard,
+    )
