@@ -755,6 +755,8 @@ def test_convert_says_how_the_objectives_are_related(cli):
     assert Path("path.txt").read_text().startswith("# vartype=BINARY\n0 0 -1\n")
     Path("graph.col").write_text("p edge 3 2\ne 1 2\ne 2 3\n")
     before = files()
+    assert_refused(cli("convert", "path.mc", "a.coo", "--max_bytes", 5), "pass a larger max_bytes")
+    assert_refused(cli("solve", "path.mc", "--max_bytes", 5), "pass a larger max_bytes")
     assert_refused(cli("convert", "graph.col", "graph.qubo"), "can be written as uai, wcsp, cfn")
     assert_refused(cli("convert", "path.mc", "path.doc"), "does not say which format to write")
     assert_refused(cli("convert", "path.cfn", "path.mc"), "can be written as uai, wcsp, cfn")

@@ -15,6 +15,7 @@ from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
 from ..atomic import whole_file
+from .solve.command import add_max_bytes
 from .solve.of_labels import read
 from .solve.standard_input import reading
 from .terminal import command
@@ -39,6 +40,7 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--to", type=str | None, help=f"format of TARGET: {names}; default: from its suffix"
     )
+    add_max_bytes(parser)
     return parser
 
 
@@ -49,7 +51,9 @@ def run(chosen: Namespace, console: Console) -> None:
         SolverError: the file cannot be read, or the problem cannot be written.
         OSError: a file cannot be read or written.
     """
-    conversions = reading(chosen.file, partial(read, format=chosen.format))
+    limit = chosen.max_bytes
+    read_within = partial(read, format=chosen.format, max_bytes=limit)
+    conversions = reading(chosen.file, read_within, limit)
     if len(conversions) > 1:
         raise OptionError(
             f"{chosen.file} has {len(conversions)} problems, and a file that is written has one"

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
 from solvers.conversions import Conversion
-from solvers.formats import FORMATS
+from solvers.formats import FORMATS, MAX_BYTES
 from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
@@ -71,6 +71,7 @@ def options() -> ArgumentParser:
         help="a name from `structured-vae solvers`; for variables of several values also a name "
         "from solvers.labels",
     )
+    add_max_bytes(parser)
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
     parser.add_argument(
         "--threads",
@@ -85,6 +86,16 @@ def options() -> ArgumentParser:
     return parser
 
 
+def add_max_bytes(parser: ArgumentParser) -> None:
+    """Add the option for the largest file."""
+    parser.add_argument(
+        "--max_bytes",
+        type=int,
+        default=MAX_BYTES,
+        help="largest text after decompression, and largest arrays that a file can ask for",
+    )
+
+
 def run(chosen: Namespace, console: Console) -> None:
     """Solve the files; after an error or Ctrl-C, end the process with its exit status."""
     solver = FileSolver(
@@ -94,6 +105,7 @@ def run(chosen: Namespace, console: Console) -> None:
         threads=chosen.threads,
         console=console,
         errors=console_of(stderr=True),
+        max_bytes=chosen.max_bytes,
     )
     status = solver.solve(chosen.files, chosen.output)
     if status:
@@ -113,6 +125,7 @@ class FileSolver:
         errors: where messages and progress are printed.
         records: the JSON records of the finished files.
         status: the exit status so far.
+        max_bytes: maximum size of a text after decompression, and of what a header can ask for.
     """
 
     solver: str
@@ -123,6 +136,7 @@ class FileSolver:
     errors: Console
     records: list[dict[str, Any]] = field(default_factory=list)
     status: int = 0
+    max_bytes: int = MAX_BYTES
 
     def solve(self, files: Sequence[str], output: str | None) -> int:
         """Solve and report every file, write the answers, and return the exit status.
@@ -157,7 +171,9 @@ class FileSolver:
 
     def _solve_one(self, file: str, several: bool) -> None:
         try:
-            conversions = reading(file, lambda path: read(path, self.format))
+            conversions = reading(
+                file, lambda path: read(path, self.format, self.max_bytes), self.max_bytes
+            )
         except (SolverError, OSError) as error:
             self._record_error(file, several, str(error))
             return

@@ -18,7 +18,7 @@ from solvers import (
     solver_class,
 )
 from solvers.conversions import Conversion
-from solvers.formats import FORMATS, ProblemFileError, read_problems
+from solvers.formats import FORMATS, MAX_BYTES, ProblemFileError, read_problems
 from solvers.labels import LabelConversion, LabelSolver
 from solvers.labels import formats as label_formats
 
@@ -45,7 +45,9 @@ class LabelAnswer:
     stopped: bool
 
 
-def read(file: str, format: str | None) -> tuple[Conversion | LabelConversion, ...]:
+def read(
+    file: str, format: str | None, max_bytes: int = MAX_BYTES
+) -> tuple[Conversion | LabelConversion, ...]:
     """Read the problems of a file: as bits if a format of bits can read it, otherwise as labels.
 
     Raises:
@@ -55,9 +57,9 @@ def read(file: str, format: str | None) -> tuple[Conversion | LabelConversion, .
     """
     of_labels = label_formats.FORMATS
     if format in of_labels and format not in FORMATS:
-        return (label_formats.read_problem(file, format),)
+        return (label_formats.read_problem(file, format, max_bytes=max_bytes),)
     try:
-        return read_problems(file, format)
+        return read_problems(file, format, max_bytes=max_bytes)
     except OptionError as error:
         names = ", ".join(name for name in of_labels if name not in FORMATS)
         raise OptionError(f"{error}\nand for variables of several values: {names}") from None
@@ -65,7 +67,7 @@ def read(file: str, format: str | None) -> tuple[Conversion | LabelConversion, .
         if format not in (None, *of_labels):
             raise
         try:
-            return (label_formats.read_problem(file, format),)
+            return (label_formats.read_problem(file, format, max_bytes=max_bytes),)
         except ProblemFileError as label_error:
             # The file's name says that it holds labels, so that error helps more.
             suffixes = tuple(suffix for kind in of_labels.values() for suffix in kind.suffixes)

@@ -22,8 +22,13 @@ BLOCK = 2**16
 ReadT = TypeVar("ReadT")
 
 
-def reading(file: str, read: Callable[[str], ReadT]) -> ReadT:
+def reading(file: str, read: Callable[[str], ReadT], max_bytes: int = MAX_BYTES) -> ReadT:
     """Return what `read` makes of the path of a file, or of a copy of standard input.
+
+    Args:
+        file: a path, or "-".
+        read: reads the file of a path.
+        max_bytes: maximum size of standard input.
 
     Raises:
         ProblemFileError: standard input is too large, or what `read` raises.
@@ -34,17 +39,17 @@ def reading(file: str, read: Callable[[str], ReadT]) -> ReadT:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "problem")
         with copy.open("wb") as stream:
-            _copy(sys.stdin.buffer, stream)
+            _copy(sys.stdin.buffer, stream, max_bytes)
         try:
             return read(str(copy))
         except ProblemFileError as error:
             raise ProblemFileError(SHOWN, error.line, error.message) from error
 
 
-def _copy(source: BinaryIO, target: BinaryIO) -> None:
-    left = MAX_BYTES
+def _copy(source: BinaryIO, target: BinaryIO, max_bytes: int) -> None:
+    left = max_bytes
     while block := source.read(BLOCK):
         left -= len(block)
         if left < 0:
-            raise ProblemFileError(SHOWN, None, f"it has more than {MAX_BYTES} bytes")
+            raise ProblemFileError(SHOWN, None, f"it has more than max_bytes = {max_bytes}")
         target.write(block)
