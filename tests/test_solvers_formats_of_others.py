@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from optional import needs, optional
 
 from solvers import solve
-from solvers.formats import FORMATS, ProblemFileError, read_problem, read_problems
+from solvers.formats import FORMATS, ProblemFileError, read_problem, read_problems, write_problem
 from solvers.labels import formats as label_formats
 
 dimod = optional("dimod")
@@ -363,6 +363,26 @@ def test_discrete_models_of_dimod_are_read(file):
     assert (answer.value, answer.assignment) == (-0.25, {"u": 0, "v": 1})
 
 
+def test_soft_constraints_and_integers_of_a_model_are_read(file):
+    x, y = dimod.Binary("x"), dimod.Binary("y")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(-2 * x - 3 * y)
+    model.add_constraint(x + y <= 1, weight=0.5, penalty="linear")
+    path = file(written(model), "soft.cqm")
+    read = read_problem(path)
+    assert solve(read).value == -4.5
+    relation = write_problem(read, path.with_suffix(".lp"))
+    assert relation.value(solve(read_problem(path.with_suffix(".lp"))).value) == -4.5
+    whole = dimod.ConstrainedQuadraticModel()
+    i = dimod.Integer("i", lower_bound=2, upper_bound=5)
+    whole.set_objective(i * i - 7 * i)
+    whole.add_constraint(i >= 4)
+    path = file(written(whole), "whole.cqm")
+    assert solve(label_formats.read_problem(path)).assignment == {"i": 4}
+    with pytest.raises(ProblemFileError, match=r"solvers\.labels\.formats reads it"):
+        read_problem(path)
+
+
 def test_a_damaged_model_of_dimod_is_refused(file):
     """dimod itself crashes where a number of a pair is damaged."""
     names = [f"v{i}" for i in range(50)]
@@ -375,7 +395,7 @@ def test_a_damaged_model_of_dimod_is_refused(file):
         read_problem(file(bytes(content), "a.bqm"))
     discrete = dimod.DiscreteQuadraticModel()
     discrete.add_variable(2)
-    with pytest.raises(ProblemFileError, match="the model is discrete"):
+    with pytest.raises(ProblemFileError, match="variables of several values"):
         read_problem(file(written(discrete), "a.dqm"), "dimod")
 
 

@@ -26,22 +26,29 @@ def read_dimod(text: TextFile) -> Conversion:
 
     Raises:
         ProblemFileError: dimod cannot read the file, or the model has other variables than binaries
-            and spins, or constraints that are soft or have products.
+            and spins, or constraints that `from_dimod` refuses.
         ConversionUnavailableError: dimod is not installed.
     """
     content = description_of(text)
-    if "cases" in content:
-        raise text.error("the model is discrete; solvers.labels.formats reads it")
-    dimod = importlib.import_module("dimod")
-    labels = labels_of(content)
+    if "cases" in content or "INTEGER" in content["vartypes"]:
+        raise text.error(
+            "the model has variables of several values; solvers.labels.formats reads it"
+        )
     try:
-        if "constraints" in content:
-            return from_dimod(_constrained(dimod, content, labels))
-        linear, quadratic, offset = _biases(content["objective"], labels)
-        kind = content["vartypes"]
-        return from_dimod(dimod.BinaryQuadraticModel(linear, quadratic, offset, kind))
+        conversion: Conversion = from_dimod(model_of(content))
     except (ProblemError, ValueError) as error:
         raise text.error(str(error)) from error
+    return conversion
+
+
+def model_of(content: dict[str, Any]) -> Any:
+    """Return the binary or the constrained quadratic model of a description."""
+    dimod = importlib.import_module("dimod")
+    labels = labels_of(content)
+    if "constraints" in content:
+        return _constrained(dimod, content, labels)
+    linear, quadratic, offset = _biases(content["objective"], labels)
+    return dimod.BinaryQuadraticModel(linear, quadratic, offset, content["vartypes"])
 
 
 def description_of(text: TextFile) -> dict[str, Any]:
@@ -93,17 +100,21 @@ def _terms(expression: dict[str, Any], labels: list[Any]) -> list[tuple[Any, ...
 def _constrained(dimod: Any, content: dict[str, Any], labels: list[Any]) -> Any:
     """Return a constrained quadratic model."""
     model = dimod.ConstrainedQuadraticModel()
-    for label, kind in zip(labels, content["vartypes"], strict=True):
-        model.add_variable(kind, label)
+    ranges = zip(labels, content["vartypes"], content["ranges"], strict=True)
+    for label, kind, (low, high) in ranges:
+        if kind in ("BINARY", "SPIN"):
+            model.add_variable(kind, label)
+        else:
+            model.add_variable(kind, label, lower_bound=low, upper_bound=high)
     model.set_objective(_terms(content["objective"], labels))
     for constraint in content["constraints"]:
-        weight = 1.0 if constraint["soft"] else None
         model.add_constraint_from_iterable(
             _terms(constraint["left"], labels),
             constraint["sense"],
             rhs=constraint["right"],
             label=constraint["label"],
-            weight=weight,
+            weight=constraint["weight"],
+            penalty=constraint["penalty"] or "linear",
         )
     return model
 

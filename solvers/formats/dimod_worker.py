@@ -25,6 +25,10 @@ def description(model: Any) -> dict[str, Any]:
     return {
         "labels": labels,
         "vartypes": [model.vartype(variable).name for variable in model.variables],
+        "ranges": [
+            [float(model.lower_bound(variable)), float(model.upper_bound(variable))]
+            for variable in model.variables
+        ],
         "objective": _expression(model.objective, model.variables),
         "constraints": [
             {
@@ -32,7 +36,8 @@ def description(model: Any) -> dict[str, Any]:
                 "left": _expression(constraint.lhs, model.variables),
                 "sense": constraint.sense.value,
                 "right": float(constraint.rhs),
-                "soft": bool(constraint.lhs.is_soft()),
+                "weight": constraint.lhs.weight() if constraint.lhs.is_soft() else None,
+                "penalty": constraint.lhs.penalty(),
             }
             for label, constraint in model.constraints.items()
         ],

@@ -96,15 +96,19 @@ def terms_of(conversion: Conversion) -> Terms:
         raise ProblemError(
             f"the problem is a batch of {problem.batch}; a file of this format has one instance"
         )
-    if conversion.original is not None and not conversion.original.is_solved_exactly:
+    original = conversion.original
+    # With auxiliary bits, the best states agree and others may not.
+    if original is not None and not (conversion.auxiliary or original.is_solved_exactly):
         raise ProblemError(
-            "the network has capacities so large that the problem caps them; it cannot be written "
-            "as another kind of problem"
+            "the problem bounds the original objective at some states, as where capacities so "
+            "large that they do not matter are capped; it cannot be written as another kind of "
+            "problem"
         )
     linear = conversion.sign * problem.unary[0].astype(np.float64)
     weights = conversion.sign * problem.pairwise[0].astype(np.float64)
+    added = range(1, problem.n - len(conversion.names) + 1)
     return Terms(
-        conversion.names,
+        [*conversion.names, *(f"auxiliary {number}" for number in added)],
         conversion.sign,
         linear + 0.0,
         np.asarray(problem.edges, np.int64).reshape(-1, 2),

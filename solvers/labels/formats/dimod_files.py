@@ -1,4 +1,4 @@
-"""Read the binary files of dimod's discrete quadratic models: `.dqm`."""
+"""Read the binary files of dimod's models of several values: `.dqm`, and `.cqm` with integers."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from typing import Any
 import numpy as np
 
 from ...errors import ProblemError
-from ...formats.dimod_files import description_of, labels_of
+from ...formats.dimod_files import description_of, labels_of, model_of
 from ...formats.text import TextFile
-from ..conversions import Factor, LabelConversion, from_factors
+from ..conversions import Factor, LabelConversion, from_dimod, from_factors
 
 
-def read_dqm(text: TextFile) -> LabelConversion:
-    """Read a discrete quadratic model, which is minimised; see `solvers.labels.from_dimod`.
+def read_dimod(text: TextFile) -> LabelConversion:
+    """Read a discrete or a constrained quadratic model, which is minimised; see `from_dimod`.
 
     Raises:
         ProblemFileError: dimod cannot read the file, or the model is another one.
         ConversionUnavailableError: dimod is not installed.
     """
     model = description_of(text)
-    if "cases" not in model:
-        raise text.error("the model is binary or constrained; solvers.formats reads it")
-    sizes = [len(biases) for biases in model["cases"]]
     try:
-        return from_factors(
-            sizes,
-            list(_factors(model)),
-            sense="minimise",
-            constant=model["offset"],
-            names=labels_of(model),
-        )
-    except ProblemError as error:
+        if "constraints" in model:
+            return from_dimod(model_of(model))
+        if "cases" in model:
+            return _discrete(model)
+    except (ProblemError, ValueError) as error:
         raise text.error(str(error)) from error
+    raise text.error("the model is binary; solvers.formats reads it")
+
+
+def _discrete(model: dict[str, Any]) -> LabelConversion:
+    sizes = [len(biases) for biases in model["cases"]]
+    factors = list(_factors(model))
+    names = labels_of(model)
+    constant = model["offset"]
+    return from_factors(sizes, factors, sense="minimise", constant=constant, names=names)
 
 
 def _factors(model: dict[str, Any]) -> Iterator[Factor]:

@@ -10,7 +10,7 @@ from ...formats.reader import MAX_BYTES, Format, lines, read_one
 from ..conversions import LabelConversion
 from .cfn import read_cfn
 from .colouring import read_colouring
-from .dimod_files import read_dqm
+from .dimod_files import read_dimod
 from .opengm import read_opengm
 from .uai import read_evidence, read_uai
 from .wcsp import read_wcsp
@@ -44,8 +44,10 @@ FORMATS: Mapping[str, Format[LabelConversion]] = {
         suffixes=(".h5", ".hdf5"),
         magic=(b"\x89HDF",),
     ),
-    "dqm": Format(
-        "dimod's .dqm; the energy minimised", partial(lines, read_dqm), magic=(b"DIMODDQM",)
+    "dimod": Format(
+        "dimod's .dqm, and .cqm with integers; the energy minimised",
+        partial(lines, read_dimod),
+        magic=(b"DIMODDQM", b"DIMODCQM"),
     ),
 }
 """Every format by name."""

@@ -83,7 +83,7 @@ def factors_of_bits(conversion: Conversion) -> Factors:
     unary = [((i,), np.array([0.0, score])) for i, score in enumerate(terms.linear.tolist())]
     pairs = zip(terms.pairs.tolist(), terms.weights.tolist(), strict=True)
     couplings = [((i, j), np.array([[0.0, 0.0], [0.0, weight]])) for (i, j), weight in pairs]
-    values = [conversion.values_of(place) for place in range(terms.n)]
+    values = [conversion.values] * terms.n
     return Factors(terms.names, values, terms.sense, terms.constant, [*unary, *couplings])
 
 

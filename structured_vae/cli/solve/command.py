@@ -196,7 +196,10 @@ class FileSolver:
         except (SolverError, OSError) as error:
             self._record_error(file, several, str(error))
             return
-        answers = replace(answers, solution=conversion.completed(answers.solution))
+        solution = conversion.completed(answers.solution)
+        # Auxiliary bits come behind those of the file.
+        solution = replace(solution, z=solution.z[..., : len(conversion.names)])
+        answers = replace(answers, solution=solution)
         self.records.append(answer_record(file, conversion, answers))
         self.console.print(solution_table(conversion, answers.solution, file if several else ""))
         self.console.print(_summary(conversion.problem, answers, reason))

@@ -95,7 +95,9 @@ def solve_labels(
     """
     chosen: str | LabelSolver = solver
     reason = ""
-    if solver == "auto":
+    if conversion.constraints:
+        reason = f"the file has constraints ({len(conversion.constraints)})"
+    elif solver == "auto":
         selection = select_solver(conversion.problem)
         chosen = selection.solver
         reason = selection.reason
@@ -106,7 +108,12 @@ def solve_labels(
     begin = time.monotonic()
     stopped = False
     try:
-        solution = labels.solve(conversion.problem, solver=chosen, time_limit=time_limit)
+        solution = labels.solve(
+            conversion.problem,
+            solver=chosen,
+            time_limit=time_limit,
+            constraints=conversion.with_constraints(()),
+        )
     except SolveInterrupted as interrupt:
         solution = interrupt.solution
         stopped = True
