@@ -23,7 +23,7 @@ LEFT_OUT = {"lightning", "matplotlib", "ortools", "pillow", "safetensors", "tens
 NOT_COPIED = ("__pycache__", "*.npz", "*.so", "*.pyd", "LICENSE-fashion-mnist")
 """Embedded images, and kernels that were compiled in the checkout: the build compiles its own."""
 
-EXTRAS = ("cplex", "pymaxflow", "toulbar2")
+EXTRAS = ("cplex", "pymaxflow", "toulbar2", "opengm")
 
 
 def name_of(requirement: str) -> str:

@@ -229,9 +229,9 @@ BAD = {
         "qubo",
         edited(QUBO, "2 4 -5.5", "2 5 -5.5"),
         5,
-        "a variable is 5; it must lie in 1..4",
+        "a variable is 5; it must lie in 0..4",
     ),
-    "variable zero": ("maxcut", edited(MAX_CUT, "1 4 4", "0 4 4"), 5, "a variable is 0"),
+    "variable zero": ("maxcut", edited(MAX_CUT, "1 4 4", "0 4 4"), 5, "line 4 has the variable 4"),
     "nan": (
         "qubo",
         edited(QUBO, "-5.5", "nan"),

@@ -205,8 +205,9 @@ BAD = [
     ("wcsp", WCSP.replace("2 0 1 0 1", "2 0 1 0 -1"), "shared"),
     ("wcsp", WCSP.replace("1 1 3", "1 2 3"), "a value is 2"),
     ("wcsp", WCSP + "1", "followed by"),
-    ("cfn", "{" * 100_000, "no JSON"),
-    ("cfn", "[]", "'problem' must be"),
+    ("cfn", "[" * 100_000, "not JSON"),
+    ("cfn", "[]", "the file must be an object"),
+    ("cfn", '{"problem": [], "variables": [], "functions": []}', "'problem' must be an object"),
     ("cfn", CFN.replace("<9", "9"), "mustbe"),
     ("cfn", CFN.replace('{"a": 2}', "{}"), "no variables"),
     ("cfn", CFN.replace('{"a": 2}', '{"a": -2}'), "values of 'a'"),
@@ -384,7 +385,7 @@ def test_two_functions_of_one_name_are_refused(tmp_path):
         '{"problem": {"name": "p", "mustbe": "<10.0"}, "variables": {"x": 2}, '
         '"functions": {"f": {"scope": ["x"], "costs": [1, 2]}, "f": {"scope": ["x"], "costs": [5, 0]}}}'
     )
-    with pytest.raises(ProblemFileError, match="two parts of one name, 'f'"):
+    with pytest.raises(ProblemFileError, match="two members have the name 'f'"):
         read_problem(path)
 
 
@@ -392,3 +393,132 @@ def test_two_functions_of_one_name_are_refused(tmp_path):
 def test_names_that_are_none_are_refused(given):
     with pytest.raises(ProblemError, match="names and values must be"):
         from_factors([2], [], **given)
+
+
+RELAXED = {
+    "comments": "// one\n# two\n/* three\n lines */" + CFN,
+    "unquoted": "{problem:{mustbe:<9},variables:{a:2},functions:{f:{scope:[a],costs:[1 2]}}}",
+    "trailing commas": CFN.replace("2]}}}", "2,],},},}"),
+    "functions in a list": CFN.replace('{"f": {', "[{").replace("2]}}}", "2]}]}"),
+    "variables in a list": CFN.replace('{"a": 2}', "[2]").replace('["a"]', "[0]"),
+    "shared costs": CFN.replace("2]}}}", '2]}, "g": {"scope": ["a"], "costs": "f"}}}'),
+    "one long line": CFN + " " * 2**20,
+}
+
+
+@pytest.mark.parametrize("name", RELAXED)
+def test_a_network_is_read_as_toulbar2_reads_it(tmp_path, name):
+    path = tmp_path / "a.cfn"
+    path.write_text(RELAXED[name])
+    expected = 2.0 if name == "shared costs" else 1.0
+    answer = solve(read_problem(path))
+    assert (answer.value, list(answer.assignment.values())) == (expected, [0])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("{problem: {}\nvariables: {a: 2}\n", 3, "ends before '}'"),
+        ("{problem: {} problem: {}}", 1, "two members have the name 'problem'"),
+        ("{problem: {},\nname }", 2, "unexpected '}'"),
+        ("{a /* no end", 1, "unexpected '/'"),
+        ("{} {}", 1, "expected the end of the text"),
+        ("[" * 30, 1, "unexpected '['"),
+    ],
+)
+def test_what_is_no_relaxed_json_is_refused(tmp_path, text, line, message):
+    path = tmp_path / "a.cfn"
+    path.write_text(text)
+    with pytest.raises(ProblemFileError) as caught:
+        read_problem(path)
+    assert message in str(caught.value)
+    assert caught.value.line in (line, None)
+
+
+@pytest.mark.parametrize(
+    "title", ["c 2 2 1 9", "# 2 2 1 9", "#name 2 2 1 9223372036854775807", "c one\n#\nx 2 2 1 9"]
+)
+def test_a_problem_may_have_any_name(tmp_path, title):
+    path = tmp_path / "a.wcsp"
+    path.write_text(WCSP.replace("name 2 2 1 9", title))
+    assert solve(read_problem(path)).value == 0
+    assert read_problem(path).objective([1, 1]) == 3
+
+
+INF = np.inf
+COMPARISONS = {
+    ">= 1 1": [[1, INF, INF, INF], [0, 1, INF, INF], [0, 0, 1, INF]],
+    "> 1 1": [[INF, INF, INF, INF], [1, INF, INF, INF], [0, 1, INF, INF]],
+    "<= -1 1": [[1, 0, 0, 0], [INF, 1, 0, 0], [INF, INF, 1, 0]],
+    "< 1 1": [[0, 0, 0, 0], [1, 0, 0, 0], [INF, 1, 0, 0]],
+    "= 1 1": [[1, INF, INF, INF], [0, 1, INF, INF], [1, 0, 1, INF]],
+    "disj 1 2 7": [[7, 0, 0, 0], [7, 7, 0, 0], [0, 7, 7, 0]],
+    "sdisj 1 2 2 3 5 6": [[INF, 0, 0, 6], [INF, INF, 0, 6], [5, 5, 5, 11]],
+}
+
+
+@pytest.mark.parametrize("function", COMPARISONS)
+def test_named_comparisons_cost_what_toulbar2_says(tmp_path, function):
+    """The tables are those that toulbar2 1.4 gives."""
+    path = tmp_path / "a.wcsp"
+    path.write_text(f"name 2 4 1 100\n3 4\n2 0 1 -1 {function}\n")
+    conversion = read_problem(path)
+    costs = [[conversion.objective([x, y]) for y in range(4)] for x in range(3)]
+    assert costs == COMPARISONS[function]
+
+
+def opengm(h5py, path, **changes):
+    """A model of two tables and a Potts function, in OpenGM's layout."""
+    arrays = {
+        "header": [2, 0, 3, 4, 3, 16000, 2, 16006, 1, 16003, 1, 1],
+        "numbers-of-states": [2, 3, 3],
+        "factors": [0, 0, 1, 1, 1, 0, 2, 0, 1, 0, 1, 2, 1, 2, 0, 2, 2, 1, 2],
+        "function-id-16000/indices": [1, 3, 2, 2, 3],
+        "function-id-16000/values": [0.5, 0.0, -1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        "function-id-16006/indices": [3, 3],
+        "function-id-16006/values": [0.0, 2.5],
+        "function-id-16003/indices": [3, 3],
+        "function-id-16003/values": [1.0, 4.0],
+    }
+    with h5py.File(path, "w") as file:
+        for name, numbers in (arrays | changes).items():
+            kind = np.float32 if name.endswith("values") else np.uint64
+            file.create_dataset(f"gm/{name}", data=np.array(numbers, kind))
+    return path
+
+
+def opengm_energy(x, y, z):
+    table = [[1, 3, 5], [2, 4, 6]]  # the first variable changes fastest
+    potts = 0.0 if y == z else 2.5
+    return [0.5, 0, -1][y] + table[x][y] + potts + 4 * min(abs(y - z), 1)
+
+
+def test_a_model_of_opengm_is_the_sum_of_its_functions(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    conversion = read_problem(opengm(h5py, tmp_path / "a.h5"))
+    states = itertools.product(range(2), range(3), range(3))
+    assert all(conversion.objective(x) == opengm_energy(*x) for x in states)
+    assert solve(conversion).value == 1.5
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "message"),
+    [
+        ("header", [1, 0], "not one of version 2"),
+        ("header", [2, 0, 3, 4, 9, 16000, 2], "too short"),
+        ("numbers-of-states", [2, 3, 0], "must have 1 to 2"),
+        ("factors", [0, 0, 1], "ends too early"),
+        ("factors", [7, 0, 1, 1], "has the function 7"),
+        ("function-id-16000/indices", [1, 3, 2, 2**29, 2**29], "more than"),
+        ("function-id-16000/values", [1.0], "end too early"),
+        ("function-id-16006/indices", [2, 3], "has a function of shape"),
+    ],
+)
+def test_what_is_no_model_of_opengm_is_named(tmp_path, name, numbers, message):
+    h5py = pytest.importorskip("h5py")
+    path = opengm(h5py, tmp_path / "a.h5", **{name: numbers})
+    with pytest.raises(ProblemFileError, match=message):
+        read_problem(path)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(ProblemFileError, match="h5py cannot read"):
+        read_problem(path)

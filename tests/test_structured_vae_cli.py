@@ -11,7 +11,7 @@ import threading
 import time
 import zipfile
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -701,6 +701,66 @@ def test_solve_reads_variables_of_several_values(cli):
         assert cli("solve", "chain.wcsp", "--solver", name, "--output", "x.csv")[0] == 0
         with Path("x.csv").open(newline="") as file:
             assert float(next(iter(csv.DictReader(file)))["value"]) == best
+
+
+PROGRAM = (
+    "Maximize\n obj: 2 x - 3 y + 4 z + [ 4 x * y ] / 2 + 5\n"
+    "Subject To\n c1: x + y + z <= 1\nBinary\n x y z\nEnd\n"
+)
+
+
+def test_solve_keeps_to_the_constraints_of_a_file(cli):
+    Path("small.lp").write_text(PROGRAM)
+    status, out, _ = cli("solve", "small.lp", "--output", "x.json")
+    assert status == 0
+    record = json.loads(Path("x.json").read_text())
+    assert (record["value"], record["z"], record["optimal"]) == (9.0, [0, 0, 1], True)
+    assert "the file has constraints (1)" in out
+    assert_refused(cli("solve", "small.lp", "--threads", 1), "--threads needs --solver")
+    assert cli("solve", "small.lp", "--threads", 1, "--solver", "cp_sat")[0] == 0
+    Path("none.lp").write_text(PROGRAM.replace("<= 1", ">= 4"))
+    assert_refused(cli("solve", "none.lp"), "no state satisfies")
+
+
+def test_solve_reads_standard_input(cli, monkeypatch):
+    stream = TextIOWrapper(BytesIO(b"c\np edge 3 2\ne 1 2\ne 2 3\n"))
+    monkeypatch.setattr("sys.stdin", stream)
+    status, _, _ = cli("solve", "-", "--output", "x.json")
+    assert status == 0
+    record = json.loads(Path("x.json").read_text())
+    assert (record["file"], record["value"]) == ("-", 2.0)
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"MARKOV x")))
+    assert_refused(cli("solve", "-"), "standard input, line 1: the number of variables must be")
+
+
+def test_solve_takes_all_problems_of_a_file(cli):
+    Path("two.txt").write_text("2\n2 2\n1 1 5\n1 2 -2\n3 1\n1 3 4\n")
+    status, out, _ = cli("solve", "two.txt", "--format", "orlib", "--output", "x.json")
+    assert status == 0
+    assert "two.txt (problem 2), solver" in out
+    assert [record["value"] for record in json.loads(Path("x.json").read_text())] == [5.0, 8.0]
+
+
+def test_convert_says_how_the_objectives_are_related(cli):
+    Path("path.mc").write_text("3 2\n1 2\n2 3\n")
+    for target, relation in (
+        ("path.qubo", "the negative of the objective"),
+        ("path.cfn", "the objective"),
+        ("path.wcsp", "4 - the objective"),
+    ):
+        status, out, _ = cli("convert", "path.mc", target)
+        assert status == 0
+        assert f"the objective of path.mc is {relation} of {target}" in out
+    assert cli("convert", "path.mc", "path.txt", "--to", "coo")[0] == 0
+    assert Path("path.txt").read_text().startswith("# vartype=BINARY\n0 0 -1\n")
+    Path("graph.col").write_text("p edge 3 2\ne 1 2\ne 2 3\n")
+    before = files()
+    assert_refused(cli("convert", "path.mc", "a.coo", "--max_bytes", 5), "pass a larger max_bytes")
+    assert_refused(cli("solve", "path.mc", "--max_bytes", 5), "pass a larger max_bytes")
+    assert_refused(cli("convert", "graph.col", "graph.qubo"), "can be written as uai, wcsp, cfn")
+    assert_refused(cli("convert", "path.mc", "path.doc"), "does not say which format to write")
+    assert_refused(cli("convert", "path.cfn", "path.mc"), "can be written as uai, wcsp, cfn")
+    assert files() == before
 
 
 def test_solve_says_what_is_wrong_with_files_of_several_values(cli):

@@ -1,9 +1,22 @@
-"""Read the problem files of other libraries and benchmarks.
+"""Read and write the problem files of other libraries and benchmarks.
 
 The package is public. It uses conversions and problem; it does not know how problems are solved.
 """
 
 from .errors import ProblemFileError
-from .reader import FORMATS, Format, read_problem
+from .reader import FORMATS, MAX_BYTES, Format, read_problem, read_problems
+from .writer import WRITABLE, format_of, write_problem
+from .written import Relation
 
-__all__ = ["FORMATS", "Format", "ProblemFileError", "read_problem"]
+__all__ = [
+    "FORMATS",
+    "MAX_BYTES",
+    "WRITABLE",
+    "Format",
+    "ProblemFileError",
+    "Relation",
+    "format_of",
+    "read_problem",
+    "read_problems",
+    "write_problem",
+]

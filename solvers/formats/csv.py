@@ -56,7 +56,9 @@ LONGEST = 40
 def read_csv(text: TextFile) -> Conversion:
     """Read a problem that maximises the sum of scores, from the columns `i`, `j` and `score`.
 
-    The columns may come in any order. A row scores a pair, or a variable alone where j is i or
+    The columns may come in any order, between commas, semicolons, tabs or bars.
+
+    A row scores a pair, or a variable alone where j is i or
     empty. Names of variables are arbitrary texts. Blanks around a name do not count, and an integer
     written as a float, such as 1.0, is that integer. Variables are numbered in order of appearance;
     rows of the same pair add up.
@@ -99,7 +101,7 @@ class _Columns:
         if len(row) != self.count:
             raise text.error(
                 f"the line has {len(row)} cells, and the first line has {self.count}; put a name "
-                "or a number that contains a comma between double quotes"
+                "or a number that contains the separator between double quotes"
             )
         return (row[place] for place in self.places)
 
@@ -108,7 +110,6 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
     """Return the places of i, j and score in the line of names."""
     if not header:
         raise text.error("the file is empty; its first line must name the columns i, j and score")
-    _check_separator(text, header)
     _check_names(text, header)
     names = [name.lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
@@ -124,15 +125,6 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
             "example with table[['i', 'j', 'score']].to_csv(path, index=False) of pandas"
         )
     return _Columns(len(header), tuple(names.index(name) for name in COLUMNS))
-
-
-def _check_separator(text: TextFile, header: list[str]) -> None:
-    for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and separator in header[0]:
-            raise text.error(
-                f"the columns are separated by {name}; separate them by commas: "
-                "to_csv(..., sep=',')"
-            )
 
 
 def _check_names(text: TextFile, header: list[str]) -> None:

@@ -27,8 +27,9 @@ def read_qbsolv(text: TextFile) -> Conversion:
     nodes = text.integer(header[4], "the number of linear terms", 0, n)
     couplers = text.integer(header[5], "the number of couplers", 0, 2**62)
     text.check_claim(n, nodes + couplers, ENTRY_BYTES)
-    pairs, weights = read_entries(text, rows, n, nodes + couplers, first=0)
-    linear = int((pairs[:, 0] == pairs[:, 1]).sum())
+    entries = read_entries(text, rows, n, nodes + couplers, first=0)
+    entries.check_repeats()
+    linear = int((~entries.off_diagonal).sum())
     if linear != nodes:
         raise text.error(f"the header claims {nodes} linear terms, but there are {linear}")
-    return converted("minimise", range(n), np.zeros(n), pairs, weights, 0.0)
+    return converted("minimise", range(n), np.zeros(n), entries.pairs, entries.weights, 0.0)

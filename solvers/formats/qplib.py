@@ -30,7 +30,7 @@ def read_qplib(text: TextFile) -> Conversion:
     References:
         Furini and others (2019), QPLIB: a library of quadratic programming instances.
     """
-    rows = _values(text)
+    rows = text.data_rows()
     next(rows, None)  # the name
     kind = _word(text, rows, "the type").upper()
     if len(kind) != 3 or kind[:1] not in (b"L", b"D", b"C", b"Q"):
@@ -45,7 +45,8 @@ def read_qplib(text: TextFile) -> Conversion:
     n = text.integer(_word(text, rows, "n"), "n", 1, 2**62)
     count = 0 if kind[:1] == b"L" else _count(text, rows, "the number of quadratic terms", 2**62)
     text.check_claim(n, count, ENTRY_BYTES)
-    pairs, weights = read_entries(text, (row[:3] for row in islice(rows, count)), n, count, first=1)
+    entries = read_entries(text, (row[:3] for row in islice(rows, count)), n, count, first=1)
+    entries.check_repeats()
     default = _word(text, rows, "the default of linear terms")
     linear = np.full(n, text.number(default, "the default of linear terms"))
     for row in islice(rows, _count(text, rows, "the number of linear terms", n)):
@@ -54,14 +55,7 @@ def read_qplib(text: TextFile) -> Conversion:
         variable = text.integer(row[0], "a variable", 1, n) - 1
         linear[variable] = text.number(row[1], "the linear term")
     constant = text.number(_word(text, rows, "the constant"), "the constant")
-    return converted(sense, range(1, n + 1), linear, pairs, weights / 2, constant)
-
-
-def _values(text: TextFile) -> Iterator[list[bytes]]:
-    """Yield the words of each line before a comment."""
-    for row in text.rows():
-        end = next((place for place, word in enumerate(row) if word.startswith(b"#")), len(row))
-        yield row[:end]
+    return converted(sense, entries.names, linear, entries.pairs, entries.weights / 2, constant)
 
 
 def _word(text: TextFile, rows: Iterator[list[bytes]], what: str) -> bytes:

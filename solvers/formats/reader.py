@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,19 +14,32 @@ import numpy as np
 from ..conversions.conversion import Conversion
 from ..errors import OptionError, ProblemError, did_you_mean, shortened
 from ..options import check_whole
-from .biq_mac import read_biq_mac, read_or_library
+from .biq_mac import read_biq_mac, read_or_library, read_or_library_problems
+from .bqpjson import read_bqpjson
+from .coo import read_coo
 from .csv import read_csv
 from .dimacs import read_dimacs
+from .dimod_files import read_dimod
+from .edges import read_edges
 from .errors import ProblemFileError
+from .gml import read_gml
+from .linear_program import read_lp, read_mps
+from .matrix_market import read_matrix_market, read_matrix_market_cut
 from .max_cut import read_max_cut
 from .npz import read_npz
+from .qaplib import read_qaplib
 from .qbsolv import read_qbsolv
 from .qplib import read_qplib
 from .text import TextFile
+from .tsplib import read_tsplib
 from .uai import read_uai
+from .wcnf import read_wcnf
 
 MAX_BYTES = 2**28
 """Largest size of a text, after decompression, unless the caller says otherwise."""
+
+MAGIC_BYTES = 8
+"""Largest number of bytes that identify a format."""
 
 ReadT = TypeVar("ReadT")
 
@@ -38,14 +51,30 @@ class Format(Generic[ReadT]):
     Attributes:
         about: the contents of the file, and the meaning of the conversion's `value`.
         read: reads a path within a limit on bytes.
-        first_words: the first words of the text; empty where they do not identify the format.
+        first_words: the first words of the text in lower case, any of several; empty where they do
+            not identify the format.
         suffixes: suffixes that identify the format where the text does not.
+        magic: the first bytes of the file; empty where they do not identify the format.
+        read_all: reads all problems of a file, if it may have several.
     """
 
     about: str
     read: Callable[[Path, int], ReadT]
     first_words: tuple[bytes, ...] = ()
     suffixes: tuple[str, ...] = ()
+    magic: tuple[bytes, ...] = ()
+    read_all: Callable[[Path, int], tuple[ReadT, ...]] | None = None
+
+    def problems(self, path: Path, max_bytes: int) -> tuple[ReadT, ...]:
+        """Return all problems of a file."""
+        if self.read_all is not None:
+            return self.read_all(path, max_bytes)
+        return (self.read(path, max_bytes),)
+
+    def begins(self, words: Sequence[bytes]) -> bool:
+        """Return whether the words of a text identify the format."""
+        start = b" ".join(words[:3]).lower() + b" "
+        return any(start.startswith(first + b" ") for first in self.first_words)
 
 
 def lines(read: Callable[[TextFile], ReadT], path: Path, max_bytes: int) -> ReadT:
@@ -54,38 +83,105 @@ def lines(read: Callable[[TextFile], ReadT], path: Path, max_bytes: int) -> Read
 
 
 FORMATS: Mapping[str, Format[Conversion]] = {
-    "npz": Format("numpy arrays unary, pairwise, edges; the score", read_npz),
+    "npz": Format(
+        "numpy arrays unary, pairwise, edges; the score", read_npz, magic=(b"PK\x03\x04",)
+    ),
     "qubo": Format(
-        "Biq Mac: 'n m', then 'i j q' of one triangle; x'Qx minimised",
+        "Biq Mac: 'n m', then 'i j q' of one triangle or both; x'Qx minimised",
         partial(lines, read_biq_mac),
         suffixes=(".sparse", ".qubo"),
     ),
     "orlib": Format(
-        "OR-Library: the layout of qubo; x'Qx maximised", partial(lines, read_or_library)
+        "OR-Library: the layout of qubo, one problem or several; x'Qx maximised",
+        partial(lines, read_or_library),
+        read_all=partial(lines, read_or_library_problems),
     ),
     "qbsolv": Format(
         "'p qubo 0 n nodes couplers'; sum of q x and q x x minimised",
         partial(lines, read_qbsolv),
-        (b"p", b"qubo"),
+        (b"p qubo",),
     ),
     "maxcut": Format(
-        "rudy, G-set: 'n m', then 'i j w'; weight of the cut maximised",
+        "rudy, G-set: 'n m', then 'i j w' or 'i j'; weight of the cut maximised",
         partial(lines, read_max_cut),
         suffixes=(".rud", ".rudy", ".mc", ".maxcut"),
+    ),
+    "edges": Format(
+        "edges 'u v w' or 'u v' without a header; weight of the cut maximised",
+        partial(lines, read_edges),
+        suffixes=(".el", ".wel", ".edges", ".edgelist"),
     ),
     "qplib": Format(
         "QPLIB: type QBB or QBN; half of the listed quadratic terms, minimised or maximised",
         partial(lines, read_qplib),
         suffixes=(".qplib",),
     ),
+    "coo": Format(
+        "dimod's COO: '# vartype=SPIN' or BINARY, then 'i j bias'; the energy minimised",
+        partial(lines, read_coo),
+        suffixes=(".coo",),
+    ),
+    "bqpjson": Format(
+        "bqpjson of spins or booleans; scale * (offset + terms) minimised",
+        partial(lines, read_bqpjson),
+        suffixes=(".json", ".bqpjson"),
+    ),
+    "dimod": Format(
+        "dimod's .bqm and .cqm, with linear constraints; the energy minimised",
+        partial(lines, read_dimod),
+        magic=(b"DIMODBQM", b"DIMODCQM"),
+    ),
+    "mtx": Format(
+        "MatrixMarket: a square matrix Q; x'Qx minimised",
+        partial(lines, read_matrix_market),
+        (b"%%matrixmarket",),
+        (".mtx",),
+    ),
+    "mtxcut": Format(
+        "MatrixMarket: the weights of a graph; weight of the cut maximised",
+        partial(lines, read_matrix_market_cut),
+    ),
+    "gml": Format(
+        "GML: scores unary and pairwise maximised, or the weight of the cut where there are none",
+        partial(lines, read_gml),
+        suffixes=(".gml",),
+    ),
+    "lp": Format(
+        "LP of binaries: a quadratic objective, linear constraints; minimised or maximised",
+        partial(lines, read_lp),
+        suffixes=(".lp",),
+    ),
+    "mps": Format(
+        "MPS of binaries: as lp", partial(lines, read_mps), suffixes=(".mps", ".qps", ".mqp")
+    ),
+    "wcnf": Format(
+        "WCNF of both formats, and CNF; weight of the soft clauses not satisfied, minimised",
+        partial(lines, read_wcnf),
+        (b"p wcnf", b"p cnf"),
+        suffixes=(".wcnf", ".cnf"),
+    ),
+    "qaplib": Format(
+        "QAPLIB: n and two matrices; cost of the assignment minimised",
+        partial(lines, read_qaplib),
+        suffixes=(".dat",),
+    ),
+    "tsplib": Format(
+        "TSPLIB: TYPE TSP or ATSP; length of the tour minimised",
+        partial(lines, read_tsplib),
+        suffixes=(".tsp", ".atsp"),
+    ),
     "csv": Format(
         "a table with the columns i, j and score, a variable's own where j is empty; the score",
         partial(lines, read_csv),
-        suffixes=(".csv",),
+        suffixes=(".csv", ".tsv"),
     ),
-    "uai": Format("MARKOV; sum of log factors maximised", partial(lines, read_uai), (b"MARKOV",)),
+    "uai": Format(
+        "MARKOV or BAYES; sum of log factors maximised",
+        partial(lines, read_uai),
+        (b"markov", b"bayes"),
+    ),
     "dimacs": Format(
-        "'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p", b"max")
+        "'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p max",)
     ),
 }
 """Every format, by name."""
@@ -117,22 +213,70 @@ def read_problem(
         >>> float(graph.value(graph.problem.score([1, 0, 0])))
         6.0
     """
+    return read_one(FORMATS, path, format, max_bytes)
+
+
+def read_problems(
+    path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
+) -> tuple[Conversion, ...]:
+    r"""Read all problems of a file: one, or several of an OR-Library file.
+
+    Args:
+        path: a regular file.
+        format: a name of `FORMATS`; None to take it from the first words, or else from the suffix.
+        max_bytes: as for `read_problem`.
+
+    Raises:
+        ProblemFileError: as `read_problem`.
+        OptionError: as `read_problem`.
+        OSError: the file cannot be read.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "two.txt")
+        ...     _ = path.write_text("2\n2 1\n1 2 3\n1 1\n1 1 5\n")
+        ...     [problem.problem.n for problem in read_problems(path, "orlib")]
+        [2, 1]
+    """
     return read_by(FORMATS, path, format, max_bytes)
+
+
+def read_one(
+    formats: Mapping[str, Format[ReadT]],
+    path: str | os.PathLike[str],
+    format: str | None,
+    max_bytes: int,
+) -> ReadT:
+    """Read the one problem of a file; arguments and errors are those of `read_problem`."""
+    (problem,) = _read(formats, path, format, max_bytes, lambda kind, *file: (kind.read(*file),))
+    return problem
 
 
 def read_by(
     formats: Mapping[str, Format[ReadT]],
     path: str | os.PathLike[str],
     format: str | None,
-    max_bytes: int = MAX_BYTES,
-) -> ReadT:
-    """Read a file by one of some formats; arguments and errors are those of `read_problem`."""
+    max_bytes: int,
+) -> tuple[ReadT, ...]:
+    """Read all problems of a file; arguments and errors are those of `read_problem`."""
+    return _read(formats, path, format, max_bytes, Format.problems)
+
+
+def _read(
+    formats: Mapping[str, Format[ReadT]],
+    path: str | os.PathLike[str],
+    format: str | None,
+    max_bytes: int,
+    read: Callable[[Format[ReadT], Path, int], tuple[ReadT, ...]],
+) -> tuple[ReadT, ...]:
     path = _regular_file(path)
     check_whole("max_bytes", max_bytes, 1)
     _check_format(formats, format)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # overflow gets an error of its own
-            return formats[format or _guess(formats, path, max_bytes)].read(path, max_bytes)
+            kind = formats[format or _guess(formats, path, max_bytes)]
+            return read(kind, path, max_bytes)
     except ProblemFileError:
         raise
     except ProblemError as error:
@@ -161,27 +305,38 @@ def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> N
 
 
 def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> str:
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(4)
-    except OSError as error:
-        raise ProblemFileError(path, None, f"it cannot be read: {error.strerror}") from error
-    if start == b"PK\x03\x04" and "npz" in formats:
-        return "npz"
-    words = next(TextFile(path, max_bytes).rows(), [])
+    start = _start(path)
+    for name, format in formats.items():
+        if format.magic and start.startswith(format.magic):
+            return name
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
+    named = [name for name, format in formats.items() if {*suffixes} & {*format.suffixes}]
+    try:
+        words = next(TextFile(path, max_bytes).rows(), [])
+    except ProblemFileError:
+        if named:  # it may have long lines
+            return named[0]
+        raise
     for name, format in formats.items():
-        if format.first_words and tuple(words[: len(format.first_words)]) == format.first_words:
+        if format.begins(words):
             return name
-    for name, format in formats.items():
-        if suffixes and suffixes[0] in format.suffixes:
-            return name
+    if named:
+        return named[0]
     raise ProblemFileError(
         path,
         None,
         "neither its start nor its name identifies the format; pass format=, one of:\n"
         f"{_list(formats)}",
     )
+
+
+def _start(path: Path) -> bytes:
+    """Return the first bytes of a file."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAGIC_BYTES)
+    except OSError as error:
+        raise ProblemFileError(path, None, f"it cannot be read: {error.strerror}") from error
 
 
 def _list(formats: Mapping[str, Format[ReadT]]) -> str:

@@ -7,7 +7,8 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -15,6 +16,9 @@ from .errors import ProblemFileError
 
 MAX_LINE = 2**20
 """Largest number of bytes in a line."""
+
+BLOCK = 2**16
+"""Bytes that are read at once where lines do not matter."""
 
 DEFLATE_RATIO = 1032
 """Largest factor by which a deflate stream can grow."""
@@ -25,11 +29,17 @@ VARIABLE_BYTES = 64
 GZIP_MAGIC = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
-INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
-"""An integer of at most 18 digits."""
+INTEGER = re.compile(rb"[+-]?[0-9]{1,20}")
+"""An integer of at most 20 digits."""
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A decimal number."""
+
+NO_TITLE = re.compile(rb"(?!)")
+"""Matches no line."""
+
+SEPARATORS = (",", ";", "\t", "|")
+"""Between the cells of a table."""
 
 UTF_8_MARK = b"\xef\xbb\xbf"
 """The byte-order mark that some editors write before UTF-8."""
@@ -67,24 +77,56 @@ class TextFile:
         largest = (size + 1) * DEFLATE_RATIO if self._compressed else size
         self._capacity = min(max_bytes, largest)
 
-    def rows(self) -> Iterator[list[bytes]]:
+    def rows(self, title: re.Pattern[bytes] = NO_TITLE) -> Iterator[list[bytes]]:
         """Yield the words of each line, without blank lines and comments, which start with # or c.
 
         The byte-order mark that some editors write before UTF-8 is skipped, too.
+
+        Args:
+            title: what the first line may match that would be a comment otherwise.
 
         Raises:
             ProblemFileError: a line or the text is too long, almost all lines are blank or
                 comments, the encoding is UTF-16, or the gzip stream is damaged.
         """
+        first = True
+
+        def is_comment(line: bytes) -> bool:
+            nonlocal first
+            comment = _is_comment(line) and not (first and title.match(line))
+            first = first and comment
+            return comment
+
+        return (line.split() for line in self._written(is_comment))
+
+    def lines(self, comment: bytes) -> Iterator[bytes]:
+        """Yield the first line, and each further line that is neither blank nor a comment.
+
+        Args:
+            comment: what a comment starts with.
+
+        Raises:
+            ProblemFileError: see `rows`.
+        """
+        lines = self._written(lambda line: self.line > 1 and line.lstrip().startswith(comment))
+        return (line.strip() for line in lines)
+
+    def _written(self, is_comment: Callable[[bytes], bool]) -> Iterator[bytes]:
+        """Yield the lines that are neither blank nor comments, unless there are few of them."""
         silent = 0
         for line in self._lines():
-            words = line.split()
-            if words and words[0] != b"c" and not words[0].startswith(b"#"):
-                silent -= 1
-                yield words
-            else:
+            if line.isspace() or not line or is_comment(line):
                 silent += 1
                 self._check_silence(silent)
+            else:
+                silent -= 1
+                yield line
+
+    def data_rows(self, title: re.Pattern[bytes] = NO_TITLE) -> Iterator[list[bytes]]:
+        """Yield the words of each line, as `rows` does, up to a comment, which starts with #."""
+        for row in self.rows(title):
+            comments = (place for place, word in enumerate(row) if place and word[:1] == b"#")
+            yield row[: next(comments, len(row))]
 
     def _lines(self) -> Iterator[bytes]:
         left = self.max_bytes
@@ -98,26 +140,35 @@ class TextFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines as they are, without the blank lines and comments that `rows` skips.
+    def whole(self) -> str:
+        """Return the whole text, whose lines may have any length.
 
         Raises:
-            ProblemFileError: see `rows`.
+            ProblemFileError: see `content`; also text that is not UTF-8.
         """
-        silent = 0
-        for line in self._lines():
-            words = line.split(maxsplit=1)
-            if words and words[0] != b"c" and not words[0].startswith(b"#"):
-                silent -= 1
-                yield line
-            else:
-                silent += 1
-                self._check_silence(silent)
+        return self.name(self._unmarked(self.content()))
+
+    def content(self) -> bytes:
+        """Return all bytes of the file, decompressed.
+
+        Raises:
+            ProblemFileError: there are more than `max_bytes`, or the gzip stream is damaged.
+        """
+        content = bytearray()
+        try:
+            with self._open() as stream:
+                while block := stream.read(BLOCK):
+                    content += block
+                    self._check_left(self.max_bytes - len(content))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self.error(f"the gzip stream is damaged: {error}") from error
+        return bytes(content)
 
     def table(self) -> Iterator[list[str]]:
-        """Yield the cells of each row of a table, between commas, without quotes and outer blanks.
+        """Yield the cells of each row of a table, without quotes and outer blanks.
 
-        Blank lines are skipped. A cell between double quotes may contain commas.
+        Cells are separated by commas, or by the separator of the first line if it has no comma.
+        Blank lines are skipped. A cell between double quotes may contain the separator.
 
         Raises:
             ProblemFileError: see `rows`; also text that is not UTF-8, or quotes that do not end.
@@ -125,7 +176,14 @@ class TextFile:
         silent = 0
         try:
             decoded = map(self.name, self._lines())
-            for cells in csv.reader(decoded, strict=True, skipinitialspace=True):
+            first = self._first_written(decoded)
+            rest = csv.reader(
+                chain([first], decoded),
+                delimiter=_separator(first),
+                strict=True,
+                skipinitialspace=True,
+            )
+            for cells in rest:
                 row = [cell.strip() for cell in cells]
                 if len(row) > 1 or any(row):
                     silent -= 1
@@ -136,9 +194,17 @@ class TextFile:
         except csv.Error as error:
             raise self.error(f"the line is not a row of a table: {error}") from error
 
-    def words(self) -> Iterator[bytes]:
-        """Yield the words of all lines, one by one."""
-        for row in self.rows():
+    def _first_written(self, lines: Iterable[str]) -> str:
+        """Return the first line that is not blank; "" if all are."""
+        for skipped, line in enumerate(lines):
+            if line.strip():
+                return line
+            self._check_silence(skipped)
+        return ""
+
+    def words(self, title: re.Pattern[bytes] = NO_TITLE) -> Iterator[bytes]:
+        """Yield the words of all lines, as `data_rows` does, one by one."""
+        for row in self.data_rows(title):
             yield from row
 
     def error(self, message: str) -> ProblemFileError:
@@ -205,13 +271,29 @@ class TextFile:
                 f"text has at most {self._capacity}"
             )
 
+    def check_bytes(self, needed: int, what: str) -> None:
+        """Raise if something takes more than `max_bytes`.
+
+        Args:
+            needed: number of bytes.
+            what: what takes them, for the error.
+
+        Raises:
+            ProblemFileError: it does.
+        """
+        if needed > self.max_bytes:
+            raise self.error(
+                f"{what} would take {needed} bytes, more than max_bytes = {self.max_bytes}; pass a "
+                "larger max_bytes to read the file"
+            )
+
     def _open(self) -> BinaryIO:
         if self._compressed:
             return cast("BinaryIO", gzip.open(self.path))
         return self.path.open("rb")
 
     def _unmarked(self, line: bytes) -> bytes:
-        """Return the first line without a byte-order mark."""
+        """Return the start of the text without a byte-order mark."""
         if line.startswith(UTF_16_MARKS):
             raise self.error("the text is in UTF-16; save it as UTF-8 or ASCII")
         return line.removeprefix(UTF_8_MARK)
@@ -226,11 +308,25 @@ class TextFile:
     def _check_length(self, length: int, left: int) -> None:
         if length > MAX_LINE:
             raise self.error(f"the line is longer than {MAX_LINE} bytes")
+        self._check_left(left)
+
+    def _check_left(self, left: int) -> None:
         if left < 0:
             raise self.error(
                 f"the text is larger than max_bytes = {self.max_bytes}; pass a larger max_bytes to "
                 "read it"
             )
+
+
+def _is_comment(line: bytes) -> bool:
+    """Return whether the first word of a line is c, or starts with #."""
+    start = line.split(maxsplit=1)[0]
+    return start == b"c" or start.startswith(b"#")
+
+
+def _separator(line: str) -> str:
+    """Return the separator of the cells of a line: a comma where there is one."""
+    return next((separator for separator in SEPARATORS if separator in line), ",")
 
 
 def shown(word: bytes) -> str:

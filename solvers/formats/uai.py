@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..conversions.conversion import Conversion, converted
 from ..conversions.objective import FactorSum
-from .text import TextFile, shown
+from .text import NO_TITLE, TextFile, shown
 
 MOST_AXES = 64
 """Largest number of axes of a numpy array."""
@@ -91,9 +92,9 @@ def read_network(text: TextFile, binary: bool) -> Network:
 class Words:
     """The words of a file, read by their expected kind."""
 
-    def __init__(self, text: TextFile):
+    def __init__(self, text: TextFile, title: re.Pattern[bytes] = NO_TITLE):
         self.text = text
-        self._words = text.words()
+        self._words = text.words(title)
 
     def word(self, name: str) -> bytes:
         """Return the next word; errors call it `name`."""
@@ -130,7 +131,7 @@ class Words:
 
 def _read_sizes(words: Words, binary: bool) -> list[int]:
     kind = words.word("the word MARKOV")
-    if kind not in (b"MARKOV", b"BAYES"):
+    if kind.upper() not in (b"MARKOV", b"BAYES"):
         raise words.text.error(
             f"expected a MARKOV or BAYES network; the file starts with {shown(kind)}"
         )

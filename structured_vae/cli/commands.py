@@ -15,7 +15,7 @@ from rich.console import Console
 from solvers import SolverError
 
 from ..errors import StructuredVAEError, TerminatedError
-from . import evaluate, explore, export, fit_prior, gradients, reproduce, solvers, train
+from . import convert, evaluate, explore, export, fit_prior, gradients, reproduce, solvers, train
 from .solve import command as solve
 from .spelling import Parser, with_underscores
 from .terminal import console_of
@@ -58,6 +58,9 @@ COMMANDS: Final[dict[str, Command]] = {
         gradients.options, gradients.run, "measure bias and variance of the gradient estimators"
     ),
     "solve": Command(solve.options, solve.run, "solve the problems in a file"),
+    "convert": Command(
+        convert.options, convert.run, "write the problem of a file in another format"
+    ),
     "solvers": Command(solvers.options, solvers.run, "list the solvers"),
     "reproduce": Command(
         reproduce.reproduce_options,

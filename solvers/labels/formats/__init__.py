@@ -1,10 +1,11 @@
-"""Read files of problems over variables of several values.
+"""Read and write files of problems over variables of several values.
 
-The formats are UAI's competition networks and toulbar2's cost function networks.
+Among the formats are UAI's competition networks and toulbar2's cost function networks.
 
 Public. Stands on conversions and problem; it does not know how problems are solved.
 """
 
 from .reader import FORMATS, read_problem
+from .writer import WRITABLE, write_problem
 
-__all__ = ["FORMATS", "read_problem"]
+__all__ = ["FORMATS", "WRITABLE", "read_problem", "write_problem"]

@@ -6,9 +6,12 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from ...formats.reader import MAX_BYTES, Format, lines, read_by
+from ...formats.reader import MAX_BYTES, Format, lines, read_one
 from ..conversions import LabelConversion
 from .cfn import read_cfn
+from .colouring import read_colouring
+from .dimod_files import read_dimod
+from .opengm import read_opengm
 from .uai import read_evidence, read_uai
 from .wcsp import read_wcsp
 
@@ -16,7 +19,7 @@ FORMATS: Mapping[str, Format[LabelConversion]] = {
     "uai": Format(
         "MARKOV or BAYES, variables of any sizes; sum of log factors maximised",
         partial(lines, read_uai),
-        (b"MARKOV",),
+        (b"markov", b"bayes"),
         (".uai",),
     ),
     "wcsp": Format(
@@ -28,6 +31,23 @@ FORMATS: Mapping[str, Format[LabelConversion]] = {
         "toulbar2's cost functions in JSON; minimised or maximised",
         partial(lines, read_cfn),
         suffixes=(".cfn",),
+    ),
+    "col": Format(
+        "DIMACS graph, 'p edge' or 'p col'; the number of colours minimised",
+        partial(lines, read_colouring),
+        (b"p edge", b"p edges", b"p col"),
+        (".col",),
+    ),
+    "opengm": Format(
+        "OpenGM's HDF5; sum of functions minimised",
+        partial(lines, read_opengm),
+        suffixes=(".h5", ".hdf5"),
+        magic=(b"\x89HDF",),
+    ),
+    "dimod": Format(
+        "dimod's .dqm, and .cqm with integers; the energy minimised",
+        partial(lines, read_dimod),
+        magic=(b"DIMODDQM", b"DIMODCQM"),
     ),
 }
 """Every format by name."""
@@ -65,10 +85,10 @@ def read_problem(
         >>> solve(coin).assignment
         {0: 1}
     """
-    conversion = read_by(FORMATS, path, format, max_bytes)
+    conversion = read_one(FORMATS, path, format, max_bytes)
     if evidence is None:
         return conversion
-    return read_by(
+    return read_one(
         {"evidence": Format("observed values", partial(lines, partial(read_evidence, conversion)))},
         evidence,
         "evidence",

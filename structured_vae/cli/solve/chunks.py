@@ -114,7 +114,7 @@ def solve_in_chunks(
         chunk = problem.instances(slice(done, done + size))
         call = partial(_solved, chunk, solver, deadline.seconds, heard)
         try:
-            solutions.append(_interruptible(call, partial(progress, done)))
+            solutions.append(interruptible(call, partial(progress, done)))
         except SolveInterrupted as error:  # it has the incumbents of the chunk
             solutions.append(error.solution)
             done += chunk.batch
@@ -146,7 +146,7 @@ def _solved(
     return solve(chunk, solver=solver, time_limit=time_limit, callback=heard)
 
 
-def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
+def interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
     """Run `call()` in another thread, since compiled code in the main thread blocks Ctrl-C.
 
     After Ctrl-C a search stops and returns its incumbents. The thread of any other solver is left

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
 from solvers.conversions import Conversion
-from solvers.formats import FORMATS
+from solvers.formats import FORMATS, MAX_BYTES
 from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
@@ -25,6 +25,8 @@ from .answers import answer_record, check_writable, objective_bounds, objectives
 from .chunks import Answers, left_behind, solve_in_chunks
 from .live import Live
 from .of_labels import check_name, label_record, label_table, read, solve_labels
+from .standard_input import reading
+from .within_constraints import solve_within_constraints
 
 REFUSED = 2
 """Exit status after an error."""
@@ -40,12 +42,14 @@ def options() -> ArgumentParser:
     """Make the parser of the command's options."""
     parser = command(
         "solve FILE ...",
-        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary "
+        "Solve the problems of files, plain or gzip; - is standard input. An .npz file "
+        "(numpy.savez) holds unary "
         "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; "
         "its objective is sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in "
         "{0,1}^n. Each other format defines its objective, which the column `value` shows. The "
-        "formats of toulbar2 (.wcsp, .cfn), and .uai with more than two values, have variables of "
-        "several values. A large batch is solved in chunks. Ctrl-C stops the search; the best "
+        "formats of toulbar2 (.wcsp, .cfn), .col, .h5 and .dqm, and .uai with more than two values, "
+        "have variables of several values. A large batch is solved in chunks. Ctrl-C stops the "
+        "search; the best "
         "states so far are shown and written.",
     )
     parser.add_argument(
@@ -53,7 +57,7 @@ def options() -> ArgumentParser:
         type=str,
         nargs="+",
         metavar="FILE",
-        help="file with one problem, or .npz file with a batch",
+        help="file with one problem or several, .npz file with a batch, or - for standard input",
     )
     extra = [name for name in label_formats.FORMATS if name not in FORMATS]
     formats = ", ".join([*FORMATS, *extra])
@@ -67,6 +71,7 @@ def options() -> ArgumentParser:
         help="a name from `structured-vae solvers`; for variables of several values also a name "
         "from solvers.labels",
     )
+    add_max_bytes(parser)
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
     parser.add_argument(
         "--threads",
@@ -81,6 +86,16 @@ def options() -> ArgumentParser:
     return parser
 
 
+def add_max_bytes(parser: ArgumentParser) -> None:
+    """Add the option for the largest file."""
+    parser.add_argument(
+        "--max_bytes",
+        type=int,
+        default=MAX_BYTES,
+        help="largest text after decompression, and largest arrays that a file can ask for",
+    )
+
+
 def run(chosen: Namespace, console: Console) -> None:
     """Solve the files; after an error or Ctrl-C, end the process with its exit status."""
     solver = FileSolver(
@@ -90,6 +105,7 @@ def run(chosen: Namespace, console: Console) -> None:
         threads=chosen.threads,
         console=console,
         errors=console_of(stderr=True),
+        max_bytes=chosen.max_bytes,
     )
     status = solver.solve(chosen.files, chosen.output)
     if status:
@@ -109,6 +125,7 @@ class FileSolver:
         errors: where messages and progress are printed.
         records: the JSON records of the finished files.
         status: the exit status so far.
+        max_bytes: maximum size of a text after decompression, and of what a header can ask for.
     """
 
     solver: str
@@ -119,6 +136,7 @@ class FileSolver:
     errors: Console
     records: list[dict[str, Any]] = field(default_factory=list)
     status: int = 0
+    max_bytes: int = MAX_BYTES
 
     def solve(self, files: Sequence[str], output: str | None) -> int:
         """Solve and report every file, write the answers, and return the exit status.
@@ -153,23 +171,35 @@ class FileSolver:
 
     def _solve_one(self, file: str, several: bool) -> None:
         try:
-            conversion = read(file, self.format)
+            conversions = reading(
+                file, lambda path: read(path, self.format, self.max_bytes), self.max_bytes
+            )
+        except (SolverError, OSError) as error:
+            self._record_error(file, several, str(error))
+            return
+        for number, conversion in enumerate(conversions, 1):
+            name = file
+            if len(conversions) > 1:
+                name = f"{file} (problem {number})"
+            self._solve_problem(name, conversion, several or len(conversions) > 1)
+            if self.status == INTERRUPTED:
+                break
+
+    def _solve_problem(
+        self, file: str, conversion: Conversion | LabelConversion, several: bool
+    ) -> None:
+        try:
             if isinstance(conversion, LabelConversion):
                 self._solve_labels(file, conversion, several)
                 return
-            solver, reason = self._choose(conversion.problem)
-            with Live(file, conversion, self.errors) as live:
-                answers = solve_in_chunks(
-                    conversion.problem, solver, self.time_limit, live.done, live.heard
-                )
+            answers, reason = self._answers(file, conversion)
         except (SolverError, OSError) as error:
-            message = str(error)
-            self.records.append({"file": file, "error": message})
-            if several and file not in message:
-                message = f"{file}: {message}"
-            self._refuse(message)
+            self._record_error(file, several, str(error))
             return
-        answers = replace(answers, solution=conversion.completed(answers.solution))
+        solution = conversion.completed(answers.solution)
+        # Auxiliary bits come behind those of the file.
+        solution = replace(solution, z=solution.z[..., : len(conversion.names)])
+        answers = replace(answers, solution=solution)
         self.records.append(answer_record(file, conversion, answers))
         self.console.print(solution_table(conversion, answers.solution, file if several else ""))
         self.console.print(_summary(conversion.problem, answers, reason))
@@ -182,6 +212,27 @@ class FileSolver:
             failure = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
             self._refuse(f"{file} {failure}")
             self.records[-1]["error"] = failure
+
+    def _answers(self, file: str, conversion: Conversion) -> tuple[Answers, str]:
+        """Return the solutions of a problem of bits, and why their solver was chosen."""
+        with Live(file, conversion, self.errors) as live:
+            if conversion.constraints:
+                answers = solve_within_constraints(
+                    conversion, self.solver, self.time_limit, self.threads, live.heard
+                )
+                return answers, f"the file has constraints ({len(conversion.constraints)})"
+            solver, reason = self._choose(conversion.problem)
+            answers = solve_in_chunks(
+                conversion.problem, solver, self.time_limit, live.done, live.heard
+            )
+        return answers, reason
+
+    def _record_error(self, file: str, several: bool, message: str) -> None:
+        """Report an error of one file."""
+        self.records.append({"file": file, "error": message})
+        if several and file not in message:
+            message = f"{file}: {message}"
+        self._refuse(message)
 
     def _solve_labels(self, file: str, conversion: LabelConversion, several: bool) -> None:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)

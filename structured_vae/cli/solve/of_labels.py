@@ -18,7 +18,7 @@ from solvers import (
     solver_class,
 )
 from solvers.conversions import Conversion
-from solvers.formats import FORMATS, ProblemFileError, read_problem
+from solvers.formats import FORMATS, MAX_BYTES, ProblemFileError, read_problems
 from solvers.labels import LabelConversion, LabelSolver
 from solvers.labels import formats as label_formats
 
@@ -45,8 +45,10 @@ class LabelAnswer:
     stopped: bool
 
 
-def read(file: str, format: str | None) -> Conversion | LabelConversion:
-    """Read the problem of a file: as bits if a format of bits can read it, otherwise as labels.
+def read(
+    file: str, format: str | None, max_bytes: int = MAX_BYTES
+) -> tuple[Conversion | LabelConversion, ...]:
+    """Read the problems of a file: as bits if a format of bits can read it, otherwise as labels.
 
     Raises:
         ProblemFileError: no format can read the file.
@@ -55,9 +57,9 @@ def read(file: str, format: str | None) -> Conversion | LabelConversion:
     """
     of_labels = label_formats.FORMATS
     if format in of_labels and format not in FORMATS:
-        return label_formats.read_problem(file, format)
+        return (label_formats.read_problem(file, format, max_bytes=max_bytes),)
     try:
-        return read_problem(file, format)
+        return read_problems(file, format, max_bytes=max_bytes)
     except OptionError as error:
         names = ", ".join(name for name in of_labels if name not in FORMATS)
         raise OptionError(f"{error}\nand for variables of several values: {names}") from None
@@ -65,7 +67,7 @@ def read(file: str, format: str | None) -> Conversion | LabelConversion:
         if format not in (None, *of_labels):
             raise
         try:
-            return label_formats.read_problem(file, format)
+            return (label_formats.read_problem(file, format, max_bytes=max_bytes),)
         except ProblemFileError as label_error:
             # The file's name says that it holds labels, so that error helps more.
             suffixes = tuple(suffix for kind in of_labels.values() for suffix in kind.suffixes)
@@ -93,7 +95,9 @@ def solve_labels(
     """
     chosen: str | LabelSolver = solver
     reason = ""
-    if solver == "auto":
+    if conversion.constraints:
+        reason = f"the file has constraints ({len(conversion.constraints)})"
+    elif solver == "auto":
         selection = select_solver(conversion.problem)
         chosen = selection.solver
         reason = selection.reason
@@ -104,7 +108,12 @@ def solve_labels(
     begin = time.monotonic()
     stopped = False
     try:
-        solution = labels.solve(conversion.problem, solver=chosen, time_limit=time_limit)
+        solution = labels.solve(
+            conversion.problem,
+            solver=chosen,
+            time_limit=time_limit,
+            constraints=conversion.with_constraints(()),
+        )
     except SolveInterrupted as interrupt:
         solution = interrupt.solution
         stopped = True

@@ -1,0 +1,119 @@
+"""Problems that are written to files, against what is read from them."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optional import needs
+
+from solvers import OptionError, ProblemError, solve
+from solvers.constraints import at_least, cardinality, linear
+from solvers.conversions import from_ising, from_max_cut, from_min_cut, from_qubo
+from solvers.formats import WRITABLE, read_problem, write_problem
+from solvers.labels import formats as label_formats
+from solvers.labels import from_factors
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn(seed, whole=False):
+    """A QUBO of up to four variables with a constant, minimised or maximised."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 5))
+    numbers = random.integers(-9, 9, (n, n)) if whole else random.normal(size=(n, n))
+    numbers = np.where(random.random((n, n)) < 0.7, numbers, 0.0)
+    sense = "minimise" if random.random() < 0.5 else "maximise"
+    return from_qubo(np.triu(numbers), float(random.integers(-3, 3)), sense)
+
+
+def check_values(conversion, other, relation):
+    """Both objectives have the relation that was said, at all states."""
+    n = conversion.problem.n
+    for z in itertools.product((0, 1), repeat=n):
+        state = [*z, *[0] * (other.problem.n - n)]  # the vertex that stands for zero
+        assert relation.value(other.objective(state)) == pytest.approx(
+            conversion.objective(z), abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("format", WRITABLE)
+@settings(max_examples=8, deadline=None)
+@given(seed=seeds)
+def test_what_is_written_is_read_again(tmp_path_factory, format, seed):
+    if format == "lp":
+        needs("highs")
+    conversion = drawn(seed)
+    path = tmp_path_factory.mktemp("written") / "file"
+    relation = write_problem(conversion, path, format)
+    check_values(conversion, read_problem(path, format), relation)
+
+
+@pytest.mark.parametrize("format", label_formats.WRITABLE)
+@settings(max_examples=8, deadline=None)
+@given(seed=seeds)
+def test_bits_are_written_as_labels(tmp_path_factory, format, seed):
+    conversion = drawn(seed, whole=format == "wcsp")
+    path = tmp_path_factory.mktemp("written") / "file"
+    relation = label_formats.write_problem(conversion, path, format)
+    check_values(conversion, label_formats.read_problem(path, format), relation)
+
+
+@pytest.mark.parametrize("format", label_formats.WRITABLE)
+@settings(max_examples=8, deadline=None)
+@given(seed=seeds)
+def test_labels_are_written_with_what_is_forbidden(tmp_path_factory, format, seed):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 4, 3).tolist()
+    sense = "maximise" if random.random() < 0.5 else "minimise"
+    forbidden = -np.inf if sense == "maximise" else np.inf
+    factors = []
+    for scope in ((0,), (2, 0), (0, 1, 2)):
+        table = random.integers(-5, 5, [sizes[v] for v in scope]).astype(float)
+        barred = random.random(table.shape) < 0.2
+        barred.flat[0] = False
+        factors.append((scope, np.where(barred, forbidden, table)))
+    conversion = from_factors(sizes, factors, sense=sense, constant=2.5)
+    path = tmp_path_factory.mktemp("written") / "file"
+    relation = label_formats.write_problem(conversion, path, format)
+    other = label_formats.read_problem(path, format)
+    for x in itertools.product(*map(range, sizes)):
+        expected = conversion.objective(x)
+        assert relation.value(other.objective(x)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_constraints_are_written_to_a_program(tmp_path):
+    needs("highs")
+    model = from_ising({"a": 1.0, "b": -2.0, "c": 0.5}, {("a", "b"): 1.5})
+    rules = (cardinality(2), at_least(1, [0, 2]), linear({0: 0.5, 1: -1.25}, "<=", -0.5))
+    bounded = replace(model, constraints=rules)
+    path = tmp_path / "a.lp"
+    relation = write_problem(bounded, path)
+    read = read_problem(path)
+    assert relation.value(solve(read).value) == pytest.approx(solve(bounded).value)
+    assert len(read.constraints) == 3
+    with pytest.raises(ProblemError, match="3 constraints, which a file of the format 'qubo'"):
+        write_problem(bounded, path, "qubo")
+
+
+def test_a_cut_keeps_its_vertices(tmp_path):
+    graph = from_max_cut(3, [[0, 1], [1, 2]], [2.0, 3.0])
+    relation = write_problem(graph, tmp_path / "a.mc")
+    assert (tmp_path / "a.mc").read_text() == "3 2\n1 2 2\n2 3 3\n"
+    assert (relation.sign, relation.constant) == (1, 0.0)
+
+
+def test_what_cannot_be_written_is_named(tmp_path):
+    graph = from_max_cut(3, [[0, 1], [1, 2]], [2.0, 0.5])
+    with pytest.raises(OptionError, match="does not say which format to write"):
+        write_problem(graph, tmp_path / "a.txt")
+    with pytest.raises(OptionError, match="did you mean 'maxcut'"):
+        write_problem(graph, tmp_path / "a", "maxcuts")
+    with pytest.raises(ProblemError, match="whole costs alone"):
+        label_formats.write_problem(graph, tmp_path / "a.wcsp")
+    capped = from_min_cut(3, [[0, 1], [1, 2]], [1.0, np.inf], 0, 2)
+    with pytest.raises(ProblemError, match="capacities so large"):
+        write_problem(capped, tmp_path / "a.qubo")
+    assert not list(tmp_path.iterdir())
