@@ -17,6 +17,7 @@ from ...limits.progress import Known
 from ...problem import Problem
 from ...solution import Maximiser
 from ..constrained_search.bound import bound_within
+from ..constrained_search.groups import Groups
 from ..constrained_search.linear_rows import Constraints, LinearRows
 from ..constrained_search.search import ConstrainedSearch
 from .decomposition import single_instance
@@ -34,6 +35,12 @@ FIRST_SECONDS = 0.3
 
 FIRST_FLIPS = 20
 """Maximum number of flips per variable in the local search before the backend."""
+
+BOUND_SHARE = 0.2
+"""Maximum share of the remaining time for the bound before the backend."""
+
+BOUND_SECONDS = 10.0
+"""Maximum time, in seconds, of the bound before the backend."""
 
 LAST_SHARE = 0.1
 """Maximum share of the remaining time for the local search after the backend."""
@@ -92,7 +99,9 @@ def each_instance(
     values = rows.implied()
     if values is None:
         raise InfeasibleError(rows.names)
-    batch = _Batch(problem, rows, values, solve_one, [])
+    groups = Groups.of(rows, values)
+    excluded = groups.exclusive()[tuple(problem.topology.pairs.T)]
+    batch = _Batch(problem, rows, values, excluded, solve_one, [])
     z = np.full((problem.batch, problem.n), -1, np.int8)
     bounds = np.array(problem.positive_part)
     for b in range(problem.batch):
@@ -114,6 +123,7 @@ class _Batch:
         problem: the whole batch.
         rows: the constraints.
         values: `[n]`, the values that the constraints force, -1 for free variables.
+        excluded: `[e]`, whether a constraint excludes that both variables of a pair are 1.
         solve_one: the backend, called for one instance.
         solutions: feasible states `[n]` of the instances so far.
     """
@@ -121,6 +131,7 @@ class _Batch:
     problem: Problem
     rows: LinearRows
     values: np.ndarray
+    excluded: np.ndarray
     solve_one: SolveWithin
     solutions: list[np.ndarray]
 
@@ -129,13 +140,16 @@ class _Batch:
     ) -> tuple[np.ndarray | None, float]:
         """Return the best state of an instance, or None, and an upper bound on its score."""
         whole = self.problem
-        single = single_instance(whole.unary[b], whole.pairwise[b], whole.topology.pairs)
+        # No state that satisfies the constraints has both variables of an excluded pair.
+        pairwise = np.where(self.excluded, 0.0, whole.pairwise[b])
+        single = single_instance(whole.unary[b], pairwise, whole.topology.pairs)
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         self._begin(search, deadline, start)
         if search.state is not None and deadline.passed:
             return search.state, math.inf
-        bound = bound_within(single, self.rows, self.values, deadline.within(FIRST_SECONDS))
+        soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
+        bound = bound_within(single, self.rows, self.values, soon, _least(single, search.state))
         if _proved(single, search.state, bound):
             return search.state, bound
         last = min(LAST_SHARE * deadline.left, MOST_LAST)
@@ -210,7 +224,14 @@ class _Batch:
         search.run(begin, MOST_FLIPS, deadline)
 
 
+def _least(single: Problem, state: np.ndarray | None) -> float:
+    """Return the score of a state, minus infinity without one."""
+    if state is None:
+        return -math.inf
+    return float(single.score_flat(state[None])[0])
+
+
 def _proved(single: Problem, state: np.ndarray | None, bound: float) -> bool:
     if state is None:
         return False
-    return bool(bound - single.score_flat(state[None])[0] <= single.rounding[0])
+    return bool(bound - _least(single, state) <= single.rounding[0])
