@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
+from ..algorithms.presolve.penalties import is_penalised
 from ..any_problem import AnyProblem
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
@@ -141,6 +142,12 @@ def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
             "exhaustive",
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
+        )
+    if is_penalised(problem):
+        return Selection(
+            _sparse().SparsePortfolio(),
+            "penalties make groups of variables exclude each other: branch_and_bound for a moment, "
+            "then a search with constraints in their place",
         )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)

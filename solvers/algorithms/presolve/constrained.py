@@ -51,8 +51,8 @@ MOST_LAST = 30.0
 LEAST_LAST = 0.005
 """Least remaining time, in seconds, for which a local search after the backend is worthwhile."""
 
-MOST_FLIPS = 1 << 40
-"""A number of flips that no time limit reaches."""
+LAST_MOVES = 40
+"""Moves per variable, after the backend, after which the two forms of local search alternate."""
 
 MOST_CLIMBED = 300_000
 """Largest number of variables and pairs of an instance that is searched after the time limit.
@@ -186,6 +186,8 @@ class _Batch:
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
+        soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
+        search.exchange(FIRST_FLIPS * self.problem.n, soon)
 
     def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
         """Look for a first state of a large instance, by its constraints alone."""
@@ -221,7 +223,9 @@ class _Batch:
     def _improve(self, search: ConstrainedSearch, deadline: Deadline) -> None:
         """Search locally in the time that the backend left."""
         begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
-        search.run(begin, MOST_FLIPS, deadline)
+        while not deadline.passed:
+            search.exchange(LAST_MOVES * self.problem.n, deadline)
+            search.run(begin, LAST_MOVES * self.problem.n, deadline)
 
 
 def _least(single: Problem, state: np.ndarray | None) -> float:
