@@ -93,7 +93,7 @@ class PairAscent:
         self._weights = np.zeros((size, size))
         self._weights[:n, :n] = weights
         self._excluded = member.T @ member > 0
-        self._columns = [np.flatnonzero(row) for row in member]
+        self._families = _families(member > 0)
         # usable[i, g]: whether z_i = 1 leaves a choice in group g.
         self._usable = (~self._excluded).astype(np.float64) @ member.T > 0
         self._usable &= member.T == 0
@@ -135,20 +135,18 @@ class PairAscent:
         """Move scores from pairs to variables, from variables to the bound, and the rest back."""
         for step in range(PAIR_ROUNDS):
             last = step == PAIR_ROUNDS - 1
-            for number, columns in enumerate(self._columns):
-                share = self._share[:, columns]
-                most = _soft_maximum(share, 0.0 if last else temperature)
-                moved = np.where(self._usable[:, number], most, 0.0)
-                self._share[:, columns] = share - moved[:, None]
-                self._pair_multiplier[:, number] += moved
-                self._field += moved
+            for family in self._families:
+                most = family.soft_maxima(self._share, 0.0 if last else temperature)
+                moved = np.where(self._usable[:, family.groups], most, 0.0)
+                self._share[:, family.columns] -= family.spread(moved)
+                self._pair_multiplier[:, family.groups] += moved
+                self._field += moved.sum(axis=1)
         for step in range(FIELD_ROUNDS):
             last = step == FIELD_ROUNDS - 1
-            for number, columns in enumerate(self._columns):
-                field = self._field[columns]
-                most = float(_soft_maximum(field[None], 0.0 if last else temperature)[0])
-                self._field[columns] = field - most
-                self._multiplier[number] += most
+            for family in self._families:
+                most = family.soft_maxima(self._field[None], 0.0 if last else temperature)
+                self._field[family.columns] -= family.spread(most)[0]
+                self._multiplier[family.groups] += most[0]
         choices = self._usable.sum(axis=1)
         moved = self._field / np.maximum(choices, 1)
         moved = np.where(self._usable, moved[:, None], 0.0)
@@ -182,18 +180,64 @@ class PairAscent:
             constant += worth
             moved_constants += abs(worth)
             multiplier[number] = max(0.0, multiplier[number] - worth)
-            members = self._columns[number][:-1]
+            members = np.flatnonzero(self._member[number, : self._n])
             field[members] += 2 * EPSILON * (np.abs(field[members]) + abs(worth))
             field[members] -= worth
         constant += 2 * EPSILON * len(self._with_slack) * moved_constants
         return PairBound(constant, field[: self._n], multiplier[: self._given])
 
 
-def _soft_maximum(values: np.ndarray, temperature: float) -> np.ndarray:
-    """Return T log sum_j exp(values_ij / T) for each row; the maximum where T = 0."""
-    most = values.max(axis=1)
-    if temperature == 0.0:
-        return np.asarray(most)
-    base = np.where(np.isfinite(most), most, 0.0)
-    total = np.exp((values - base[:, None]) / temperature).sum(axis=1)
-    return np.asarray(base + temperature * np.log(np.maximum(total, 1e-300)))
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """Disjoint groups, whose maxima are taken at once.
+
+    Attributes:
+        groups: `[f]`, their numbers.
+        columns: `[m]`, the members of the first group, then those of the second, and so on.
+        starts: `[f]`, where the members of each group start.
+        sizes: `[f]`, their number.
+    """
+
+    groups: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, groups: list[int], member: np.ndarray) -> _Family:
+        """Return the family of disjoint rows of `member [g, n]`."""
+        members = [np.flatnonzero(member[number]) for number in groups]
+        sizes = np.array([len(columns) for columns in members])
+        starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        return cls(np.array(groups), np.concatenate(members), starts, sizes)
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return one column for each member from one for each group."""
+        return np.repeat(values, self.sizes, axis=1)
+
+    def soft_maxima(self, values: np.ndarray, temperature: float) -> np.ndarray:
+        """Return T log sum_{j in g} exp(values_ij / T), `[rows, f]`; the maxima where T = 0."""
+        inside = values[:, self.columns]
+        most = np.maximum.reduceat(inside, self.starts, axis=1)
+        if temperature == 0.0:
+            return np.asarray(most)
+        base = np.where(np.isfinite(most), most, 0.0)
+        inside -= self.spread(base)
+        inside /= temperature
+        total = np.add.reduceat(np.exp(inside, out=inside), self.starts, axis=1)
+        return np.asarray(base + temperature * np.log(np.maximum(total, 1e-300)))
+
+
+def _families(member: np.ndarray) -> list[_Family]:
+    """Return families of disjoint groups that together are all rows of `member [g, n]`."""
+    families: list[list[int]] = []
+    used: list[np.ndarray] = []
+    for number, row in enumerate(member):
+        fitting = (k for k, columns in enumerate(used) if not (columns & row).any())
+        place = next(fitting, len(families))
+        if place == len(families):
+            families.append([])
+            used.append(np.zeros(member.shape[1], bool))
+        families[place].append(number)
+        used[place] |= row
+    return [_Family.of(groups, member) for groups in families]
