@@ -139,6 +139,25 @@ class Exchanges:
                 improved = step
         return best
 
+    def filled(self, begin: np.ndarray) -> np.ndarray:
+        """Return a state `[n]` after adding variables greedily, by gain per use of the limits.
+
+        Args:
+            begin: `[n]`, a state that satisfies the constraints.
+        """
+        self._start(begin)
+        positive = np.maximum(self._matrix, 0.0)
+        while True:
+            after = self._activity + self._matrix
+            allowed = ((after >= self._low) & (after <= self._high)).all(axis=0)
+            allowed &= self._free & ~self._z & (self._field > 0)
+            if not allowed.any():
+                return self._z.astype(np.int8)
+            used = (positive / np.maximum(self._high - self._activity, 1.0)).sum(axis=0)
+            worth = np.where(allowed, self._field / (used + 1e-9), -np.inf)
+            chosen = int(worth.argmax())
+            self._make(Move(float(self._field[chosen]), (), (chosen,)))
+
     def _start(self, z: np.ndarray) -> None:
         self._z = z.astype(bool)
         state = z.astype(np.float64)

@@ -37,6 +37,12 @@ FIRST_TEMPERATURE = 0.02
 LAST_TEMPERATURE = 1e-4
 """Temperature of the last sweep, in the same unit."""
 
+SETTLED = 0.01
+"""Change of the bound by a sweep, in units of the temperature, below which it cools faster."""
+
+FASTER = 10
+"""How many times as fast."""
+
 PAIR_ROUNDS = 2
 """Steps over the groups of each variable in a sweep; the last one is without a temperature."""
 
@@ -121,15 +127,18 @@ class PairAscent:
             self._sweep(LAST_TEMPERATURE)
             return
         temperature = FIRST_TEMPERATURE * self._scale
+        last = LAST_TEMPERATURE * self._scale
         begin = now()
         self._sweep(temperature)
         sweeps = min(MOST_SWEEPS, deadline.left / max(now() - begin, 1e-6))
         factor = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / max(sweeps, 1))
-        for _ in range(int(sweeps)):
-            if deadline.passed or self.value <= enough:
+        while temperature > last:
+            before = self.value
+            if deadline.passed or before <= enough:
                 return
-            temperature *= factor
             self._sweep(temperature)
+            settled = before - self.value < SETTLED * temperature
+            temperature *= factor**FASTER if settled else factor
 
     def _sweep(self, temperature: float) -> None:
         """Move scores from pairs to variables, from variables to the bound, and the rest back."""

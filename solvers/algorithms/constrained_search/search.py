@@ -176,10 +176,12 @@ class ConstrainedSearch:
             moves: maximum number of moves.
             deadline: when to end.
         """
-        begin = self._best.z
-        if begin is None or not self._free.any() or self._problem.n > MOST_VARIABLES:
+        if self._best.z is None or not self._free.any() or self._problem.n > MOST_VARIABLES:
             return
-        self.take(self._exchanges.run(begin, moves, deadline))
+        zeros = np.where(self._free, 0, self._values).astype(np.int8)
+        if self._rows.satisfied(zeros[None])[0]:
+            self.take(self._exchanges.filled(zeros))
+        self.take(self._exchanges.run(self._best.z, moves, deadline))
         deadline.tell(partial(Known.of, self._best.z))
 
     def _kicked(self, z: np.ndarray) -> np.ndarray:
