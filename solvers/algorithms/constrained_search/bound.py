@@ -111,18 +111,49 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant
     """Return two sums that are at least the score.
 
     w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first sum, and
-    w x y <= -w (1 - x - y) / 2 in the second. If no state has more than m ones, a variable that is
-    1 has at most m - 1 neighbours that are 1, so the first sum counts only the m - 1 largest w > 0
-    of each variable.
+    w x y <= -w (1 - x - y) / 2 in the second. In the first sum a variable that is 1 counts only as
+    many w > 0 as fit beside it: the largest m - 1 if no state has more than m ones, and the best
+    fractional choice for a constraint with positive weights.
     """
     near = Neighbours.of(problem)
     unary = np.asarray(problem.unary[0], np.float64)
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
+    if problem.n <= MOST_VARIABLES:
+        positive = np.minimum(positive, _fitting_sums(problem, rows))
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
     few_ones = _Majorant(0.0, unary + positive / 2)
     halved = _Majorant(negative, unary + near.sums(near.weight) / 2)
     return few_ones, halved
+
+
+def _fitting_sums(problem: Problem, rows: LinearRows) -> np.ndarray:
+    """Return the most `[n]` that the positive pairs of each variable add beside it.
+
+    A constraint with positive weights leaves its limit, less the weight of the variable, to the
+    others. Fractions of variables bound what fits.
+    """
+    n = problem.n
+    gain = np.zeros((n, n))
+    gain[tuple(problem.topology.pairs.T)] = np.maximum(problem.pairwise[0], 0.0)
+    gain += gain.T
+    sums = gain.sum(axis=1)
+    ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
+    for number, high in enumerate(rows.high.tolist()):
+        entries = slice(ends[number], ends[number + 1])
+        weight = np.zeros(n)
+        weight[rows.column[entries]] = rows.weight[entries]
+        if (weight < 0).any() or weight.sum() <= high:
+            continue
+        room = np.maximum(high - weight, 0.0)
+        used = weight > 0
+        order = np.argsort(-gain[:, used] / weight[used], axis=1)
+        sizes = weight[used][order]
+        ends_of_items = np.cumsum(sizes, axis=1)
+        share = np.clip((room[:, None] - (ends_of_items - sizes)) / sizes, 0.0, 1.0)
+        fitting = (np.take_along_axis(gain[:, used], order, axis=1) * share).sum(axis=1)
+        sums = np.minimum(sums, fitting + gain[:, ~used].sum(axis=1))
+    return np.asarray(sums)
 
 
 class _Dual:
