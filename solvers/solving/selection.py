@@ -119,8 +119,14 @@ def select_solver(problem: AnyProblem) -> Selection[Any]:
     return kind_of(problem).select(problem)
 
 
-def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
-    """Return the fastest exact solver that we know of for a problem over bits."""
+def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSolver]:
+    """Return the fastest exact solver that we know of for a problem over bits.
+
+    Args:
+        problem: what to solve.
+        one_state: whether one best state is enough. Then constraints may replace penalties, which
+            keeps a best state but not the next ones.
+    """
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:
@@ -143,7 +149,7 @@ def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
-    if is_penalised(problem):
+    if one_state and is_penalised(problem):
         return Selection(
             _sparse().SparsePortfolio(),
             "penalties make groups of variables exclude each other: branch_and_bound for a moment, "
@@ -169,7 +175,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
     Args:
         problem: what to solve.
     """
-    chosen = select_bits(problem)
+    chosen = select_bits(problem, one_state=False)
     if chosen.solver.name == "exhaustive" and problem.n > ENUMERABLE:
         return _select(
             "branch_and_bound",

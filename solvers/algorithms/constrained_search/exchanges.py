@@ -31,6 +31,12 @@ KICKS = 4
 """Maximum number of random moves at a restart."""
 
 
+def fits(problem: Problem, rows: LinearRows) -> bool:
+    """Return whether the matrices of a search by exchanges are small enough."""
+    n = problem.n
+    return n <= MOST_VARIABLES and n * len(rows.low) <= MOST_COMPARED
+
+
 class Move(NamedTuple):
     """A change that leaves all constraints satisfied.
 

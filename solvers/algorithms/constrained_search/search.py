@@ -11,7 +11,7 @@ import numpy as np
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problem import Problem
-from .exchanges import MOST_VARIABLES, Exchanges
+from .exchanges import Exchanges, fits
 from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
 
@@ -176,7 +176,9 @@ class ConstrainedSearch:
             moves: maximum number of moves.
             deadline: when to end.
         """
-        if self._best.z is None or not self._free.any() or self._problem.n > MOST_VARIABLES:
+        if self._best.z is None or not self._free.any() or deadline.passed:
+            return
+        if not fits(self._problem, self._rows):
             return
         zeros = np.where(self._free, 0, self._values).astype(np.int8)
         if self._rows.satisfied(zeros[None])[0]:

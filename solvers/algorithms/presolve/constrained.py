@@ -174,15 +174,15 @@ class _Batch:
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
         least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
         first = zeros if start is None else start
-        if search.state is None and not small:
+        begin = start
+        if begin is None:
+            begin = zeros if search.state is None else search.state
+        if search.state is None:
             self._repair(search, first, least)
         if self.solutions or not small:
             least = 0
         if search.state is not None and deadline.passed and not least:
             return
-        begin = search.state if start is None else start
-        if begin is None:
-            begin = zeros
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
@@ -190,7 +190,7 @@ class _Batch:
         search.exchange(FIRST_FLIPS * self.problem.n, soon)
 
     def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
-        """Look for a first state of a large instance, by its constraints alone."""
+        """Look for a first state by the constraints alone."""
         nothing = np.zeros((0, 2), np.int64)
         alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
         repair = ConstrainedSearch(alone, self.rows, self.values)
