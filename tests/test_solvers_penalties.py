@@ -44,7 +44,8 @@ def one_hot(generator, groups, n, penalty, real):
 
 def assignment_groups(size):
     rows = [list(range(size * i, size * (i + 1))) for i in range(size)]
-    return rows, [list(range(j, size * size, size)) for j in range(size)]
+    columns = [list(range(j, size * size, size)) for j in range(size)]
+    return rows + columns
 
 
 def assignment(size, seed=0, penalty=None):
@@ -57,7 +58,7 @@ def assignment(size, seed=0, penalty=None):
         pairwise[size * i : size * (i + 1), size * j : size * (j + 1)] = -flow[i, j] * distance
     pairwise = np.triu(pairwise + pairwise.T, 1)
     unary = np.zeros(size * size)
-    groups = sum(assignment_groups(size), [])
+    groups = assignment_groups(size)
     if penalty is not None:
         for group in groups:
             unary[group] += penalty

@@ -246,6 +246,4 @@ def _constrain(
     elif sorted(weights) == [-1, 1] and low <= -1 and high == 0:
         model.add_implication(literals[weights.index(1)], literals[weights.index(-1)])
     else:
-        model.add_linear_constraint(
-            sum(weight * variables[i] for i, weight in terms), low, high
-        )
+        model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)

@@ -167,9 +167,7 @@ class _Dual:
         self._reduced = majorant.field.copy()
         if majorant.multiplier is not None:
             self._multiplier = majorant.multiplier.copy()
-            np.subtract.at(
-                self._reduced, rows.column, self._multiplier[rows.row] * rows.weight
-            )
+            np.subtract.at(self._reduced, rows.column, self._multiplier[rows.row] * rows.weight)
         self._ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
 
     def bound(self, deadline: Deadline) -> float:

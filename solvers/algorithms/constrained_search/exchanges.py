@@ -299,9 +299,7 @@ class Exchanges:
         gain -= weights[off_2, on_1] + weights[off_2, on_2]
         gain = np.where(feasible, gain, -np.inf)
         tabu = is_tabu[on_1] | is_tabu[on_2]
-        return _Moves(
-            gain, tabu, np.stack((off_1, off_2), axis=1), np.stack((on_1, on_2), axis=1)
-        )
+        return _Moves(gain, tabu, np.stack((off_1, off_2), axis=1), np.stack((on_1, on_2), axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,9 @@ BOUND_SHARE = 0.2
 BOUND_SECONDS = 10.0
 """Maximum time, in seconds, of the bound before the backend."""
 
+SMALL = 30
+"""Number of variables up to which backends prove as soon as the bound of pairs in groups ends."""
+
 LAST_SHARE = 0.1
 """Maximum share of the remaining time for the local search after the backend."""
 
@@ -149,7 +152,8 @@ class _Batch:
         if search.state is not None and deadline.passed:
             return search.state, math.inf
         soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
-        bound = bound_within(single, self.rows, self.values, soon, _least(single, search.state))
+        enough = _least(single, search.state) if single.n > SMALL else math.inf
+        bound = bound_within(single, self.rows, self.values, soon, enough)
         if _proved(single, search.state, bound):
             return search.state, bound
         last = min(LAST_SHARE * deadline.left, MOST_LAST)
@@ -187,7 +191,8 @@ class _Batch:
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
-        search.exchange(FIRST_FLIPS * self.problem.n, soon)
+        moves = min(FIRST_FLIPS, self.problem.n // 4) * self.problem.n
+        search.exchange(moves, soon)
 
     def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
         """Look for a first state by the constraints alone."""

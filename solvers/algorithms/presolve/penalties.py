@@ -105,7 +105,7 @@ def penalties_of(problem: Problem) -> Penalties | None:
 
 def is_penalised(problem: Problem) -> bool:
     """Return whether constraints replace penalties in the first instance of a batch."""
-    first = problem if problem.batch == 1 else problem.instances(np.zeros(1, np.int64))
+    first = problem if problem.batch == 1 else problem.instances(slice(0, 1))
     return penalties_of(first.to_host()) is not None
 
 
@@ -178,11 +178,12 @@ def _cliques(n: int, i: np.ndarray, j: np.ndarray) -> Bool[np.ndarray, "c n"]:
             while common.any():
                 # Prefer who has the most pairs with members that no clique contains yet.
                 candidates = np.flatnonzero(common)
-                fresh = open_pairs[np.ix_(candidates, members)].sum(axis=1)
+                fresh = open_pairs[candidates][:, members].sum(axis=1)
                 chosen = int(candidates[fresh.argmax()])
                 members.append(chosen)
                 common &= near[chosen]
-            open_pairs[np.ix_(members, members)] = False
+            inside = np.array(members)
+            open_pairs[np.ix_(inside, inside)] = False
             group = np.zeros(n, bool)
             group[members] = True
             groups.append(group)
