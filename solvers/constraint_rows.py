@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
+from .algorithms.constrained_search.linear_rows import Constraints
 from .algorithms.precision.units import to_units
 from .arrays import States
 from .constraints import Constraint, listed
@@ -54,6 +55,11 @@ class Rows:
             return cls(np.zeros((0, n), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), ())
         matrix, low, high = (np.array(column) for column in zip(*rows, strict=True))
         return cls(matrix, low, high, tuple(constraint.name for constraint in listed_constraints))
+
+    @classmethod
+    def like(cls, constraints: Constraints) -> Rows:
+        """Return constraints that are in whole numbers already."""
+        return cls(constraints.matrix, constraints.low, constraints.high, constraints.names)
 
     def __len__(self) -> int:
         return len(self.names)

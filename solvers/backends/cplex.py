@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.constrained_search.linear_rows import Constraints
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
+from ..algorithms.presolve.constrained import MOST_WHOLE, SolveWithin, each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.penalties import by_penalties
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline, uncounted
@@ -67,7 +69,11 @@ class Cplex(ArgmaxSolver):
         check_whole("threads", self.threads, 1, MOST_THREADS)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        return one_by_one(problem, deadline, self._solve, start=given_states(self.start, problem))
+        solve_one = by_penalties(self._solve, self._within)
+        return one_by_one(problem, deadline, solve_one, start=given_states(self.start, problem))
+
+    def _within(self, constraints: Constraints) -> SolveWithin:
+        return partial(self._solve_within, constraints=Rows.like(constraints))
 
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None

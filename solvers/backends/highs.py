@@ -9,11 +9,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..algorithms.constrained_search.linear_rows import Constraints
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
+from ..algorithms.presolve.constrained import MOST_WHOLE, SolveWithin, each_instance
 from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.penalties import by_penalties
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline, uncounted
@@ -57,12 +59,17 @@ class Highs(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        return one_by_one(problem, deadline, _solve, start=given_states(self.start, problem))
+        solve_one = by_penalties(_solve, _within)
+        return one_by_one(problem, deadline, solve_one, start=given_states(self.start, problem))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         solve_one = partial(_solve_within, constraints=constraints)
         start = given_states(self.start, problem)
         return each_instance(problem, constraints, deadline, solve_one, start)
+
+
+def _within(constraints: Constraints) -> SolveWithin:
+    return partial(_solve_within, constraints=Rows.like(constraints))
 
 
 def _solve_within(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
+from ..algorithms.presolve.penalties import is_penalised
 from ..any_problem import AnyProblem
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
@@ -118,8 +119,14 @@ def select_solver(problem: AnyProblem) -> Selection[Any]:
     return kind_of(problem).select(problem)
 
 
-def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
-    """Return the fastest exact solver that we know of for a problem over bits."""
+def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSolver]:
+    """Return the fastest exact solver that we know of for a problem over bits.
+
+    Args:
+        problem: what to solve.
+        one_state: whether one best state is enough. Then constraints may replace penalties, which
+            keeps a best state but not the next ones.
+    """
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:
@@ -142,6 +149,12 @@ def select_bits(problem: Problem) -> Selection[ArgmaxSolver]:
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
+    if one_state and is_penalised(problem):
+        return Selection(
+            _sparse().SparsePortfolio(),
+            "penalties make groups of variables exclude each other: branch_and_bound for a moment, "
+            "then a search with constraints in their place",
+        )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
     entries = None if elimination().why_not(problem) else elimination.entries(problem)
@@ -162,7 +175,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
     Args:
         problem: what to solve.
     """
-    chosen = select_bits(problem)
+    chosen = select_bits(problem, one_state=False)
     if chosen.solver.name == "exhaustive" and problem.n > ENUMERABLE:
         return _select(
             "branch_and_bound",

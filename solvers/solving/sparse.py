@@ -15,6 +15,7 @@ import numpy as np
 
 from ..algorithms.local_search.near_states import states_around
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.penalties import is_penalised
 from ..algorithms.presolve.ranked import ranked
 from ..arrays import States
 from ..compiled.threads import available_cores
@@ -28,7 +29,7 @@ from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver
 from ..starts import given_states
 from .portfolio import SEPARATOR, Portfolio, Search, Turn
-from .third_parties import third_party
+from .third_parties import third_party, why_not_cp_sat
 
 QUICK_WIDTH = 20
 """Width above which tables have more than `QUICK_ENTRIES`."""
@@ -230,6 +231,10 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
         yield Turn(elimination)
+    elif is_penalised(problem):
+        if not branch_and_bound.why_not(problem):
+            yield Turn(branch_and_bound, _of_a_turn(deadline))
+        yield Turn(_within_constraints(problem.n))
     elif excludes:
         yield Turn(third_party(problem.n))
     elif sparse and problem.n <= MOST_CUT:
@@ -240,6 +245,13 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         if _tables_in_time(_entries(problem, deadline=deadline), deadline):
             yield Turn(elimination)
         yield Turn(third_party(problem.n))
+
+
+def _within_constraints(n: int) -> ArgmaxSolver:
+    """Return the search that takes constraints in the place of penalties."""
+    if why_not_cp_sat():
+        return third_party(n)
+    return solver_class("cp_sat")()
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn[ArgmaxSolver]]:

@@ -9,8 +9,11 @@ import numpy as np
 
 from ...limits.deadline import Deadline
 from ...problem import EPSILON, Problem
+from ..precision.units import to_units
+from .groups import Groups
 from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
+from .pair_bound import MOST_VARIABLES, PairAscent
 
 SWEEPS = 3
 """Maximum number of new multipliers for each violated constraint."""
@@ -18,48 +21,139 @@ SWEEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class _Majorant:
-    """The sum constant + sum_i field_i z_i, an upper bound on the score of every feasible state."""
+    """The sum constant + sum_i field_i z_i, an upper bound on the score of every feasible state.
+
+    Attributes:
+        constant: of the sum.
+        field: `[n]`.
+        multiplier: `[c]`, multipliers of the constraints to begin with; None for zeros.
+    """
 
     constant: float
     field: np.ndarray
+    multiplier: np.ndarray | None = None
 
 
 def bound_within(
-    problem: Problem, rows: LinearRows, values: np.ndarray, deadline: Deadline
+    problem: Problem,
+    rows: LinearRows,
+    values: np.ndarray,
+    deadline: Deadline,
+    enough: float = -math.inf,
 ) -> float:
     """Return an upper bound on the score of each state that satisfies constraints.
 
-    Two sums over variables majorise the score. Multipliers of the constraints, chosen one after the
-    other, bound such a sum; any multipliers give a valid bound.
+    Sums over variables majorise the score. Multipliers of the constraints bound such a sum; any
+    multipliers give a valid bound. Where the constraints form groups of which at most one variable
+    is 1, one of the sums comes from multipliers for pairs (`PairAscent`).
 
     Args:
         problem: a single instance on the host.
         rows: its constraints.
         values: `[n]`, the values of fixed variables, -1 for free ones.
         deadline: when to end.
+        enough: the score of a state; a bound this low proves it.
     """
     bound = float(problem.positive_part[0])
     for majorant in _majorants(problem, rows):
         bound = min(bound, _Dual(majorant, rows, values).bound(deadline))
-    return bound + float(problem.rounding[0])
+    bound += float(problem.rounding_of_sums[0])
+    if bound > enough and not deadline.passed:
+        grouped = _grouped(problem, rows, values, deadline, enough)
+        if grouped is not None:
+            of_groups = _Dual(grouped, rows, values).bound(deadline)
+            bound = min(bound, of_groups + float(problem.rounding_of_sums[0]))
+    return _whole(problem, bound)
+
+
+def _whole(problem: Problem, bound: float) -> float:
+    """Return a bound that is no higher, by rounding down to whole units of the scores."""
+    units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
+    unit = math.ldexp(units.unit, units.exponent)
+    if not units.common or unit == 0.0 or not abs(bound) < unit * 2.0**50:
+        return bound
+    count = math.nextafter(bound / unit, math.inf) + units.error
+    return min(bound, units.upper_bound(math.floor(count) + units.error))
+
+
+def _grouped(
+    problem: Problem, rows: LinearRows, values: np.ndarray, deadline: Deadline, enough: float
+) -> _Majorant | None:
+    """Return the sum that multipliers for pairs in groups prove; None without groups."""
+    groups = Groups.of(rows, values)
+    free = np.flatnonzero(values == FREE)
+    slacks = np.count_nonzero(~groups.exact)
+    slacks += np.count_nonzero(~groups.member[:, free].any(axis=0))
+    if not len(groups) or len(free) + slacks > MOST_VARIABLES:
+        return None
+    # Fixed variables that are 1 add their scores to the constant and their pairs to the field.
+    ones = (values == 1).astype(np.float64)
+    matrix = np.zeros((problem.n, problem.n))
+    matrix[tuple(problem.topology.pairs.T)] = problem.pairwise[0]
+    matrix += matrix.T
+    unary = np.asarray(problem.unary[0], np.float64)
+    constant = float(problem.score_flat(ones[None])[0])
+    ascent = PairAscent(
+        (unary + matrix @ ones)[free],
+        matrix[np.ix_(free, free)],
+        groups.among(free),
+    )
+    ascent.run(deadline, enough - constant)
+    proved = ascent.bound()
+    field = np.zeros(problem.n)
+    field[free] = proved.field
+    multiplier = np.zeros(len(rows.low))
+    multiplier[groups.row] = proved.multiplier
+    return _Majorant(constant + proved.constant, field, multiplier)
 
 
 def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant]:
     """Return two sums that are at least the score.
 
     w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first sum, and
-    w x y <= -w (1 - x - y) / 2 in the second. If no state has more than m ones, a variable that is
-    1 has at most m - 1 neighbours that are 1, so the first sum counts only the m - 1 largest w > 0
-    of each variable.
+    w x y <= -w (1 - x - y) / 2 in the second. In the first sum a variable that is 1 counts only as
+    many w > 0 as fit beside it: the largest m - 1 if no state has more than m ones, and the best
+    fractional choice for a constraint with positive weights.
     """
     near = Neighbours.of(problem)
     unary = np.asarray(problem.unary[0], np.float64)
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
+    if problem.n <= MOST_VARIABLES:
+        positive = np.minimum(positive, _fitting_sums(problem, rows))
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
     few_ones = _Majorant(0.0, unary + positive / 2)
     halved = _Majorant(negative, unary + near.sums(near.weight) / 2)
     return few_ones, halved
+
+
+def _fitting_sums(problem: Problem, rows: LinearRows) -> np.ndarray:
+    """Return the most `[n]` that the positive pairs of each variable add beside it.
+
+    A constraint with positive weights leaves its limit, less the weight of the variable, to the
+    others. Fractions of variables bound what fits.
+    """
+    n = problem.n
+    gain = np.zeros((n, n))
+    gain[tuple(problem.topology.pairs.T)] = np.maximum(problem.pairwise[0], 0.0)
+    gain += gain.T
+    sums = gain.sum(axis=1)
+    ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
+    for number, high in enumerate(rows.high.tolist()):
+        entries = slice(ends[number], ends[number + 1])
+        weight = np.zeros(n)
+        weight[rows.column[entries]] = rows.weight[entries]
+        if (weight < 0).any() or weight.sum() <= high:
+            continue
+        room = np.maximum(high - weight, 0.0)
+        used = weight > 0
+        order = np.argsort(-gain[:, used] / weight[used], axis=1)
+        sizes = weight[used][order]
+        ends_of_items = np.cumsum(sizes, axis=1)
+        share = np.clip((room[:, None] - (ends_of_items - sizes)) / sizes, 0.0, 1.0)
+        fitting = (np.take_along_axis(gain[:, used], order, axis=1) * share).sum(axis=1)
+        sums = np.minimum(sums, fitting + gain[:, ~used].sum(axis=1))
+    return np.asarray(sums)
 
 
 class _Dual:
@@ -71,6 +165,9 @@ class _Dual:
         self._values = values
         self._multiplier = np.zeros(len(rows.low))
         self._reduced = majorant.field.copy()
+        if majorant.multiplier is not None:
+            self._multiplier = majorant.multiplier.copy()
+            np.subtract.at(self._reduced, rows.column, self._multiplier[rows.row] * rows.weight)
         self._ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
 
     def bound(self, deadline: Deadline) -> float:
@@ -101,7 +198,7 @@ class _Dual:
         sides = multiplier * np.where(multiplier > 0, rows.high, rows.low)
         sides = np.where(multiplier == 0, 0.0, sides)
         size = np.abs(multiplier[rows.row] * rows.weight).sum() + np.abs(sides).sum()
-        size += np.abs(self._majorant.field).sum() + self._majorant.constant
+        size += np.abs(self._majorant.field).sum() + abs(self._majorant.constant)
         slack = 8 * EPSILON * (rows.n + len(rows.row) + len(sides)) * float(size)
         return self._majorant.constant + float(terms.sum() + sides.sum()) + slack
 

@@ -61,11 +61,13 @@ class LinearRows:
 
     @classmethod
     def of(cls, constraints: Constraints) -> LinearRows:
-        """Return the entries of constraints."""
+        """Return the entries of constraints, divided by the common factor of each constraint."""
         row, column = np.nonzero(constraints.matrix)
-        weight = np.asarray(constraints.matrix[row, column], np.int64)
-        n = constraints.matrix.shape[1]
-        return cls(n, row, column, weight, constraints.low, constraints.high, constraints.names)
+        factor = np.maximum(np.gcd.reduce(constraints.matrix, axis=1, initial=0), 1)
+        weight = np.asarray(constraints.matrix[row, column], np.int64) // factor[row]
+        low = -(-constraints.low // factor)
+        high = constraints.high // factor
+        return cls(constraints.matrix.shape[1], row, column, weight, low, high, constraints.names)
 
     def sums(self, values: Int[np.ndarray, "entries"]) -> Int[np.ndarray, "c"]:
         """Return the exact sum of whole numbers, one per entry, over each row."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problem import Problem
+from .exchanges import Exchanges, fits
 from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
 
@@ -122,6 +123,10 @@ class ConstrainedSearch:
     def _instance(self) -> _Instance:
         return _Instance.of(self._problem, self._rows, self._free)
 
+    @cached_property
+    def _exchanges(self) -> Exchanges:
+        return Exchanges(self._problem, self._rows, self._values, self._generator)
+
     @property
     def state(self) -> np.ndarray | None:
         """The best state `[n]` that satisfies the constraints, or None."""
@@ -163,6 +168,23 @@ class ConstrainedSearch:
             if walk.feasible and walk.score > self._best.score:
                 self._best = _Best(walk.z.astype(np.int8), walk.score)
                 improved = step
+
+    def exchange(self, moves: int, deadline: Deadline) -> None:
+        """Search from the best state among feasible states alone, if there is one.
+
+        Args:
+            moves: maximum number of moves.
+            deadline: when to end.
+        """
+        if self._best.z is None or not self._free.any() or deadline.passed:
+            return
+        if not fits(self._problem, self._rows):
+            return
+        zeros = np.where(self._free, 0, self._values).astype(np.int8)
+        if self._rows.satisfied(zeros[None])[0]:
+            self.take(self._exchanges.filled(zeros))
+        self.take(self._exchanges.run(self._best.z, moves, deadline))
+        deadline.tell(partial(Known.of, self._best.z))
 
     def _kicked(self, z: np.ndarray) -> np.ndarray:
         """Return the best state, or `z` without one, after some random flips."""

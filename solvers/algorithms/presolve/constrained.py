@@ -17,6 +17,7 @@ from ...limits.progress import Known
 from ...problem import Problem
 from ...solution import Maximiser
 from ..constrained_search.bound import bound_within
+from ..constrained_search.groups import Groups
 from ..constrained_search.linear_rows import Constraints, LinearRows
 from ..constrained_search.search import ConstrainedSearch
 from .decomposition import single_instance
@@ -35,6 +36,15 @@ FIRST_SECONDS = 0.3
 FIRST_FLIPS = 20
 """Maximum number of flips per variable in the local search before the backend."""
 
+BOUND_SHARE = 0.2
+"""Maximum share of the remaining time for the bound before the backend."""
+
+BOUND_SECONDS = 10.0
+"""Maximum time, in seconds, of the bound before the backend."""
+
+SMALL = 30
+"""Number of variables up to which backends prove as soon as the bound of pairs in groups ends."""
+
 LAST_SHARE = 0.1
 """Maximum share of the remaining time for the local search after the backend."""
 
@@ -44,8 +54,8 @@ MOST_LAST = 30.0
 LEAST_LAST = 0.005
 """Least remaining time, in seconds, for which a local search after the backend is worthwhile."""
 
-MOST_FLIPS = 1 << 40
-"""A number of flips that no time limit reaches."""
+LAST_MOVES = 40
+"""Moves per variable, after the backend, after which the two forms of local search alternate."""
 
 MOST_CLIMBED = 300_000
 """Largest number of variables and pairs of an instance that is searched after the time limit.
@@ -92,7 +102,9 @@ def each_instance(
     values = rows.implied()
     if values is None:
         raise InfeasibleError(rows.names)
-    batch = _Batch(problem, rows, values, solve_one, [])
+    groups = Groups.of(rows, values)
+    excluded = groups.exclusive()[tuple(problem.topology.pairs.T)]
+    batch = _Batch(problem, rows, values, excluded, solve_one, [])
     z = np.full((problem.batch, problem.n), -1, np.int8)
     bounds = np.array(problem.positive_part)
     for b in range(problem.batch):
@@ -114,6 +126,7 @@ class _Batch:
         problem: the whole batch.
         rows: the constraints.
         values: `[n]`, the values that the constraints force, -1 for free variables.
+        excluded: `[e]`, whether a constraint excludes that both variables of a pair are 1.
         solve_one: the backend, called for one instance.
         solutions: feasible states `[n]` of the instances so far.
     """
@@ -121,6 +134,7 @@ class _Batch:
     problem: Problem
     rows: LinearRows
     values: np.ndarray
+    excluded: np.ndarray
     solve_one: SolveWithin
     solutions: list[np.ndarray]
 
@@ -129,13 +143,17 @@ class _Batch:
     ) -> tuple[np.ndarray | None, float]:
         """Return the best state of an instance, or None, and an upper bound on its score."""
         whole = self.problem
-        single = single_instance(whole.unary[b], whole.pairwise[b], whole.topology.pairs)
+        # No state that satisfies the constraints has both variables of an excluded pair.
+        pairwise = np.where(self.excluded, 0.0, whole.pairwise[b])
+        single = single_instance(whole.unary[b], pairwise, whole.topology.pairs)
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         self._begin(search, deadline, start)
         if search.state is not None and deadline.passed:
             return search.state, math.inf
-        bound = bound_within(single, self.rows, self.values, deadline.within(FIRST_SECONDS))
+        soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
+        enough = _least(single, search.state) if single.n > SMALL else math.inf
+        bound = bound_within(single, self.rows, self.values, soon, enough)
         if _proved(single, search.state, bound):
             return search.state, bound
         last = min(LAST_SHARE * deadline.left, MOST_LAST)
@@ -160,21 +178,24 @@ class _Batch:
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
         least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
         first = zeros if start is None else start
-        if search.state is None and not small:
+        begin = start
+        if begin is None:
+            begin = zeros if search.state is None else search.state
+        if search.state is None:
             self._repair(search, first, least)
         if self.solutions or not small:
             least = 0
         if search.state is not None and deadline.passed and not least:
             return
-        begin = search.state if start is None else start
-        if begin is None:
-            begin = zeros
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
+        soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
+        moves = min(FIRST_FLIPS, self.problem.n // 4) * self.problem.n
+        search.exchange(moves, soon)
 
     def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
-        """Look for a first state of a large instance, by its constraints alone."""
+        """Look for a first state by the constraints alone."""
         nothing = np.zeros((0, 2), np.int64)
         alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
         repair = ConstrainedSearch(alone, self.rows, self.values)
@@ -207,10 +228,19 @@ class _Batch:
     def _improve(self, search: ConstrainedSearch, deadline: Deadline) -> None:
         """Search locally in the time that the backend left."""
         begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
-        search.run(begin, MOST_FLIPS, deadline)
+        while not deadline.passed:
+            search.exchange(LAST_MOVES * self.problem.n, deadline)
+            search.run(begin, LAST_MOVES * self.problem.n, deadline)
+
+
+def _least(single: Problem, state: np.ndarray | None) -> float:
+    """Return the score of a state, minus infinity without one."""
+    if state is None:
+        return -math.inf
+    return float(single.score_flat(state[None])[0])
 
 
 def _proved(single: Problem, state: np.ndarray | None, bound: float) -> bool:
     if state is None:
         return False
-    return bool(bound - single.score_flat(state[None])[0] <= single.rounding[0])
+    return bool(bound - _least(single, state) <= single.rounding[0])

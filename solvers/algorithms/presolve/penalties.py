@@ -1,0 +1,190 @@
+"""Recognise penalties that exclude pairs, and solve with at-most-one constraints in their place.
+
+A penalty such as -P (z_1 + z_2 + z_3 - 1)^2 makes pairs of variables exclude each other: where both
+are 1, turning one of them off does not lower the score. Some maximiser then has at most one 1 in
+every clique of such pairs. So the cliques become constraints, and their pairs leave the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ...limits.deadline import Deadline
+from ...problem import Problem
+from ..constrained_search.linear_rows import Constraints
+from ..precision.fixed_point import FixedPoint
+from ..precision.units import to_units
+from .constrained import SolveWithin, each_instance
+from .one_by_one import SolveOne
+
+LEAST_CLIQUE = 3
+"""Smallest number of variables of a clique that counts as a penalty on a group."""
+
+LEAST_COVERED = 0.5
+"""Share of the variables in such cliques from which on constraints replace penalties."""
+
+MOST_VARIABLES = 3000
+"""Largest number of variables for which a matrix of excluded pairs is built."""
+
+MOST_ENTRIES = 10**7
+"""Largest number of entries of the matrix of constraints; cliques beyond it stay penalties."""
+
+ROUNDED = 2
+"""Units of `FixedPoint` by which a score may seem to rise through the rounding of coefficients."""
+
+ROUNDS = 3
+"""Maximum number of searches for pairs; each one uses the pairs before it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Penalties:
+    """At-most-one constraints that some maximiser satisfies.
+
+    Attributes:
+        matrix: `[c, n]`, 1 for the members of each group.
+        low: `[c]`, zeros.
+        high: `[c]`, ones.
+        names: `[c]`.
+        loss: how much better the best state can be than those that satisfy the constraints, which
+            is 0 where scores are whole multiples of a unit.
+    """
+
+    matrix: Int[np.ndarray, "c n"]
+    low: Int[np.ndarray, "c"]
+    high: Int[np.ndarray, "c"]
+    names: tuple[str, ...]
+    loss: float
+
+
+def penalties_of(problem: Problem) -> Penalties | None:
+    """Return the groups of a single instance; None where they cover too few variables."""
+    n = problem.n
+    if not 2 < n <= MOST_VARIABLES or not problem.e:
+        return None
+    scores = FixedPoint.of(problem)
+    coefficients = np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64)
+    units = to_units(coefficients)
+    exact = units.common and units.error == 0.0 and scores.error[0] == 0.0
+    rounded = 0 if exact else ROUNDED
+    unary = scores.unary[0]
+    weights = scores.pairwise[0]
+    i, j = scores.edges.T
+    gains = _positive_sums(i, j, weights, n)
+    excluded = np.zeros(len(weights), bool)
+    groups = np.zeros((0, n), bool)
+    for _ in range(ROUNDS):
+        before = excluded
+        off_i = unary[i] + weights + gains[i] <= rounded
+        off_j = unary[j] + weights + gains[j] <= rounded
+        excluded = before | ((weights < 0) & (off_i | off_j))
+        if np.count_nonzero(excluded) < LEAST_COVERED * n or (excluded == before).all():
+            break
+        groups = _cliques(n, i[excluded], j[excluded])
+        if excluded.all():
+            break
+        gains = np.minimum(gains, _grouped_gains(groups, i, j, weights))
+    large = groups[groups.sum(axis=1) >= LEAST_CLIQUE]
+    if np.count_nonzero(large.any(axis=0)) < LEAST_COVERED * n:
+        return None
+    count = len(groups)
+    loss = 0.0
+    if not exact:
+        loss = float(scores.unit[0]) * ROUNDED * n + 2 * float(scores.error[0])
+    return Penalties(
+        groups.astype(np.int64),
+        np.zeros(count, np.int64),
+        np.ones(count, np.int64),
+        tuple(f"penalty {number}" for number in range(count)),
+        loss,
+    )
+
+
+def is_penalised(problem: Problem) -> bool:
+    """Return whether constraints replace penalties in the first instance of a batch."""
+    first = problem if problem.batch == 1 else problem.instances(slice(0, 1))
+    return penalties_of(first.to_host()) is not None
+
+
+def by_penalties(
+    solve_one: SolveOne, solve_within: Callable[[Constraints], SolveWithin]
+) -> SolveOne:
+    """Return a search that solves an instance with penalties as one with constraints.
+
+    Args:
+        solve_one: the search for other instances.
+        solve_within: makes the search for states that satisfy constraints.
+    """
+
+    def solve(
+        problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> tuple[np.ndarray, float]:
+        penalties = penalties_of(problem)
+        if penalties is None:
+            return solve_one(problem, deadline, start)
+        states = None if start is None else start[None]
+        answer = each_instance(problem, penalties, deadline, solve_within(penalties), states)
+        bound = float(np.asarray(answer.bound)[0]) + penalties.loss
+        z = np.asarray(answer.z)[0]
+        if start is not None and problem.score_flat(start[None]) > problem.score_flat(z[None]):
+            z = start
+        return z, bound
+
+    return solve
+
+
+def _positive_sums(i: np.ndarray, j: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
+    """Return for each variable the sum of its positive pairs, in whole numbers."""
+    sums = np.zeros(n, np.int64)
+    positive = np.maximum(weights, 0)
+    np.add.at(sums, i, positive)
+    np.add.at(sums, j, positive)
+    return sums
+
+
+def _grouped_gains(
+    groups: Bool[np.ndarray, "c n"], i: np.ndarray, j: np.ndarray, weights: np.ndarray
+) -> Int[np.ndarray, "n"]:
+    """Return how much the pairs of each variable add at most if every group has at most one 1."""
+    n = groups.shape[1]
+    positive = np.zeros((n, n), np.int64)
+    positive[i, j] = np.maximum(weights, 0)
+    positive += positive.T
+    gains = np.zeros(n, np.int64)
+    rest = np.ones(n, bool)
+    for group in groups:
+        members = np.flatnonzero(group & rest)
+        if len(members):
+            gains += positive[:, members].max(axis=1)
+            rest[members] = False
+    return np.asarray(gains + positive[:, rest].sum(axis=1))
+
+
+def _cliques(n: int, i: np.ndarray, j: np.ndarray) -> Bool[np.ndarray, "c n"]:
+    """Return cliques that together contain the pairs (i, j), grown greedily."""
+    near = np.zeros((n, n), bool)
+    near[i, j] = True
+    near[j, i] = True
+    open_pairs = near.copy()
+    groups: list[np.ndarray] = []
+    for first in range(n):
+        while open_pairs[first].any() and (len(groups) + 1) * n <= MOST_ENTRIES:
+            second = int(open_pairs[first].argmax())
+            members = [first, second]
+            common = near[first] & near[second]
+            while common.any():
+                # Prefer who has the most pairs with members that no clique contains yet.
+                candidates = np.flatnonzero(common)
+                fresh = open_pairs[candidates][:, members].sum(axis=1)
+                chosen = int(candidates[fresh.argmax()])
+                members.append(chosen)
+                common &= near[chosen]
+            inside = np.array(members)
+            open_pairs[np.ix_(inside, inside)] = False
+            group = np.zeros(n, bool)
+            group[members] = True
+            groups.append(group)
+    return np.array(groups, bool).reshape(len(groups), n)
