@@ -115,6 +115,7 @@ class ArgmaxLayer(SteppingModule):
         *,
         cost: Cost | CostFunction | None = None,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor | Estimate:
         """Return the argmax `[batch, n]`, or with a cost an `Estimate` of its gradient.
@@ -126,6 +127,8 @@ class ArgmaxLayer(SteppingModule):
             cost: a `Cost`, or any function from states `[..., batch, n]` to costs `[..., batch]`,
                 which is then called n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
+            mask: boolean, `[batch, n]` or a shape that broadcasts to it, True where a variable may
+                be 1. False is the same as a score of minus infinity.
             generator: the source of noise, on the device of the scores, which is then added in
                 either mode; None for the layer's own noise.
 
@@ -139,7 +142,7 @@ class ArgmaxLayer(SteppingModule):
             StructureError: the structure does not accept pairwise scores, or returned no states.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
+        potentials = potentials_of(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
@@ -155,6 +158,7 @@ class ArgmaxLayer(SteppingModule):
         pairwise: torch.Tensor | None = None,
         *,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
         """Return the argmax with its gradient, without noise, and the solution with certificates.
 
@@ -162,6 +166,7 @@ class ArgmaxLayer(SteppingModule):
             unary: as in `forward`.
             pairwise: as in `forward`.
             edges: as in `forward`.
+            mask: as in `forward`.
 
         Returns:
             the argmax `[batch, n]`; and the `Solution`, with score, bound and optimality
@@ -178,7 +183,7 @@ class ArgmaxLayer(SteppingModule):
                 "a structure returns states without certificates: call the layer itself"
             )
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
+        potentials = potentials_of(unary, pairwise, edges, mask)
         solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
@@ -213,6 +218,7 @@ class _Call(Protocol):
         pairwise: torch.Tensor | None = None,
         *,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor: ...
 
@@ -224,6 +230,7 @@ class _Call(Protocol):
         *,
         cost: Cost | CostFunction,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Estimate: ...
 

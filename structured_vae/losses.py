@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import torch
 
@@ -30,6 +30,7 @@ from .second_derivatives import once_differentiable
 from .spaces import Structure, is_structure
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.checks.targets import check_target
+from .spaces.checks.weights import checked_weights
 from .stepping import SteppingModule
 
 Side = Literal["better", "worse"]
@@ -71,6 +72,8 @@ class StructuredLoss(ArgmaxModule):
         *,
         target: torch.Tensor,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
+        sample_weight: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor:
         """Return the loss of each instance: `[batch]`.
@@ -81,19 +84,23 @@ class StructuredLoss(ArgmaxModule):
                 `edges`. Minus infinity keeps the two variables of a pair from both being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
+            mask: boolean, `[batch, n]` or a shape that broadcasts to it, True where a variable may
+                be 1. False is the same as a score of minus infinity.
+            sample_weight: `[batch]`, finite and not negative: the loss of each instance is
+                multiplied by its weight. None for ones.
             generator: the source of noise, on the device of the scores, for losses that draw noise.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem, the target has another
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
-            ConfigError: the generator is missing, or is not a torch generator for this device; or
-                an export or a trace records the call.
+            ConfigError: the generator is missing, or is not a torch generator for this device; a
+                sample weight is out of range; or an export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
+        potentials = potentials_of(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         check_target(target, potentials)
         dtype = potentials.unary.dtype
@@ -106,7 +113,10 @@ class StructuredLoss(ArgmaxModule):
         ):
             self._check_states(y)
             self._targets_known = True
-        return self._loss(potentials, y, generator).to(dtype)
+        loss = self._loss(potentials, y, generator)
+        if sample_weight is not None:
+            loss = loss * checked_weights(sample_weight, loss.shape, "sample_weight").to(loss)
+        return loss.to(dtype)
 
     if TYPE_CHECKING:
 
@@ -117,6 +127,8 @@ class StructuredLoss(ArgmaxModule):
             *,
             target: torch.Tensor,
             edges: EdgesLike | None = None,
+            mask: torch.Tensor | None = None,
+            sample_weight: torch.Tensor | None = None,
             generator: torch.Generator | None = None,
         ) -> torch.Tensor:
             """Call `forward`; declared since torch's own type is Any."""
@@ -366,6 +378,12 @@ class ImplicitMLELoss(StructuredLoss):
         super().__init__(solver)
         self.layer = ArgmaxLayer(solver, epsilon=epsilon, seed=seed)
         self.loss = loss or squared_differences
+
+    def over(self, structure: Structure) -> Self:
+        """Return this loss over another structure, as `ArgmaxLayer.over` does."""
+        copy = super().over(structure)
+        copy.layer = self.layer.over(structure)
+        return copy
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None

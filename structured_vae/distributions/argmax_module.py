@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from abc import ABC
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 from weakref import WeakValueDictionary
 
 import torch
@@ -14,7 +14,7 @@ from torch import nn
 from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
-from ..errors import ConfigError, shortened
+from ..errors import ConfigError, StructureError, shortened
 from ..noise import gumbel_differences
 from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
@@ -74,6 +74,31 @@ class ArgmaxModule(nn.Module, ABC):
         """
         self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self
+
+    def over(self, structure: Structure) -> Self:
+        """Return this module over another structure, for one batch.
+
+        It draws from the same noise, and shares step size and counters, so a training loop may ask
+        for a structure that differs from batch to batch: `layer.over(KOfN(counts))(scores)`.
+        Compiled code has to stay outside of this call.
+
+        Args:
+            structure: a `Structure`, such as `KOfN` with a k for each instance.
+
+        Raises:
+            StructureError: this is not a structure.
+        """
+        if not is_structure(structure):
+            raise StructureError(
+                f"expected a StateSpace, or an object with argmax(scores); got "
+                f"{shortened(structure)}"
+            )
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._modules = dict(self._modules)
+        copy.solver = structure
+        copy._enter()
+        return copy
 
     def __prepare_scriptable__(self) -> None:
         raise ConfigError(

@@ -174,7 +174,8 @@ class StateSpace(ABC):
             base = 2 * z - 1
         force = 2 * base.abs().sum(dim=-1, keepdim=True) + 1
         turned = torch.diag_embed((1 - 2 * z) * force)
-        moved = self._best(base[..., None, :] + turned).to(z.dtype)
+        # The batch stays the last leading dimension, since instances may differ in their states.
+        moved = self._best((base[..., None, :] + turned).movedim(-2, 0)).movedim(0, -2).to(z.dtype)
         changed = (moved != z[..., None, :]).diagonal(dim1=-2, dim2=-1)
         return torch.where(changed[..., None], moved, z[..., None, :])
 
