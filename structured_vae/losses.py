@@ -9,7 +9,7 @@ statistics `z_i` and `z_i z_j`, and y is the target.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
@@ -17,6 +17,7 @@ import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver, ProblemError
+from solvers.constraints import Constraint
 
 from .distributions import Gibbs
 from .distributions.argmax_module import ArgmaxModule
@@ -51,8 +52,11 @@ class StructuredLoss(ArgmaxModule):
 
     Args:
         solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
+        seed: not used by most losses.
+        constraints: linear constraints over z, as for `ArgmaxLayer`. Targets have to satisfy them.
 
     Raises:
+        ConfigError: `constraints` are no constraints, or go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
@@ -192,6 +196,7 @@ class StructuredHinge(StructuredLoss):
         margin: weight of the distance, positive.
         weights: `[n]`, or a shape that broadcasts to `[batch, n]`, finite and not negative; None
             for the Hamming distance.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: the margin or a weight is out of range.
@@ -215,8 +220,9 @@ class StructuredHinge(StructuredLoss):
         solver: str | ArgmaxSolver | Structure = "auto",
         margin: float = 1.0,
         weights: torch.Tensor | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
+        super().__init__(solver, constraints=constraints)
         if not positive(margin):
             raise ConfigError(f"margin must be a positive number; got {shortened(margin)}")
         self.margin = float(margin)
@@ -248,6 +254,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         solver: as for every `StructuredLoss`.
         sigma: the scale of the noise, in units of scores.
         samples: the number of noise draws per instance.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: `sigma` or `samples` is not positive.
@@ -261,9 +268,13 @@ class PerturbedFenchelYoung(StructuredLoss):
     shown = ("sigma", "samples")
 
     def __init__(
-        self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 1
+        self,
+        solver: str | ArgmaxSolver | Structure = "auto",
+        sigma: float = 1.0,
+        samples: int = 1,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
+        super().__init__(solver, constraints=constraints)
         if not positive(sigma) or not positive(samples) or samples != int(samples):
             raise ConfigError(
                 f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
@@ -300,6 +311,7 @@ class DirectLoss(SteppingModule, StructuredLoss):
         side: "better" moves the scores from z* towards a state with less loss; "worse" moves them
             away from a state with more loss.
         weights: as for `StructuredHinge`.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: epsilon is not positive, `side` has another value, or a weight is out of range.
@@ -318,8 +330,9 @@ class DirectLoss(SteppingModule, StructuredLoss):
         epsilon: float | Epsilon | None = None,
         side: Side = "better",
         weights: torch.Tensor | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver, epsilon)
+        super().__init__(solver, epsilon, constraints=constraints)
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
         self.side = side
@@ -357,6 +370,7 @@ class ImplicitMLELoss(StructuredLoss):
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
         loss: a function of states and targets; None for the sum of squared differences.
         seed: the seed of the noise, as in `ArgmaxLayer`; None for noise only from a generator.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: epsilon is not positive, or the seed is not valid.
@@ -374,9 +388,10 @@ class ImplicitMLELoss(StructuredLoss):
         epsilon: float | Epsilon | None = None,
         loss: LossOfStates | None = None,
         seed: int | None = 0,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
-        self.layer = ArgmaxLayer(solver, epsilon=epsilon, seed=seed)
+        super().__init__(solver, constraints=constraints)
+        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed)
         self.loss = loss or squared_differences
 
     def over(self, structure: Structure) -> Self:

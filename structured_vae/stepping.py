@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,7 @@ import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver
+from solvers.constraints import Constraint
 
 from .distributions.argmax_module import ArgmaxModule, module_of
 from .errors import StalledWarning
@@ -45,9 +47,10 @@ class SteppingModule(ArgmaxModule, ABC):
         solver: a solver of `solvers` or its name, or a `Structure`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
         seed: the seed of noise during training; None for no noise.
+        constraints: as for every `ArgmaxModule`.
 
     Raises:
-        ConfigError: the seed is not valid, or epsilon is not positive and finite.
+        ConfigError: the seed or a constraint is not valid, or epsilon is not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
@@ -60,8 +63,9 @@ class SteppingModule(ArgmaxModule, ABC):
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
         seed: int | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver, seed)
+        super().__init__(solver, seed, constraints)
         self.epsilon = step_of(epsilon)
         self._steps = StepCounts()
 

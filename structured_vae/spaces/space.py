@@ -11,6 +11,7 @@ import torch
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states
+from solvers import Solution
 
 from ..autograd_context import autograd_allowed
 from ..errors import StructureError, shortened
@@ -55,6 +56,9 @@ class StateSpace(ABC):
 
     categorical: ClassVar[bool] = False
     """Whether a state is made of one-hot vectors."""
+
+    takes_pairs: ClassVar[bool] = False
+    """Whether pairs of variables may have scores, where potentials name this space."""
 
     @classmethod
     def of_options(cls, n: int, **options: int) -> Self:
@@ -313,6 +317,19 @@ class StateSpace(ABC):
         if forbidden is not None:
             refuse_forbidden((z > 0.5) & forbidden, str(self))
         return z
+
+    def solution(self, potentials: AnyPotentials) -> Solution[torch.Tensor]:
+        """Return the states of highest score with their optimality certificates.
+
+        Args:
+            potentials: the scores.
+
+        Raises:
+            StructureError: this space has no certificates.
+        """
+        raise StructureError(
+            "a structure returns states without certificates: call the layer itself"
+        )
 
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
