@@ -1,4 +1,4 @@
-from .crfs import LinearChainCRF, PairwiseCRF
+from .crfs import LinearChainCRF, PairwiseCRF, TagRules, tag_rules
 from .data import load_dataset
 from .distributions import Gibbs, PerturbAndMAP
 from .distributions.argmax import perturb_and_map
@@ -125,6 +125,7 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredVAEError",
     "TableDirect",
+    "TagRules",
     "TrainConfig",
     "WakeSleep",
     "WakeWake",
@@ -139,5 +140,6 @@ __all__ = [
     "paper_recipe",
     "perturb_and_map",
     "resume",
+    "tag_rules",
     "train",
 ]

@@ -62,12 +62,8 @@ def test_masks_and_sample_weights_of_losses(loss):
     target = KOfN(2).argmax(scores + torch.randn(3, 6, generator=seeded(2)), mask)
     weights = torch.tensor([0.0, 1.0, 3.0])
     function = loss(KOfN(2)).eval()
-    expected = function(
-        scores.masked_fill(~mask, -torch.inf), target=target, generator=seeded()
-    )
-    value = function(
-        scores, target=target, mask=mask, sample_weight=weights, generator=seeded()
-    )
+    expected = function(scores.masked_fill(~mask, -torch.inf), target=target, generator=seeded())
+    value = function(scores, target=target, mask=mask, sample_weight=weights, generator=seeded())
     torch.testing.assert_close(value, weights * expected)
 
 

@@ -146,7 +146,9 @@ class SecondOrderChains(StateSpace):
         is_tensor = isinstance(labels, torch.Tensor) and is_dense(labels)
         integral = is_tensor and not (labels.is_floating_point() or labels.is_complex())
         if not integral or labels.ndim == 0 or labels.shape[-1] != self.n:
-            raise StructureError(f"labels must be integers [..., {self.n}]; got {shortened(labels)}")
+            raise StructureError(
+                f"labels must be integers [..., {self.n}]; got {shortened(labels)}"
+            )
         labels = labels.long()
         if bool(((labels < 0) | (labels >= self.k)).any()):
             raise StructureError(f"labels must be from 0 to {self.k - 1}")
