@@ -1,6 +1,6 @@
 """Conditional random fields with partial and soft labels, weights, rules, and several answers."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -86,7 +86,8 @@ def test_smoothing_leaves_forbidden_tags_out():
     value = crf(emissions, tags, mask, label_smoothing=0.5)
     assert value.isfinite()
     value.backward()
-    assert crf.transitions.grad.isfinite().all() and crf.transitions.grad[0, 2] == 0
+    assert crf.transitions.grad.isfinite().all()
+    assert crf.transitions.grad[0, 2] == 0
 
 
 def test_weights_of_chains_and_classes():
@@ -217,7 +218,7 @@ def test_rules_of_a_scheme_allow_exactly_its_sequences(scheme):
     tags = ["O", *(f"{letter}-{kind}" for kind in "XY" for letter in letters)]
     rules = tag_rules(tags, scheme)
     for sequence in product(range(len(tags)), repeat=3):
-        steps = all(rules.transitions[a, b] for a, b in zip(sequence, sequence[1:], strict=False))
+        steps = all(rules.transitions[a, b] for a, b in pairwise(sequence))
         by_rules = rules.start[sequence[0]] and rules.end[sequence[-1]] and steps
         assert by_rules == spans_are_valid([tags[i] for i in sequence], scheme)
 

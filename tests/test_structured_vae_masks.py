@@ -50,7 +50,8 @@ def test_a_mask_of_the_layer_is_a_score_of_minus_infinity():
     layer = ArgmaxLayer(seed=None)
     z, solution = layer.solve(scores, pairwise, mask=mask)
     expected, other = layer.solve(masked, pairwise)
-    assert torch.equal(z, expected) and torch.equal(solution.score, other.score)
+    assert torch.equal(z, expected)
+    assert torch.equal(solution.score, other.score)
     scores.requires_grad_()
     layer(scores, pairwise, mask=mask).square().sum().backward()
     assert torch.equal(scores.grad[~mask], torch.zeros(5))
@@ -171,7 +172,8 @@ def test_assignments_and_matchings_of_unequal_sizes(kind):
             for order in permutations(range(larger), smaller)
         )
         assert (values * state).sum() == pytest.approx(best)
-        assert not state[rows:].any() and not state[:, columns:].any()
+        assert not state[rows:].any()
+        assert not state[:, columns:].any()
 
 
 def test_a_layer_over_another_structure_shares_noise_and_steps():

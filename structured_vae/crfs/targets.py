@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch.nn.functional import one_hot
+from typing_extensions import TypeIs
 
 from ..errors import ConfigError, StructureError, shortened
 from ..spaces.checks.batches import is_dense
 from ..spaces.checks.weights import checked_weights
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: object) -> TypeIs[torch.Tensor]:
     """Return whether the value is a dense tensor."""
     return isinstance(value, torch.Tensor) and is_dense(value)
 
@@ -33,7 +34,6 @@ def check_target(target: object, shape: tuple[int, ...], k: int, name: str) -> N
         StructureError: the target has another type or shape.
     """
     if is_tensor(target):
-        assert isinstance(target, torch.Tensor)
         wanted = tuple(shape)
         if not are_labels(target):
             wanted = (*shape, k)
@@ -41,7 +41,6 @@ def check_target(target: object, shape: tuple[int, ...], k: int, name: str) -> N
             return
     received = shortened(target)
     if is_tensor(target):
-        assert isinstance(target, torch.Tensor)
         received = f"{target.dtype} {list(target.shape)}"
     raise StructureError(
         f"{name} must be integers {list(shape)}, or booleans or probabilities "
@@ -69,7 +68,7 @@ def check_values(target: torch.Tensor, k: int, name: str) -> None:
             raise StructureError(f"{name} must allow at least one label of each variable")
     else:
         sums = target.double().sum(dim=-1)
-        if not bool(((target >= 0).all() & ((sums - 1).abs() < 1e-3).all())):
+        if not bool((target >= 0).all() & ((sums - 1).abs() < 1e-3).all()):
             raise StructureError(
                 f"{name} must be probabilities that add up to 1 at each variable, or booleans"
             )

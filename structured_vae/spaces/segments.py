@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -262,7 +263,7 @@ class Segments(StateSpace):
         entries, tables, start, end = self.parts(z)  # views of z
         for first, after, label in padded:
             entries[first, after - first - 1, label] = 1
-        for (_, boundary, label), (_, _, other) in zip(padded, padded[1:], strict=False):
+        for (_, boundary, label), (_, _, other) in pairwise(padded):
             tables[boundary - 1, label, other] = 1
         start[padded[0][2]] = 1
         end[padded[-1][2]] = 1
