@@ -41,6 +41,7 @@ from .losses import (
 )
 from .objectives.costs import CostOfBits, Hamming, Reconstruction
 from .objectives.recipes import elbo_recipe, paper_recipe
+from .routing import routing_weights
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
@@ -140,6 +141,7 @@ __all__ = [
     "paper_recipe",
     "perturb_and_map",
     "resume",
+    "routing_weights",
     "tag_rules",
     "train",
 ]

@@ -22,6 +22,7 @@ from structured_vae import (
     StructuredHinge,
     StructuredPerceptron,
     grid_paths,
+    routing_weights,
 )
 from structured_vae.errors import ConfigError, StructureError
 
@@ -201,3 +202,21 @@ def test_a_cost_of_subsets_of_a_size_for_each_instance():
     estimate.surrogate.sum().backward()
     moved = KOfN([1, 3]).argmax(scores.detach() - 100 * scores.grad)
     assert torch.equal(moved, target)
+
+
+def test_routing_weights_are_the_softmax_of_the_chosen():
+    scores = torch.randn(4, 6, generator=seeded(), dtype=torch.float64)
+    scores[0, 0] = -torch.inf
+    z = KOfN(2).argmax(scores)
+    weights = routing_weights(scores, z, temperature=0.5)
+    expected = (2 * scores).masked_fill(z == 0, -torch.inf).softmax(dim=-1)
+    torch.testing.assert_close(weights, expected)
+    assert not routing_weights(scores, torch.zeros_like(z)).any()
+    scores[0, 0] = -9.0
+    assert torch.autograd.gradcheck(
+        lambda given: routing_weights(given, z), scores.requires_grad_()
+    )
+    with pytest.raises(StructureError, match="one shape"):
+        routing_weights(scores, z[:2])
+    with pytest.raises(StructureError, match="temperature"):
+        routing_weights(scores, z, temperature=0.0)

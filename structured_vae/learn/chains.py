@@ -19,10 +19,11 @@ class ChainCRF(LinearEstimator):
 
     Training minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its
     gradient are exact. X is a list of features `[length, d]`, dense or sparse, or of lists of
-    dictionaries, and y a list of labels `[length]`. A label may be a set of possible labels, and an
-    empty set where nothing is known: p(y_i | x_i) is then the probability of all labels that the
-    sets allow, and the objective is no longer convex. Or X is `[samples, d]` and y `[samples]`, for chains of length 1. Every
-    prediction is a certified maximum of the score.
+    dictionaries, and y a list of labels `[length]`. Or X is `[samples, d]` and y `[samples]`, for
+    chains of length 1. Every prediction is a certified maximum of the score.
+
+    A label may be a set of possible labels, or an empty set where nothing is known. p(y_i | x_i) is
+    then the probability of all labels that the sets allow, and the objective is not convex.
 
     Args:
         C: weight of the likelihood relative to the penalty, positive.

@@ -113,7 +113,7 @@ class HammingLoss:
 
     def augmented(self, unary: np.ndarray) -> np.ndarray:
         """Add the loss to scores `[nodes, k]`: its weight for every label but the true one."""
-        scores = unary + self.weights[:, None]
+        scores: np.ndarray = unary + self.weights[:, None]
         scores[np.arange(len(self.truth)), self.truth] -= self.weights
         return scores
 

@@ -315,6 +315,8 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
+        # The estimator type stays None; scikit-learn's checks of probabilities read these tags.
+        tags.classifier_tags = importlib.import_module("sklearn.utils").ClassifierTags()
         return tags
 
 

@@ -135,6 +135,8 @@ def sample_weights(values: Any, count: int) -> np.ndarray | None:
             f"sample_weight.shape == {weights.shape}, expected {(count,)}: one number for each "
             "instance"
         )
+    if not (weights != 0).any():
+        raise DataError("sample_weight is zero for all instances: one weight must be positive")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError(f"sample_weight must be finite and not negative; got {shortened(values)}")
     return weights

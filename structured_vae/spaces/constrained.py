@@ -125,7 +125,7 @@ class ConstrainedBits(StateSpace):
             if rule.coefficients is not None:
                 coefficients.zero_()
                 for place, value in rule.coefficients.items():
-                    coefficients[place] = value  # type: ignore[call-overload]  # bits have numbers
+                    coefficients[cast("int", place)] = value
             excess = (z.double() * coefficients).sum(dim=-1) - rule.right
             rounding = ROUNDING * float(coefficients.abs().sum() + abs(rule.right))
             if rule.comparison != ">=":

@@ -183,7 +183,8 @@ class Segments(StateSpace):
             `[..., n, longest, k]`, `[..., n - 1, k, k]`, `[..., k]` and `[..., k]`.
         """
         leading = scores.shape[:-1]
-        segments, transitions, start, end = scores.split(self._widths, dim=-1)
+        ends = np.cumsum(self._widths)[:-1].tolist()
+        segments, transitions, start, end = scores.tensor_split(ends, dim=-1)
         tables = transitions.reshape(*leading, self.n - 1, self.k, self.k)
         return segments.reshape(*leading, self.n, self.longest, self.k), tables, start, end
 

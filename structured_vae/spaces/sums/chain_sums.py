@@ -75,15 +75,13 @@ class Chains:
             differentiable: whether the probabilities have a gradient.
         """
         length, batch, k = self.emissions.shape
+        if length == 1:
+            return self.emissions.new_zeros((0, batch, k, k))
         steps = self.emissions.new_zeros((length - 1, batch, k, k), requires_grad=True)
         with torch.enable_grad():
             tables = self.transitions + steps
             total = by_logarithms(self.emissions, tables, self.start, self.end, self.mask).sum()
-            (marginals,) = torch.autograd.grad(
-                total, steps, create_graph=differentiable, allow_unused=True
-            )
-        if marginals is None:  # chains of one position
-            return steps.detach()
+            (marginals,) = torch.autograd.grad(total, steps, create_graph=differentiable)
         return marginals
 
     def expected_score(self, marginals: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
