@@ -1,4 +1,4 @@
-from .crfs import LinearChainCRF, PairwiseCRF
+from .crfs import LinearChainCRF, PairwiseCRF, TagRules, tag_rules
 from .data import load_dataset
 from .distributions import Gibbs, PerturbAndMAP
 from .distributions.argmax import perturb_and_map
@@ -41,6 +41,7 @@ from .losses import (
 )
 from .objectives.costs import CostOfBits, Hamming, Reconstruction
 from .objectives.recipes import elbo_recipe, paper_recipe
+from .routing import routing_weights
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
@@ -53,11 +54,14 @@ from .spaces import (
     Assignments,
     Bits,
     Categories,
+    ConstrainedBits,
     Knapsack,
     KOfN,
     Matchings,
     PairwiseLabels,
     Paths,
+    SecondOrderChains,
+    Segments,
     SpanningTrees,
     StateSpace,
     grid_paths,
@@ -79,6 +83,7 @@ __all__ = [
     "Categories",
     "ConfigError",
     "Constant",
+    "ConstrainedBits",
     "CostOfBits",
     "DataConfig",
     "Direct",
@@ -112,6 +117,8 @@ __all__ = [
     "Run",
     "ScaleFree",
     "ScoreFunction",
+    "SecondOrderChains",
+    "Segments",
     "SpanningTrees",
     "StateSpace",
     "StraightThrough",
@@ -119,6 +126,7 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredVAEError",
     "TableDirect",
+    "TagRules",
     "TrainConfig",
     "WakeSleep",
     "WakeWake",
@@ -133,5 +141,7 @@ __all__ = [
     "paper_recipe",
     "perturb_and_map",
     "resume",
+    "routing_weights",
+    "tag_rules",
     "train",
 ]

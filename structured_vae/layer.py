@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Protocol, overload
 
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver, Solution
+from solvers.constraints import Constraint
 
 from .distributions.argmax_module import module_of
-from .errors import ConfigError, StructureError, shortened
+from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
 from .recording import refuse_recording
 from .second_derivatives import without_derivative
-from .spaces import Structure, is_structure, refuse_pairs
+from .spaces import Structure, as_space, is_structure, refuse_pairs
 from .spaces.bits import solution_of
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.of_potentials import no_noise
@@ -61,9 +62,13 @@ class ArgmaxLayer(SteppingModule):
             `Epsilon`, or None for `Relative()`, which adapts the step to scores and gradient so
             that some argmaxes change. Schedules count the steps of this layer.
         seed: the seed of the noise, an integer of at least 0; None for noise only from a generator.
+        constraints: linear constraints over z, made by `solvers.constraints` and shared by all
+            instances: k of n with interactions, one of a group. z is then the best state that
+            satisfies them, by a solver that can.
 
     Raises:
-        ConfigError: the estimator or the seed is not valid, or epsilon is not positive and finite.
+        ConfigError: the estimator or the seed is not valid, epsilon is not positive and finite, or
+            `constraints` are no constraints, or go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
@@ -95,8 +100,9 @@ class ArgmaxLayer(SteppingModule):
         estimator: Backward = "implicit_mle",
         epsilon: float | Epsilon | None = None,
         seed: int | None = 0,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver, epsilon, seed)
+        super().__init__(solver, epsilon, seed, constraints)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(
                 f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}"
@@ -115,6 +121,7 @@ class ArgmaxLayer(SteppingModule):
         *,
         cost: Cost | CostFunction | None = None,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor | Estimate:
         """Return the argmax `[batch, n]`, or with a cost an `Estimate` of its gradient.
@@ -126,6 +133,8 @@ class ArgmaxLayer(SteppingModule):
             cost: a `Cost`, or any function from states `[..., batch, n]` to costs `[..., batch]`,
                 which is then called n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
+            mask: boolean, `[batch, n]` or a shape that broadcasts to it, True where a variable may
+                be 1. False is the same as a score of minus infinity.
             generator: the source of noise, on the device of the scores, which is then added in
                 either mode; None for the layer's own noise.
 
@@ -137,9 +146,10 @@ class ArgmaxLayer(SteppingModule):
                 trace records the call.
             EstimatorError: the cost returns another shape.
             StructureError: the structure does not accept pairwise scores, or returned no states.
+            solvers.InfeasibleError: no state satisfies the constraints.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
+        potentials = potentials_of(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
@@ -155,6 +165,7 @@ class ArgmaxLayer(SteppingModule):
         pairwise: torch.Tensor | None = None,
         *,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
         """Return the argmax with its gradient, without noise, and the solution with certificates.
 
@@ -162,24 +173,25 @@ class ArgmaxLayer(SteppingModule):
             unary: as in `forward`.
             pairwise: as in `forward`.
             edges: as in `forward`.
+            mask: as in `forward`.
 
         Returns:
             the argmax `[batch, n]`; and the `Solution`, with score, bound and optimality
             certificate of every instance.
 
         Raises:
-            StructureError: the layer has a structure, which has no certificates.
+            StructureError: the layer has a structure without certificates.
+            solvers.InfeasibleError: no state satisfies the constraints.
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: an export or a trace records the call.
         """
-        if is_structure(self.solver):
-            raise StructureError(
-                "a structure returns states without certificates: call the layer itself"
-            )
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
-        solution = solution_of(potentials, self.solver)
+        potentials = potentials_of(unary, pairwise, edges, mask)
+        if is_structure(self.solver):
+            solution = as_space(self.solver).solution(potentials)
+        else:
+            solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
     def _direct(
@@ -213,6 +225,7 @@ class _Call(Protocol):
         pairwise: torch.Tensor | None = None,
         *,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor: ...
 
@@ -224,6 +237,7 @@ class _Call(Protocol):
         *,
         cost: Cost | CostFunction,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Estimate: ...
 

@@ -9,14 +9,15 @@ statistics `z_i` and `z_i z_j`, and y is the target.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver, ProblemError
+from solvers.constraints import Constraint
 
 from .distributions import Gibbs
 from .distributions.argmax_module import ArgmaxModule
@@ -30,6 +31,7 @@ from .second_derivatives import once_differentiable
 from .spaces import Structure, is_structure
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.checks.targets import check_target
+from .spaces.checks.weights import checked_weights
 from .stepping import SteppingModule
 
 Side = Literal["better", "worse"]
@@ -50,8 +52,11 @@ class StructuredLoss(ArgmaxModule):
 
     Args:
         solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
+        seed: not used by most losses.
+        constraints: linear constraints over z, as for `ArgmaxLayer`. Targets have to satisfy them.
 
     Raises:
+        ConfigError: `constraints` are no constraints, or go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
@@ -71,6 +76,8 @@ class StructuredLoss(ArgmaxModule):
         *,
         target: torch.Tensor,
         edges: EdgesLike | None = None,
+        mask: torch.Tensor | None = None,
+        sample_weight: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor:
         """Return the loss of each instance: `[batch]`.
@@ -81,19 +88,23 @@ class StructuredLoss(ArgmaxModule):
                 `edges`. Minus infinity keeps the two variables of a pair from both being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
+            mask: boolean, `[batch, n]` or a shape that broadcasts to it, True where a variable may
+                be 1. False is the same as a score of minus infinity.
+            sample_weight: `[batch]`, finite and not negative: the loss of each instance is
+                multiplied by its weight. None for ones.
             generator: the source of noise, on the device of the scores, for losses that draw noise.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem, the target has another
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
-            ConfigError: the generator is missing, or is not a torch generator for this device; or
-                an export or a trace records the call.
+            ConfigError: the generator is missing, or is not a torch generator for this device; a
+                sample weight is out of range; or an export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges)
+        potentials = potentials_of(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         check_target(target, potentials)
         dtype = potentials.unary.dtype
@@ -106,7 +117,10 @@ class StructuredLoss(ArgmaxModule):
         ):
             self._check_states(y)
             self._targets_known = True
-        return self._loss(potentials, y, generator).to(dtype)
+        loss = self._loss(potentials, y, generator)
+        if sample_weight is not None:
+            loss = loss * checked_weights(sample_weight, loss.shape, "sample_weight").to(loss)
+        return loss.to(dtype)
 
     if TYPE_CHECKING:
 
@@ -117,6 +131,8 @@ class StructuredLoss(ArgmaxModule):
             *,
             target: torch.Tensor,
             edges: EdgesLike | None = None,
+            mask: torch.Tensor | None = None,
+            sample_weight: torch.Tensor | None = None,
             generator: torch.Generator | None = None,
         ) -> torch.Tensor:
             """Call `forward`; declared since torch's own type is Any."""
@@ -180,6 +196,7 @@ class StructuredHinge(StructuredLoss):
         margin: weight of the distance, positive.
         weights: `[n]`, or a shape that broadcasts to `[batch, n]`, finite and not negative; None
             for the Hamming distance.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: the margin or a weight is out of range.
@@ -203,8 +220,9 @@ class StructuredHinge(StructuredLoss):
         solver: str | ArgmaxSolver | Structure = "auto",
         margin: float = 1.0,
         weights: torch.Tensor | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
+        super().__init__(solver, constraints=constraints)
         if not positive(margin):
             raise ConfigError(f"margin must be a positive number; got {shortened(margin)}")
         self.margin = float(margin)
@@ -236,6 +254,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         solver: as for every `StructuredLoss`.
         sigma: the scale of the noise, in units of scores.
         samples: the number of noise draws per instance.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: `sigma` or `samples` is not positive.
@@ -249,9 +268,13 @@ class PerturbedFenchelYoung(StructuredLoss):
     shown = ("sigma", "samples")
 
     def __init__(
-        self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 1
+        self,
+        solver: str | ArgmaxSolver | Structure = "auto",
+        sigma: float = 1.0,
+        samples: int = 1,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
+        super().__init__(solver, constraints=constraints)
         if not positive(sigma) or not positive(samples) or samples != int(samples):
             raise ConfigError(
                 f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
@@ -288,6 +311,7 @@ class DirectLoss(SteppingModule, StructuredLoss):
         side: "better" moves the scores from z* towards a state with less loss; "worse" moves them
             away from a state with more loss.
         weights: as for `StructuredHinge`.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: epsilon is not positive, `side` has another value, or a weight is out of range.
@@ -306,8 +330,9 @@ class DirectLoss(SteppingModule, StructuredLoss):
         epsilon: float | Epsilon | None = None,
         side: Side = "better",
         weights: torch.Tensor | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver, epsilon)
+        super().__init__(solver, epsilon, constraints=constraints)
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
         self.side = side
@@ -345,6 +370,7 @@ class ImplicitMLELoss(StructuredLoss):
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
         loss: a function of states and targets; None for the sum of squared differences.
         seed: the seed of the noise, as in `ArgmaxLayer`; None for noise only from a generator.
+        constraints: as for every `StructuredLoss`.
 
     Raises:
         ConfigError: epsilon is not positive, or the seed is not valid.
@@ -362,10 +388,17 @@ class ImplicitMLELoss(StructuredLoss):
         epsilon: float | Epsilon | None = None,
         loss: LossOfStates | None = None,
         seed: int | None = 0,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver)
-        self.layer = ArgmaxLayer(solver, epsilon=epsilon, seed=seed)
+        super().__init__(solver, constraints=constraints)
+        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed)
         self.loss = loss or squared_differences
+
+    def over(self, structure: Structure) -> Self:
+        """Return this loss over another structure, as `ArgmaxLayer.over` does."""
+        copy = super().over(structure)
+        copy.layer = self.layer.over(structure)
+        return copy
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None

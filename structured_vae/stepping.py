@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver
+from solvers.constraints import Constraint
 
 from .distributions.argmax_module import ArgmaxModule, module_of
 from .errors import StalledWarning
@@ -22,6 +25,21 @@ PATIENCE: Final = 20
 """Number of consecutive steps without a changed argmax after which a module warns."""
 
 
+@dataclass
+class StepCounts:
+    """The steps of a module, and of what `over` makes of it.
+
+    Attributes:
+        taken: number of steps.
+        without_change: number of last steps in which no argmax changed.
+        warned: whether the module has warned of them.
+    """
+
+    taken: int = 0
+    without_change: int = 0
+    warned: bool = False
+
+
 class SteppingModule(ArgmaxModule, ABC):
     """A module that shifts unary scores by epsilon times a slope and computes the argmax again.
 
@@ -29,9 +47,10 @@ class SteppingModule(ArgmaxModule, ABC):
         solver: a solver of `solvers` or its name, or a `Structure`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
         seed: the seed of noise during training; None for no noise.
+        constraints: as for every `ArgmaxModule`.
 
     Raises:
-        ConfigError: the seed is not valid, or epsilon is not positive and finite.
+        ConfigError: the seed or a constraint is not valid, or epsilon is not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
@@ -44,12 +63,16 @@ class SteppingModule(ArgmaxModule, ABC):
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
         seed: int | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
-        super().__init__(solver, seed)
+        super().__init__(solver, seed, constraints)
         self.epsilon = step_of(epsilon)
-        self.taken = 0
-        self._steps_without_change = 0
-        self._warned = False
+        self._steps = StepCounts()
+
+    @property
+    def taken(self) -> int:
+        """The number of steps so far."""
+        return self._steps.taken
 
     def second(
         self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int = -1
@@ -104,13 +127,14 @@ class SteppingModule(ArgmaxModule, ABC):
             moved: whether an argmax has changed.
             wanted: whether the cost of the previous argmax could be lowered.
         """
-        self.taken += 1
+        steps = self._steps
+        steps.taken += 1
         if wanted and not moved:
-            self._steps_without_change += 1
+            steps.without_change += 1
         else:
-            self._steps_without_change = 0
-        if self._steps_without_change >= PATIENCE and not self._warned:
-            self._warned = True
+            steps.without_change = 0
+        if steps.without_change >= PATIENCE and not steps.warned:
+            steps.warned = True
             noise = ", or pass a generator for noise" if self.seed is None else ""
             warnings.warn(
                 f"no argmax changed in {PATIENCE} consecutive steps, so every gradient was zero: "

@@ -243,7 +243,13 @@ def test_the_seed_alone_decides(make):
 def test_parameters_are_copied_set_and_searched():
     x, y = chains(1, (2, 3, 1, 4, 2, 3))
     model = ChainCRF(C=3.0)
-    assert clone(model).get_params() == {"C": 3.0, "tol": 1e-6, "max_iter": 1000}
+    assert clone(model).get_params() == {
+        "C": 3.0,
+        "tol": 1e-6,
+        "max_iter": 1000,
+        "class_weight": None,
+        "scheme": None,
+    }
     assert model.set_params(C=0.5).C == 0.5
     found = GridSearchCV(ChainCRF(), {"C": [0.1, 1.0]}, cv=2).fit(x, y)
     assert set(found.best_params_) == {"C"}

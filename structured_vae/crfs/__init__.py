@@ -5,5 +5,6 @@ Imports structures and `solvers.labels`, but neither losses nor training.
 
 from .linear_chain import LinearChainCRF
 from .pairwise import PairwiseCRF
+from .tag_rules import TagRules, tag_rules
 
-__all__ = ["LinearChainCRF", "PairwiseCRF"]
+__all__ = ["LinearChainCRF", "PairwiseCRF", "TagRules", "tag_rules"]

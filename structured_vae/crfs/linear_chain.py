@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
 import torch
 from torch import nn
 
 from solvers import Solution, labels
-from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
-from ..spaces.checks.batches import is_dense, is_of_floats, positive_integer
+from ..spaces.checks.batches import is_of_floats, positive_integer
 from ..spaces.sums.chain_sums import BELOW, Chains
+from .chain_problem import penalised, problem_of
+from .chain_targets import score_of_target, uniform_score
 from .reductions import Reduction, check_reduction, reduced
+from .tag_rules import TagRules
+from .targets import (
+    are_labels,
+    check_target,
+    check_values,
+    frequencies,
+    instance_weights,
+    is_tensor,
+    smoothing_of,
+)
 
 INITIAL: Final = 0.1
 """Maximum absolute value of an initial parameter."""
@@ -26,6 +36,12 @@ MOST_TAGS: Final = 1 << 15
 
 PADDING: Final = -1
 """The label of positions beyond the end of a chain."""
+
+FREE: Final = -1
+"""The label in `fix` of a position whose tag is free."""
+
+FORBIDDEN_BY_RULES: Final = ("start", "transitions", "end")
+"""The attributes of `TagRules`."""
 
 
 class LinearChainCRF(nn.Module):
@@ -45,9 +61,12 @@ class LinearChainCRF(nn.Module):
     Args:
         num_tags: k, the number of tags, from 1 to 32,768.
         batch_first: True for arrays `[batch, length, ...]`, False for `[length, batch, ...]`.
+        rules: which tags may follow each other, such as `tag_rules(tags, "BIO")`; None for all.
+            They are no parameters, so a state dict does not hold them.
 
     Raises:
-        StructureError: `num_tags` is not an integer in this range.
+        StructureError: `num_tags` is not an integer in this range, or the rules are for another
+            number of tags.
 
     References:
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
@@ -62,7 +81,7 @@ class LinearChainCRF(nn.Module):
         tensor(-0.7910, grad_fn=<ToCopyBackward0>)
     """
 
-    def __init__(self, num_tags: int, batch_first: bool = False):
+    def __init__(self, num_tags: int, batch_first: bool = False, rules: TagRules | None = None):
         super().__init__()
         self.num_tags = positive_integer(num_tags, "num_tags")
         if self.num_tags > MOST_TAGS:
@@ -71,6 +90,11 @@ class LinearChainCRF(nn.Module):
         self.start_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.end_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.transitions = nn.Parameter(torch.empty(self.num_tags, self.num_tags))
+        for name in FORBIDDEN_BY_RULES:
+            forbidden = None
+            if rules is not None:
+                forbidden = _forbidden(rules, name, self.num_tags)
+            self.register_buffer(f"_forbidden_{name}", forbidden, persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -88,28 +112,51 @@ class LinearChainCRF(nn.Module):
         tags: torch.Tensor,
         mask: torch.Tensor | None = None,
         reduction: Reduction = "sum",
+        *,
+        sample_weight: torch.Tensor | None = None,
+        class_weight: torch.Tensor | None = None,
+        label_smoothing: float = 0.0,
     ) -> torch.Tensor:
         """Return the log likelihood of tags in nats, differentiable; training maximises it.
 
+        Tags may be known in part. Booleans are sets of possible tags: the result is then the log
+        probability of all tags that the sets allow together. Probabilities are soft labels, which
+        are independent at each position: the result is then the expected log likelihood.
+
         Args:
             emissions: `[batch, length, k]` if `batch_first`, else `[length, batch, k]`.
-            tags: `[batch, length]` or `[length, batch]`, from 0 to k - 1; ignored where the mask is
-                False.
-            mask: the shape of `tags`, True up to the end of each chain, whose length is at least 1;
-                None if all chains have full length.
+            tags: `[batch, length]` or `[length, batch]`, from 0 to k - 1; or in the shape of the
+                emissions booleans, True for a possible tag, or probabilities. Ignored where the
+                mask is False.
+            mask: boolean, True at the positions of each chain, which are one block of at least one;
+                padding may be on either side. None if all chains have full length.
             reduction: "none" for `[batch]`; "sum"; "mean", over chains; or "token_mean", the sum
-                divided by the number of tags.
+                divided by the number of tags. With weights, means are weighted means.
+            sample_weight: `[batch]`, finite and not negative, the weight of each chain.
+            class_weight: `[k]`, finite and not negative: a chain has the mean weight of its tags.
+            label_smoothing: from 0 to less than 1, the share of the uniform distribution over all
+                allowed tags of a chain in the target.
 
         Raises:
-            StructureError: shapes do not match, a tag is out of range, the mask has holes or an
-                empty chain, an emission is nan or plus infinity, all tags of a position or of a
-                chain are forbidden, a parameter is nan or plus infinity, or `reduction` has another
-                value.
+            StructureError: shapes do not match, a tag is out of range, a set of tags is empty,
+                probabilities do not add up to 1, the mask has holes or an empty chain, an emission
+                is nan or plus infinity, all tags of a position or of a chain are forbidden, a
+                parameter is nan or plus infinity, or `reduction` has another value.
+            ConfigError: a weight is out of range, or `label_smoothing` is.
         """
         check_reduction(reduction)
-        chains = self._chains(emissions, mask)
-        log_p = chains.score(self._tags(tags, emissions, chains.mask)) - _log_partition(chains)
-        return reduced(log_p, reduction, chains.mask.sum()).to(emissions.dtype)
+        share = smoothing_of(label_smoothing)
+        batch = self._batch(emissions, mask)
+        chains = batch.chains
+        target = self._target(tags, emissions, batch)
+        score = score_of_target(chains, target)
+        if share:
+            score = (1 - share) * score + share * uniform_score(chains)
+        log_p = score - _log_partition(chains)
+        shares = frequencies(target, self.num_tags)
+        weights = instance_weights(shares, chains.mask, sample_weight, class_weight)
+        tokens = chains.mask.sum(dim=0)
+        return reduced(log_p, reduction, tokens, weights).to(emissions.dtype)
 
     def log_partition(
         self, emissions: torch.Tensor, mask: torch.Tensor | None = None
@@ -123,7 +170,7 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        return _log_partition(self._chains(emissions, mask)).to(emissions.dtype)
+        return _log_partition(self._batch(emissions, mask).chains).to(emissions.dtype)
 
     def marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the marginals P(t_i = a), differentiable, in the shape of the emissions.
@@ -137,18 +184,22 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
-        differentiable = torch.is_grad_enabled() and learns
+        differentiable = self._learns(emissions)
         # The marginals are the gradient of log Z in the emissions.
         with torch.enable_grad():
             if not emissions.requires_grad:
                 emissions = emissions.detach().requires_grad_()
-            total = _log_partition(self._chains(emissions, mask)).sum()
+            total = _log_partition(self._batch(emissions, mask).chains).sum()
             (marginals,) = torch.autograd.grad(total, emissions, create_graph=differentiable)
         return marginals
 
-    def decode(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> list[list[int]]:
-        """Return the best tags of each chain, as lists without padding.
+    def pair_marginals(
+        self, emissions: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the marginals P(t_i = a, t_(i+1) = b), differentiable.
+
+        They are `[batch, length - 1, k, k]` if `batch_first`, else `[length - 1, batch, k, k]`, and
+        0 where one of the two positions is masked.
 
         Args:
             emissions: as in `forward`.
@@ -157,59 +208,172 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        tags = self.solve(emissions, mask).labels.tolist()
+        batch = self._batch(emissions, mask)
+        _log_partition(batch.chains)  # raises where all tags are forbidden
+        marginals = batch.chains.pair_marginals(self._learns(emissions))
+        length, instances = self._by_steps(emissions).shape[:2]
+        shape = (length - 1, instances, self.num_tags, self.num_tags)
+        if len(marginals) < length - 1 or batch.shifted:
+            steps = batch.places[:-1].clamp_max(max(length - 2, 0))
+            index = steps[..., None, None].expand_as(marginals)
+            marginals = marginals.new_zeros(shape).scatter_add(0, index, marginals)
+        return self._by_steps(marginals).to(emissions.dtype)
+
+    def decode(
+        self,
+        emissions: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        fix: torch.Tensor | None = None,
+        allowed: torch.Tensor | None = None,
+    ) -> list[list[int]]:
+        """Return the best tags of each chain, as lists without padding.
+
+        Args:
+            emissions: as in `forward`.
+            mask: as in `forward`.
+            fix: as in `solve`.
+            allowed: as in `solve`.
+
+        Raises:
+            StructureError: as in `solve`.
+        """
+        tags = self.solve(emissions, mask, fix=fix, allowed=allowed).labels.tolist()
         if mask is None:
             return tags
-        lengths = self._by_steps(mask).bool().sum(dim=0).tolist()
-        return [chain[:length] for chain, length in zip(tags, lengths, strict=True)]
+        return [[tag for tag in chain if tag != PADDING] for chain in tags]
 
     def solve(
-        self, emissions: torch.Tensor, mask: torch.Tensor | None = None
+        self,
+        emissions: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        k_best: int | None = None,
+        fix: torch.Tensor | None = None,
+        allowed: torch.Tensor | None = None,
     ) -> Solution[torch.Tensor]:
         """Return the best tags with their score and optimality certificate, without gradient.
 
         Args:
             emissions: as in `forward`.
             mask: as in `forward`.
+            k_best: how many of the best sequences of tags to return, in falling order of their
+                scores; None for the best alone.
+            fix: integers in the shape of `tags`, the tag of a position, or -1 where it is free.
+            allowed: booleans in the shape of the emissions, False where a tag is forbidden.
 
         Returns:
             the solution: `labels` `[batch, length]` for either value of `batch_first`, -1 where the
-            mask is False; `score`, `bound` and `optimal` `[batch]`.
+            mask is False; `score`, `bound` and `optimal` `[batch]`. With `k_best` one more
+            dimension follows the batch. Rows beyond the last allowed sequence hold -1, with a score
+            and a bound of minus infinity.
 
         Raises:
-            StructureError: as in `forward`.
+            StructureError: as in `forward`; or `fix` or `allowed` has another form, or they forbid
+                all tags of a chain.
         """
         with torch.no_grad():
-            chains = self._chains(emissions, mask)
-            solution = labels.solve(_problem_of(_penalised(chains)), solver="elimination")
-            _refuse_impossible(chains.score(solution.labels.T), -torch.inf)
-        # The solver saw the batch only up to the end of the longest chain.
-        length, batch = self._by_steps(emissions).shape[:2]
-        padded = solution.labels.new_full((batch, length), PADDING)
-        padded[:, : len(chains.mask)] = solution.labels.masked_fill(~chains.mask.T, PADDING)
-        return replace(solution, z=padded)
+            emissions = self._restricted(emissions, fix, allowed)
+            batch = self._batch(emissions, mask)
+            chains = batch.chains
+            problem = problem_of(penalised(chains), k_best is not None)
+            solution = labels.solve(problem, solver="elimination", k_best=k_best)
+            tags = solution.labels
+            if k_best is None:
+                tags = tags[:, None]
+            scores = [chains.score(rank.clamp_min(0).T) for rank in tags.unbind(dim=1)]
+            by_rank = torch.stack(scores, dim=1)
+            _refuse_impossible(by_rank[:, 0], -torch.inf)
+        # The solver saw the batch only up to the end of the longest chain, from its first position.
+        length, instances = self._by_steps(emissions).shape[:2]
+        ranks = tags.shape[1]
+        on = chains.mask.T[:, None] & (by_rank > -torch.inf)[..., None] & (tags >= 0)
+        places = batch.places.T[:, None].expand_as(tags)
+        # Padding is written to a position beyond the end.
+        places = torch.where(on, places, length)
+        padded = tags.new_full((instances, ranks, length + 1), PADDING)
+        padded = padded.scatter(-1, places, tags)[..., :length]
+        if k_best is None:
+            return replace(solution, z=padded[:, 0])
+        none = by_rank == -torch.inf
+        return replace(
+            solution,
+            z=padded,
+            score=solution.score.masked_fill(none, -torch.inf),
+            bound=solution.bound.masked_fill(none, -torch.inf),
+        )
 
-    def _chains(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> Chains:
-        """Check the scores, and cut them at the end of the longest chain."""
+    def _learns(self, emissions: torch.Tensor) -> bool:
+        learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
+        return torch.is_grad_enabled() and learns
+
+    def _restricted(
+        self, emissions: torch.Tensor, fix: torch.Tensor | None, allowed: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the emissions with minus infinity for tags that `fix` or `allowed` rules out."""
+        self._check_emissions(emissions)
+        if allowed is not None:
+            if not is_tensor(allowed) or allowed.dtype != torch.bool:
+                raise StructureError(f"allowed must be booleans; got {shortened(allowed)}")
+            if allowed.shape != emissions.shape:
+                raise StructureError(
+                    f"allowed must be {list(emissions.shape)} as the emissions; "
+                    f"got {list(allowed.shape)}"
+                )
+            emissions = emissions.masked_fill(~allowed.to(emissions.device), -torch.inf)
+        if fix is None:
+            return emissions
+        if not is_tensor(fix) or not are_labels(fix) or fix.shape != emissions.shape[:2]:
+            raise StructureError(
+                f"fix must be integers {list(emissions.shape[:2])}; got {shortened(fix)}"
+            )
+        if bool(((fix < FREE) | (fix >= self.num_tags)).any()):
+            raise StructureError(
+                f"fix must be from 0 to {self.num_tags - 1}, or {FREE} where a tag is free"
+            )
+        numbers = fix.to(emissions.device)[..., None]
+        tags = torch.arange(self.num_tags, device=emissions.device)
+        return emissions.masked_fill((numbers != FREE) & (numbers != tags), -torch.inf)
+
+    def _batch(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> _Batch:
+        """Check the scores, and move each chain to the first position of a batch of chains."""
         refuse_recording(self)
         self._check_emissions(emissions)
         self._check_parameters()
-        mask = self._by_steps(self._mask(mask, emissions))
-        mask = mask[: int(mask.sum(dim=0).max())]
-        scores = self._by_steps(emissions)[: len(mask)].double()
-        scores = torch.where(mask[..., None], scores, scores.new_zeros(()))
+        on = self._by_steps(self._mask(mask, emissions))
+        scores = self._by_steps(emissions).double()
+        first = on.int().argmax(dim=0)
+        lengths = on.sum(dim=0)
+        steps = torch.arange(int(lengths.max()), device=emissions.device)[:, None]
+        places = torch.minimum(first + steps, first + lengths - 1)
+        shifted = bool((first > 0).any())
+        if shifted:
+            scores = scores.gather(0, places[..., None].expand(-1, -1, self.num_tags))
+        else:
+            scores = scores[: len(steps)]
+        on = steps < lengths
+        scores = torch.where(on[..., None], scores, scores.new_zeros(()))
         if not bool(scores.detach().amax(dim=-1).isfinite().all()):
             raise StructureError(
                 "emissions must be finite, or minus infinity where a tag is forbidden; at least "
                 "one tag of each position must be allowed"
             )
-        return Chains(
+        chains = Chains(
             _without_gradient_where_forbidden(scores),
-            mask,
-            _without_gradient_where_forbidden(self.transitions.double()),
-            _without_gradient_where_forbidden(self.start_transitions.double()),
-            _without_gradient_where_forbidden(self.end_transitions.double()),
+            on,
+            self._scores_of("transitions", self.transitions),
+            self._scores_of("start", self.start_transitions),
+            self._scores_of("end", self.end_transitions),
         )
+        return _Batch(chains, places, shifted)
+
+    def _scores_of(self, name: str, parameter: torch.Tensor) -> torch.Tensor:
+        """Return a parameter in float64, minus infinity where it or the rules forbid."""
+        scores = parameter.double()
+        forbidden: torch.Tensor | None = getattr(self, f"_forbidden_{name}")
+        if forbidden is not None:
+            scores = scores.masked_fill(forbidden, -torch.inf)
+        return _without_gradient_where_forbidden(scores)
 
     def _check_emissions(self, emissions: torch.Tensor) -> None:
         if not is_of_floats(emissions):
@@ -239,39 +403,59 @@ class LinearChainCRF(nn.Module):
         shape = emissions.shape[:2]
         if mask is None:
             return emissions.new_ones(shape, dtype=torch.bool)
-        if not _is_tensor(mask) or mask.shape != shape:
-            received = list(mask.shape) if _is_tensor(mask) else shortened(mask)
+        if not is_tensor(mask) or mask.shape != shape:
+            received = list(mask.shape) if is_tensor(mask) else shortened(mask)
             raise StructureError(f"mask must be a tensor {list(shape)}; got {received}")
         mask = mask.to(emissions.device).bool()
         steps = self._by_steps(mask)
-        if not bool(steps[0].all()) or bool((steps[1:] & ~steps[:-1]).any()):
+        begins = (steps[1:] & ~steps[:-1]).sum(dim=0) + steps[0]
+        if not bool((begins == 1).all()):
+            chain = int((begins != 1).nonzero()[0])
             raise StructureError(
-                "mask must be true from the first position of each chain up to its end, "
-                "without holes"
+                "mask must be true at the positions of each chain, which are one block without "
+                f"holes and at least one; chain {chain} has {int(begins[chain])} blocks"
             )
         return mask
 
-    def _tags(
-        self, tags: torch.Tensor, emissions: torch.Tensor, mask: torch.Tensor
-    ) -> torch.Tensor:
-        """Check the tags, and return them as `[length, batch]`, 0 where the mask is False."""
-        integral = _is_tensor(tags) and not (tags.is_floating_point() or tags.is_complex())
-        if not integral or tags.shape != emissions.shape[:2]:
-            received = f"{tags.dtype} {list(tags.shape)}" if _is_tensor(tags) else shortened(tags)
-            raise StructureError(
-                f"tags must be integers {list(emissions.shape[:2])}; got {received}"
-            )
-        steps = self._by_steps(tags.to(emissions.device))[: len(mask)].long()
-        steps = torch.where(mask, steps, steps.new_zeros(()))
-        if bool(((steps < 0) | (steps >= self.num_tags)).any()):
-            raise StructureError(
-                f"tags must be from 0 to {self.num_tags - 1} where the mask is true"
-            )
+    def _target(self, tags: torch.Tensor, emissions: torch.Tensor, batch: _Batch) -> torch.Tensor:
+        """Check the target, and return it by steps, with label 0 where the mask is False."""
+        shape = tuple(emissions.shape[:2])
+        check_target(tags, shape, self.num_tags, "tags")
+        steps = self._by_steps(tags.to(emissions.device))
+        on = batch.chains.mask
+        if are_labels(tags):
+            steps = torch.where(on, steps.gather(0, batch.places), 0).long()
+        else:
+            places = batch.places[..., None].expand(-1, -1, self.num_tags)
+            padding = torch.zeros_like(steps[0, 0])
+            padding[0] = 1
+            steps = torch.where(on[..., None], steps.gather(0, places), padding)
+        check_values(steps, self.num_tags, "tags")
         return steps
 
 
-def _is_tensor(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and is_dense(value)
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Chains from their first positions on, and where these positions are in the batch.
+
+    Attributes:
+        chains: the scores.
+        places: `[length, batch]`, the position in the caller's arrays of each position of a chain,
+            that of the last one beyond its end.
+        shifted: whether a chain has padding on its left.
+    """
+
+    chains: Chains
+    places: torch.Tensor
+    shifted: bool
+
+
+def _forbidden(rules: TagRules, name: str, k: int) -> torch.Tensor:
+    if not isinstance(rules, TagRules) or len(rules.start) != k:
+        raise StructureError(
+            f"rules must be TagRules of {k} tags, as tag_rules returns them; got {shortened(rules)}"
+        )
+    return torch.from_numpy(~getattr(rules, name))
 
 
 def _log_partition(chains: Chains) -> torch.Tensor:
@@ -297,38 +481,3 @@ def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
 
 def _without_gradient_where_forbidden(scores: torch.Tensor) -> torch.Tensor:
     return scores.masked_fill(scores == -torch.inf, -torch.inf)
-
-
-def _penalised(chains: Chains) -> Chains:
-    """Replace forbidden parameters by a finite penalty larger than any gain in score."""
-    tables = (chains.transitions, chains.start, chains.end)
-    largest = [_largest(scores) for scores in (chains.emissions, *tables)]
-    penalty = -2 * len(chains.mask) * torch.stack(largest).sum() - 1
-    finite = (torch.where(table == -torch.inf, penalty, table) for table in tables)
-    return Chains(chains.emissions, chains.mask, *finite)
-
-
-def _largest(scores: torch.Tensor) -> torch.Tensor:
-    """Return the largest absolute value among the finite scores."""
-    return torch.where(scores.isfinite(), scores, 0.0).abs().amax()
-
-
-def _problem_of(chains: Chains) -> LabelProblem[torch.Tensor]:
-    """Make one batch of the chains, in which positions beyond the end of a chain score 0."""
-    unary = chains.emissions.clone()
-    unary[0] += chains.start
-    last = chains.mask.sum(dim=0) - 1
-    unary[last, torch.arange(unary.shape[1], device=unary.device)] += chains.end
-    unary = unary.transpose(0, 1)
-    length = unary.shape[1]
-    if length == 1:
-        return LabelProblem.from_arrays(unary)
-    edges = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
-    problem = LabelProblem.from_arrays(unary, chains.transitions, edges=edges)
-    if bool(chains.mask.all()):
-        return problem
-    # A weight of 0 switches an edge off.
-    weights = chains.mask[1:].T.to(unary)
-    if isinstance(problem.unary, torch.Tensor):
-        return replace(problem, weights=weights)
-    return replace(problem, weights=weights.numpy())

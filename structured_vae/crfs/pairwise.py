@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from solvers import ArgmaxSolver, Solution, labels
+from solvers.constraints import Constraint
 from solvers.labels import LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 from ..spaces import PairwiseLabels
-from ..spaces.checks.batches import integers, is_dense, is_of_floats
+from ..spaces.checks.batches import integers, is_of_floats
 from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
 from .reductions import Reduction, check_reduction, reduced
+from .targets import (
+    are_labels,
+    check_target,
+    check_values,
+    frequencies,
+    instance_weights,
+    smoothing_of,
+)
 
 
 class PairwiseCRF(nn.Module):
@@ -85,27 +95,76 @@ class PairwiseCRF(nn.Module):
         return f"n={structure.n}, k={structure.k}, e={structure.e}, groups={len(self.pairwise)}"
 
     def forward(
-        self, unary: torch.Tensor, target: torch.Tensor, reduction: Reduction = "sum"
+        self,
+        unary: torch.Tensor,
+        target: torch.Tensor,
+        reduction: Reduction = "sum",
+        *,
+        sample_weight: torch.Tensor | None = None,
+        class_weight: torch.Tensor | None = None,
+        label_smoothing: float = 0.0,
     ) -> torch.Tensor:
         """Return the log likelihood of labels in nats, differentiable; training maximises it.
 
+        Labels may be known in part. Booleans are sets of possible labels: the result is then the
+        log probability of all labels that the sets allow together. Probabilities are soft labels,
+        independent for each variable: the result is then the expected log likelihood.
+
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
-            target: `[batch, n]`, from 0 to k - 1.
+            target: `[batch, n]`, from 0 to k - 1; or `[batch, n, k]` booleans, True for a possible
+                label, or probabilities.
             reduction: "none" for `[batch]`; "sum"; "mean", over instances; or "token_mean", the sum
-                divided by the number of labels.
+                divided by the number of labels. With weights, means are weighted means.
+            sample_weight: `[batch]`, finite and not negative, the weight of each instance.
+            class_weight: `[k]`, finite and not negative: an instance has the mean weight of its
+                labels.
+            label_smoothing: from 0 to less than 1, the share of the uniform distribution over all
+                allowed labels of an instance in the target.
 
         Raises:
             StructureError: shapes do not match, a score is nan or plus infinity, all labels of an
-                instance are forbidden, a label is out of range, or `reduction` has another value.
+                instance are forbidden, a label is out of range, a set of labels is empty,
+                probabilities do not add up to 1, or `reduction` has another value.
+            ConfigError: a weight is out of range, or `label_smoothing` is.
             solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
         """
         check_reduction(reduction)
+        share = smoothing_of(label_smoothing)
         scores = self._scores(unary)
-        states = self.structure.states(_of_batch(target, unary))
-        gibbs = self.structure.gibbs(scores)
-        log_p = torch.where(states > 0, scores, 0.0).sum(dim=-1) - gibbs.log_partition
-        return reduced(log_p, reduction, target.numel()).to(unary.dtype)
+        structure = self.structure
+        check_target(target, tuple(unary.shape[:2]), structure.k, "target")
+        check_values(target, structure.k, "target")
+        target = target.to(unary.device)
+        score = self._score_of_target(scores, target)
+        if share:
+            level = torch.zeros_like(scores).masked_fill(scores == -torch.inf, -torch.inf)
+            uniform = structure.gibbs(level).marginals
+            score = (1 - share) * score + share * _product(scores, uniform)
+        log_p = score - structure.gibbs(scores).log_partition
+        shares = frequencies(target, structure.k).transpose(0, 1)
+        on = torch.ones(shares.shape[:2], dtype=torch.bool, device=unary.device)
+        weights = instance_weights(shares, on, sample_weight, class_weight)
+        return reduced(log_p, reduction, on.sum(dim=0), weights).to(unary.dtype)
+
+    def _score_of_target(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Return the score `[batch]` of labels, of all labels that sets allow, or the mean score.
+
+        Args:
+            scores: `[batch, n k + e k k]`.
+            target: `[batch, n]` labels, or `[batch, n, k]` sets or probabilities.
+        """
+        structure = self.structure
+        if are_labels(target):
+            return _product(scores, structure.states(target).to(scores))
+        if target.dtype == torch.bool:
+            unary, tables = structure.parts(scores)
+            possible = structure.scores(unary.masked_fill(~target, -torch.inf), tables)
+            return structure.gibbs(possible).log_partition
+        shares = target.to(scores)
+        first, second = torch.from_numpy(np.asarray(structure.edges)).to(shares.device).T
+        pairs = shares[:, first, :, None] * shares[:, second, None, :]
+        return _product(scores, structure.scores(shares, pairs))
 
     def marginals(self, unary: torch.Tensor) -> torch.Tensor:
         """Return the marginals P(x_i = a), differentiable: `[batch, n, k]`.
@@ -121,27 +180,55 @@ class PairwiseCRF(nn.Module):
         marginals = self.structure.gibbs(self._scores(unary)).marginals
         return self.structure.parts(marginals)[0].to(unary.dtype)
 
-    def decode(self, unary: torch.Tensor) -> torch.Tensor:
+    def pair_marginals(self, unary: torch.Tensor) -> torch.Tensor:
+        """Return the marginals P(x_i = a, x_j = b) of each edge, differentiable: `[batch, e, k, k]`.
+
+        Rows are labels of an edge's first variable.
+
+        Args:
+            unary: as in `marginals`.
+
+        Raises:
+            StructureError: as in `marginals`.
+            solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
+        """
+        marginals = self.structure.gibbs(self._scores(unary)).marginals
+        return self.structure.parts(marginals)[1].to(unary.dtype)
+
+    def decode(self, unary: torch.Tensor, *, fix: Any = None) -> torch.Tensor:
         """Return the labels of highest score: `[batch, n]`.
 
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
+            fix: as in `solve`.
 
         Raises:
             StructureError: `unary` has another shape, or all labels of an instance are forbidden.
             solvers.SolverError: the solver does not accept the scores.
         """
-        return self.solve(unary).labels
+        return self.solve(unary, fix=fix).labels
 
-    def solve(self, unary: torch.Tensor, time_limit: float | None = None) -> Solution[torch.Tensor]:
+    def solve(
+        self,
+        unary: torch.Tensor,
+        time_limit: float | None = None,
+        *,
+        k_best: int | None = None,
+        fix: Any = None,
+        constraints: Iterable[Constraint] = (),
+    ) -> Solution[torch.Tensor]:
         """Return the best labels with their score and optimality certificate, without gradient.
 
         Args:
             unary: as in `decode`.
             time_limit: seconds for the batch, as for `solvers.labels.solve`.
+            k_best: how many of the best assignments to return, as for `solvers.labels.solve`.
+            fix: variables that keep a label: {i: label}, or `[batch, n]` with -1 for a free one.
+            constraints: linear constraints over (variable, label), as for `solvers.labels.solve`.
 
         Returns:
-            the solution: `labels` `[batch, n]`; `score`, `bound` and `optimal` `[batch]`.
+            the solution: `labels` `[batch, n]`; `score`, `bound` and `optimal` `[batch]`. With
+            `k_best` one more dimension follows the batch.
 
         Raises:
             StructureError: `unary` has another shape, or all labels of an instance are forbidden.
@@ -156,7 +243,14 @@ class PairwiseCRF(nn.Module):
         else:
             problem = LabelProblem.from_arrays(scores)
         with impossible_instances_named(problem):
-            return labels.solve(problem, solver=structure.solver, time_limit=time_limit)
+            return labels.solve(
+                problem,
+                solver=structure.solver,
+                time_limit=time_limit,
+                k_best=k_best,
+                fix=fix,
+                constraints=constraints,
+            )
 
     def _scores(self, unary: torch.Tensor) -> torch.Tensor:
         """Return all scores in one vector, `[batch, n k + e k k]`, float64.
@@ -181,13 +275,9 @@ class PairwiseCRF(nn.Module):
             )
 
 
-def _of_batch(target: torch.Tensor, unary: torch.Tensor) -> torch.Tensor:
-    """Check that the target has one label for each variable of the batch."""
-    is_tensor = isinstance(target, torch.Tensor) and is_dense(target)
-    if not is_tensor or target.shape != unary.shape[:2]:
-        received = list(target.shape) if is_tensor else shortened(target)
-        raise StructureError(f"target must be integers {list(unary.shape[:2])}; got {received}")
-    return target
+def _product(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return the sum of scores times weights, `[batch]`, in which weight 0 counts as no score."""
+    return torch.where(weights > 0, scores * weights, 0.0).sum(dim=-1)
 
 
 def _groups(groups: object, e: int) -> np.ndarray:

@@ -26,7 +26,12 @@ def check_reduction(reduction: object) -> None:
         )
 
 
-def reduced(values: torch.Tensor, reduction: Reduction, tokens: torch.Tensor | int) -> torch.Tensor:
+def reduced(
+    values: torch.Tensor,
+    reduction: Reduction,
+    tokens: torch.Tensor,
+    weights: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Reduce the values `[batch]` to a scalar, or return them unchanged for "none".
 
     Callers reduce in float64 and cast the result, since the sum of a batch may exceed the range of
@@ -35,11 +40,19 @@ def reduced(values: torch.Tensor, reduction: Reduction, tokens: torch.Tensor | i
     Args:
         values: `[batch]`.
         reduction: the reduction.
-        tokens: the number of labels in the batch.
+        tokens: `[batch]`, the number of labels of each instance.
+        weights: `[batch]`, by which the values are multiplied. Means are divided by the sum of the
+            weights, and means over labels by the sum of the weights of all labels. None for ones.
     """
+    if weights is None:
+        weights = torch.ones_like(values)
+    else:
+        values = torch.where(weights > 0, weights * values, 0.0)
     if reduction == "none":
         return values
-    if reduction == "mean":
-        return values.mean()
     total = values.sum()
-    return total if reduction == "sum" else total / tokens
+    if reduction == "sum":
+        return total
+    if reduction == "mean":
+        return total / weights.sum()
+    return total / (weights * tokens).sum()

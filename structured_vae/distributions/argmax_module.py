@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 from weakref import WeakValueDictionary
 
 import torch
@@ -13,11 +14,13 @@ from torch import nn
 
 from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+from solvers.constraints import Constraint
 
-from ..errors import ConfigError, shortened
+from ..errors import ConfigError, StructureError, shortened
 from ..noise import gumbel_differences
 from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
+from ..spaces.constrained import constrained
 from ..spaces.of_potentials import unary_noise
 from .argmax import argmax
 
@@ -37,14 +40,22 @@ class ArgmaxModule(nn.Module, ABC):
     Args:
         solver: name or object of `solvers`, or a `Structure`.
         seed: seed of the noise that the module draws in training; None for no noise.
+        constraints: linear constraints over z, made by `solvers.constraints` and shared by all
+            instances. States are then those that satisfy them.
 
     Raises:
-        ConfigError: the seed is not a whole number from 0 to 2^63 - 1.
+        ConfigError: the seed is not a whole number from 0 to 2^63 - 1, or `constraints` are no
+            constraints, or go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
 
-    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", seed: int | None = None):
+    def __init__(
+        self,
+        solver: str | ArgmaxSolver | Structure = "auto",
+        seed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+    ):
         super().__init__()
         if not (seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)):
             raise ConfigError(
@@ -53,7 +64,7 @@ class ArgmaxModule(nn.Module, ABC):
         if not is_structure(solver):
             with suppress(UnsupportedProblemError):  # a plug-in may want more variables
                 resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
-        self.solver = solver
+        self.solver = constrained(solver, constraints)
         self.seed = seed
         self._generators: dict[torch.device, torch.Generator] = {}
         self._enter()
@@ -74,6 +85,31 @@ class ArgmaxModule(nn.Module, ABC):
         """
         self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self
+
+    def over(self, structure: Structure) -> Self:
+        """Return this module over another structure, for one batch.
+
+        It draws from the same noise, and shares step size and counters, so a training loop may ask
+        for a structure that differs from batch to batch: `layer.over(KOfN(counts))(scores)`.
+        Compiled code has to stay outside of this call.
+
+        Args:
+            structure: a `Structure`, such as `KOfN` with a k for each instance.
+
+        Raises:
+            StructureError: this is not a structure.
+        """
+        if not is_structure(structure):
+            raise StructureError(
+                f"expected a StateSpace, or an object with argmax(scores); got "
+                f"{shortened(structure)}"
+            )
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._modules = dict(self._modules)
+        copy.solver = structure
+        copy._enter()
+        return copy
 
     def __prepare_scriptable__(self) -> None:
         raise ConfigError(

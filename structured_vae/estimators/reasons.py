@@ -13,6 +13,8 @@ def no_pairs(potentials: AnyPotentials) -> tuple[str, ...]:
     if potentials.space is None or potentials.pairwise is None:
         return ()
     space = space_of(potentials)
+    if space.takes_pairs:
+        return ()
     return (f"they have pairwise scores, and {space} has scores of variables alone",)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from solvers import ArgmaxSolver, Solution, labels
 from solvers.labels import LabelSolver
 
 from .instances import Group, Instances, Weights
+from .scope import EVERYTHING, Scope
 
 Solver: TypeAlias = "str | LabelSolver | ArgmaxSolver"
 """A solver's name or object, as `solvers.labels.solve` takes it."""
@@ -23,8 +24,11 @@ BATCH = 256
 class Decoded:
     """The best labels of all instances, with their scores and optimality certificates.
 
+    With `k_best` all arrays have one more dimension in front, and the best labels come first.
+
     Attributes:
-        labels: `[nodes]`, from 0 to k - 1, of all instances one after the other.
+        labels: `[nodes]`, from 0 to k - 1, of all instances one after the other; -1 in rows beyond
+            the last allowed labels.
         score: `[instances]`, the score of these labels.
         bound: `[instances]`, an upper bound on the score of any labels.
         optimal: `[instances]`, True if these labels are proved to have the maximum score.
@@ -41,7 +45,9 @@ def decode(
     weights: Weights,
     solver: Solver = "auto",
     time_limit: float | None = None,
-    away_from: np.ndarray | None = None,
+    loss: HammingLoss | None = None,
+    scope: Scope = EVERYTHING,
+    k_best: int | None = None,
 ) -> Decoded:
     """Return the best labels of each instance.
 
@@ -50,37 +56,70 @@ def decode(
         weights: the model.
         solver: a solver of `solvers.labels`.
         time_limit: seconds for each instance, for solvers that can stop early.
-        away_from: true labels `[nodes]` for loss-augmented decoding: every other label scores one
-            more at its node. None for plain decoding.
+        loss: the loss to add, for loss-augmented decoding; None for plain decoding.
+        scope: which labels count.
+        k_best: how many of the best labels to return; None for the best alone.
 
     Raises:
         solvers.SolverError: the solver does not accept the scores.
     """
     unary = weights.unary(instances)
     tables = weights.tables(instances)
-    if away_from is not None:
-        unary = augmented(unary, away_from)
+    if loss is not None:
+        unary = loss.augmented(unary)
+    unary = scope.unary(instances, unary)
+    table = scope.table(weights.pairs[0])
+    ranks = 1 if k_best is None else k_best
     decoded = Decoded(
-        labels=np.empty(instances.nodes, np.int64),
-        score=np.empty(instances.count),
-        bound=np.empty(instances.count),
-        optimal=np.empty(instances.count, bool),
+        labels=np.empty((ranks, instances.nodes), np.int64),
+        score=np.empty((ranks, instances.count)),
+        bound=np.empty((ranks, instances.count)),
+        optimal=np.empty((ranks, instances.count), bool),
     )
     for group in instances.groups:
         for batch in group.batches(BATCH):
-            solution = solve_group(batch, unary, tables, weights.pairs[0], solver, time_limit)
-            decoded.labels[batch.nodes] = solution.labels
-            decoded.score[batch.members] = solution.score
-            decoded.bound[batch.members] = solution.bound
-            decoded.optimal[batch.members] = solution.optimal
+            solution = solve_group(batch, unary, tables, table, solver, time_limit, ranks)
+            decoded.labels[:, batch.nodes] = np.moveaxis(solution.labels, 1, 0)
+            decoded.score[:, batch.members] = solution.score.T
+            decoded.bound[:, batch.members] = solution.bound.T
+            decoded.optimal[:, batch.members] = solution.optimal.T
+    if k_best is None:
+        return Decoded(decoded.labels[0], decoded.score[0], decoded.bound[0], decoded.optimal[0])
     return decoded
 
 
-def augmented(unary: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Add the Hamming loss to scores: one more for every label but the true one, `[nodes, k]`."""
-    scores = unary + 1.0
-    scores[np.arange(len(truth)), truth] -= 1.0
-    return scores
+@dataclass(frozen=True, eq=False)
+class HammingLoss:
+    """The number of wrong labels, weighted by node.
+
+    Attributes:
+        truth: `[nodes]`, the true labels.
+        weights: `[nodes]`, what a wrong label costs.
+    """
+
+    truth: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, truth: np.ndarray, weights: np.ndarray | None = None) -> HammingLoss:
+        """Make the loss of true labels `[nodes]`; every wrong label costs 1 without weights."""
+        if weights is None:
+            weights = np.ones(len(truth))
+        return cls(truth, weights)
+
+    def at(self, nodes: np.ndarray) -> HammingLoss:
+        """Return the loss of some nodes `[m]`."""
+        return HammingLoss(self.truth[nodes], self.weights[nodes])
+
+    def augmented(self, unary: np.ndarray) -> np.ndarray:
+        """Add the loss to scores `[nodes, k]`: its weight for every label but the true one."""
+        scores: np.ndarray = unary + self.weights[:, None]
+        scores[np.arange(len(self.truth)), self.truth] -= self.weights
+        return scores
+
+    def __call__(self, labels: np.ndarray) -> float:
+        """Return the loss of labels `[nodes]`."""
+        return float(self.weights[labels != self.truth].sum())
 
 
 def solve_group(
@@ -90,6 +129,7 @@ def solve_group(
     table: np.ndarray,
     solver: Solver,
     time_limit: float | None = None,
+    k_best: int = 1,
 ) -> Solution[np.ndarray]:
     """Return the best labels of one batch of instances that share their edges.
 
@@ -101,10 +141,25 @@ def solve_group(
         table: `[k, k]`, the pairwise scores that all edges share.
         solver: a solver of `solvers.labels`.
         time_limit: seconds for each instance.
+        k_best: how many of the best labels to return; the arrays of the solution are
+            `[batch, k_best, ...]`.
     """
     limit = None if time_limit is None else time_limit * len(group.members)
     scores: np.ndarray = unary[group.nodes]
+    options: dict[str, Any] = {"solver": solver, "time_limit": limit}
+    if k_best > 1:
+        options["k_best"] = k_best
     if not len(group.edges):
-        return labels.solve(scores, solver=solver, time_limit=limit)
-    pairwise: np.ndarray | None = table if tables is None else tables[group.pairs]
-    return labels.solve(scores, pairwise, edges=group.edges, solver=solver, time_limit=limit)
+        solution = labels.solve(scores, **options)
+    else:
+        pairwise: np.ndarray | None = table if tables is None else tables[group.pairs]
+        solution = labels.solve(scores, pairwise, edges=group.edges, **options)
+    if k_best > 1:
+        return solution
+    return replace(
+        solution,
+        z=solution.z[:, None],
+        score=solution.score[:, None],
+        bound=solution.bound[:, None],
+        optimal=solution.optimal[:, None],
+    )

@@ -10,61 +10,81 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..crfs import TagRules
 from ..errors import ConfigError, DataError, MissingPackageError, shortened
-from .decoding import Decoded, decode
+from .decoding import Decoded, HammingLoss, decode
+from .dictionaries import are_dictionaries, check_dictionaries, vectorizer_of
 from .frank_wolfe import FrankWolfe
 from .inputs import Inputs, is_table, labels_of, of_rows, stacked
 from .instances import Instances, Weights
 from .likelihood import Fit, Likelihood, maximise_likelihood
+from .scope import Scope
 from .sums import LogSums
+from .truth import Truth, possible_labels, sample_weights
 
 _PRESENT = find_spec("sklearn") is not None
 _Base: Any = importlib.import_module("sklearn.base").BaseEstimator if _PRESENT else object
-_Classifier: Any = (
-    importlib.import_module("sklearn.base").ClassifierMixin if _PRESENT else type("Absent", (), {})
-)
 
 
-# scikit-learn may be missing, so mypy cannot know these two classes.
-class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
+# scikit-learn may be missing, so mypy cannot know this class. It is no `ClassifierMixin`, since
+# scikit-learn looks for classes in the y of a classifier, and refuses lists of lists.
+class LinearEstimator(_Base):  # type: ignore[misc]
     """A linear model that labels the nodes of instances.
 
     X is a list of instances, and y a list of their labels. Or X is `[samples, d]` and y
-    `[samples]`, for instances with one node; the estimator is then an ordinary classifier of
-    scikit-learn.
+    `[samples]`, for instances with one node.
+
+    The features of an instance may be dictionaries, one for each node, such as `{"word": "the",
+    "length": 3}`. A text is a feature of its own for each value, as in scikit-learn's
+    `DictVectorizer`; features that did not occur in training are ignored.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
         n_features_in_: d.
+        feature_names_: `[d]`, the names of the features, if they were dictionaries.
         n_iter_: number of training steps or passes.
         objective_: the final value of the objective.
     """
 
+    _sets: ClassVar[bool] = False
+    """Whether training takes sets of possible labels."""
+
     _borders: ClassVar[bool]
     """Whether the first and the last node have separate weights; else all share an intercept."""
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # scikit-learn's
         """Train on instances and their labels.
 
         Args:
             X: instances, or `[samples, d]`.
             y: a list with one label per node for each instance, of any sortable type; or
-                `[samples]`.
+                `[samples]`. `ChainCRF` and `GraphCRF` also take sets of possible labels in place of
+                labels, where an empty set says that nothing is known.
+            sample_weight: `[instances]`, by which the loss or the log likelihood of each instance is
+                multiplied; None for ones.
 
         Returns:
             the estimator itself.
 
         Raises:
-            DataError: X or y has another form, or features are not finite.
+            DataError: X or y has another form, a label is None, features are not finite, labels
+                break the rules of the scheme, or a sample weight is out of range.
             ConfigError: a parameter of this estimator has an invalid value.
+            StructureError: a label is not one of the scheme.
             MissingPackageError: scikit-learn or scipy is not installed.
             solvers.SolverError: an edge occurs twice, or the solver does not accept the scores.
         """
         _check_installed()
         self._check()
         instances, labels = self._of_training(X, y)
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        fit = self._search(instances, numbers.reshape(-1).astype(np.int64), len(self.classes_))
+        truth = Truth.of(labels)
+        if truth.possible is not None and not self._sets:
+            raise DataError(
+                f"{type(self).__name__} needs one label for each node: train on sets of labels by "
+                "likelihood, with ChainCRF or GraphCRF"
+            )
+        self.classes_ = truth.classes
+        fit = self._search(instances, truth, sample_weight)
         if not fit.converged:
             _warn(
                 f"{type(self).__name__} did not converge in {fit.n_iter} iterations: "
@@ -73,23 +93,42 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
         self._keep(fit)
         return self
 
-    def solve(self, X: Any) -> Decoded:  # noqa: N803
+    def solve(
+        self,
+        X: Any,  # noqa: N803
+        *,
+        k_best: int | None = None,
+        fix: Any = None,
+    ) -> Decoded:
         """Return the best labels of each instance with score, bound and optimality certificate.
 
         Args:
             X: instances, as for `fit`.
+            k_best: how many of the best labels of each instance to return, in falling order of
+                their scores; None for the best alone.
+            fix: a list with {node: label} for each instance, the labels that nodes keep; None for
+                no such labels.
 
         Returns:
             `labels` `[nodes]`, indices into `classes_`, of all instances one after the other;
-            `score`, `bound` and `optimal` `[instances]`.
+            `score`, `bound` and `optimal` `[instances]`. With `k_best` all arrays have this
+            dimension in front.
 
         Raises:
-            DataError: X has another form or another number of features than in training.
+            DataError: X has another form or another number of features than in training, or `fix`
+                names a node or a label that does not exist.
+            ConfigError: `k_best` is not a whole number of at least 1.
             solvers.SolverError: the solver does not accept the scores.
         """
         _check_installed()
         importlib.import_module("sklearn.utils.validation").check_is_fitted(self, "classes_")
-        return self._decoded(self._of_prediction(X))
+        if k_best is not None:
+            check_count(k_best, "k_best")
+        instances = self._of_prediction(X)
+        possible = None
+        if fix is not None:
+            possible = possible_labels(fix, np.diff(instances.offsets), self.classes_)
+        return self._decoded(instances, possible, k_best)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the best labels of each instance.
@@ -137,8 +176,12 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
         """Check a list of instances."""
 
     @abstractmethod
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
-        """Train on labels `[nodes]`, numbers from 0 to k - 1."""
+    def _search(self, instances: Instances, truth: Truth, sample_weight: Any) -> Fit:
+        """Train on labels, and on the weights that the caller gave to instances."""
+
+    def _rules(self) -> TagRules | None:
+        """Return which labels of `classes_` may follow each other; None for all."""
+        return None
 
     @property
     def _border_features(self) -> int:
@@ -173,14 +216,22 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
             self.intercept_ = nodes[-1]
             self.pair_coef_ = fit.weights.pairs
 
-    def _decoded(self, instances: Instances) -> Decoded:
-        return decode(instances, self._of_edges(instances), **_of_decoding(self))
+    def _decoded(
+        self,
+        instances: Instances,
+        possible: np.ndarray | None = None,
+        k_best: int | None = None,
+    ) -> Decoded:
+        scope = Scope(possible=possible, rules=self._rules())
+        weights = self._of_edges(instances)
+        return decode(instances, weights, scope=scope, k_best=k_best, **_of_decoding(self))
 
     def _probabilities(self, x: Any, log_sums: LogSums) -> Any:
         _check_installed()
         importlib.import_module("sklearn.utils.validation").check_is_fitted(self, "classes_")
         instances = self._of_prediction(x)
-        marginals = log_sums(instances, self._of_edges(instances))[1]
+        scope = Scope(rules=self._rules())
+        marginals = log_sums(instances, self._of_edges(instances), scope)[1]
         return marginals if is_table(x) else instances.split(marginals)
 
     def _of_edges(self, instances: Instances) -> Weights:
@@ -202,7 +253,10 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        instances = stacked(self._inputs(x), self._borders)
+        self._vectorizer = vectorizer_of(self._dictionaries(x))
+        if self._vectorizer is not None:
+            self.feature_names_ = self._vectorizer.get_feature_names_out()
+        instances = stacked(self._inputs(self._without_dictionaries(x)), self._borders)
         self.n_features_in_ = instances.features.shape[1] - self._border_features
         return instances, labels_of(y, np.diff(instances.offsets))
 
@@ -213,7 +267,7 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
                 self, x, accept_sparse="csr", dtype=np.float64, reset=False
             )
             return stacked(of_rows(features), self._borders)
-        inputs = self._inputs(x)
+        inputs = self._inputs(self._without_dictionaries(x))
         pair_width = len(self._weights.pairs)
         if inputs.pair_features is None and pair_width > 1:
             raise DataError(
@@ -221,21 +275,71 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]
             )
         return stacked(inputs, self._borders, self.n_features_in_, pair_width)
 
+    def _dictionaries(self, x: Any) -> list[Any]:
+        """Return the features of each instance, where they are dictionaries; else nothing."""
+        features = [self._features_of(instance) for instance in x]
+        return [dictionaries for dictionaries in features if are_dictionaries(dictionaries)]
+
+    def _without_dictionaries(self, x: Any) -> Any:
+        """Return the instances with matrices in the place of dictionaries.
+
+        Raises:
+            DataError: training had other features.
+        """
+        vectorizer = getattr(self, "_vectorizer", None)
+        count = len(self._dictionaries(x))
+        if not count and vectorizer is None:
+            return x
+        if vectorizer is None or count < len(x):
+            raise DataError(
+                "features must be dictionaries in all instances, in training and prediction, or in "
+                f"none; got {count} of {len(x)} instances with dictionaries"
+            )
+        for number, instance in enumerate(x):
+            check_dictionaries(self._features_of(instance), f"X[{number}]")
+        matrices = [vectorizer.transform(self._features_of(instance)) for instance in x]
+        return [
+            self._with_features(instance, matrix)
+            for instance, matrix in zip(x, matrices, strict=True)
+        ]
+
+    def _features_of(self, instance: Any) -> Any:
+        """Return the features of one instance."""
+        return instance
+
+    def _with_features(self, instance: Any, features: Any) -> Any:
+        """Return one instance with other features."""
+        return features
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        # The estimator type stays None; scikit-learn's checks of probabilities read these tags.
+        tags.classifier_tags = importlib.import_module("sklearn.utils").ClassifierTags()
         return tags
 
 
 def by_likelihood(
-    estimator: Any, instances: Instances, labels: np.ndarray, k: int, log_sums: LogSums
+    estimator: Any, instances: Instances, truth: Truth, sample_weight: Any, log_sums: LogSums
 ) -> Fit:
     """Train by L-BFGS; the estimator has the parameters `C`, `tol` and `max_iter`."""
-    objective = Likelihood.of(instances, labels, k, float(estimator.C), log_sums)
+    weights = truth.weights(instances, sample_weight, estimator.class_weight)
+    scope = Scope(weights=weights, rules=estimator._rules())
+    _check_rules(instances, truth, scope)
+    objective = Likelihood.of(
+        instances,
+        truth.labels,
+        len(truth.classes),
+        float(estimator.C),
+        log_sums,
+        scope,
+        truth.possible,
+    )
     return maximise_likelihood(objective, estimator.tol, estimator.max_iter)
 
 
-def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) -> Fit:
+def by_margin(estimator: Any, instances: Instances, truth: Truth, sample_weight: Any) -> Fit:
     """Train by Frank-Wolfe; the estimator has the parameters of `FrankWolfe` and a random state."""
     search = FrankWolfe(
         float(estimator.C),
@@ -244,7 +348,32 @@ def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) 
         estimator.batch_size,
         **_of_decoding(estimator),
     )
-    return search.fit(instances, labels, k, _generator(estimator.random_state))
+    of_classes = truth.class_weights(estimator.class_weight)
+    costs = None
+    if of_classes is not None:
+        costs = truth.node_weights(of_classes)
+    scope = Scope(weights=sample_weights(sample_weight, instances.count), rules=estimator._rules())
+    _check_rules(instances, truth, scope)
+    loss = HammingLoss.of(truth.labels, costs)
+    random = _generator(estimator.random_state)
+    return search.fit(instances, loss, len(truth.classes), random, scope)
+
+
+def _check_rules(instances: Instances, truth: Truth, scope: Scope) -> None:
+    """Raise if true labels break the rules; sets of labels are not checked.
+
+    Raises:
+        DataError: labels of an instance break the rules.
+    """
+    if scope.rules is None or truth.possible is not None:
+        return
+    for number, labels in enumerate(instances.split(truth.labels)):
+        steps = scope.rules.transitions[labels[:-1], labels[1:]].all()
+        if not (scope.rules.start[labels[0]] and steps and scope.rules.end[labels[-1]]):
+            raise DataError(
+                f"y[{number}] breaks the rules of the scheme; got "
+                f"{shortened(truth.classes[labels].tolist())}"
+            )
 
 
 def _of_decoding(estimator: Any) -> dict[str, Any]:
@@ -286,11 +415,17 @@ def _check_positive(estimator: Any, *names: str) -> None:
 
 def _check_counts(estimator: Any, *names: str) -> None:
     for name in names:
-        value = getattr(estimator, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ConfigError(
-                f"{name} must be a whole number of at least 1; got {shortened(value)}"
-            )
+        check_count(getattr(estimator, name), name)
+
+
+def check_count(value: Any, name: str) -> None:
+    """Raise if the value is not a whole number of at least 1.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{name} must be a whole number of at least 1; got {shortened(value)}")
 
 
 def _check_installed() -> None:

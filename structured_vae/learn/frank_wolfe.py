@@ -1,7 +1,7 @@
 """Max-margin learning of a linear model by block-coordinate Frank-Wolfe.
 
-min_w 1/2 |w|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the
-labels that differ.
+min_w 1/2 |w|^2 + C sum_i v_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the
+labels that differ, weighted by node, and v_i is the weight of an instance.
 
 The dual variables of an instance are a mixture of labellings, stored as indicators per node and
 per pair. A step finds the most violating labels of one instance, and moves the mixture towards
@@ -20,9 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .decoding import Solver, augmented, decode, solve_group
-from .instances import Group, Instances, Weights, indicators
+from .decoding import HammingLoss, Solver, decode, solve_group
+from .instances import Group, Instances, Weights, indicators, statistics
 from .likelihood import Fit
+from .scope import EVERYTHING, Scope
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,23 @@ class FrankWolfe:
     check: int = 5
 
     def fit(
-        self, instances: Instances, labels: np.ndarray, k: int, random: np.random.Generator
+        self,
+        instances: Instances,
+        loss: HammingLoss,
+        k: int,
+        random: np.random.Generator,
+        scope: Scope = EVERYTHING,
     ) -> Fit:
-        """Search until the gap is small enough or `max_iter` is reached; return average weights."""
-        dual = _Dual.start(instances, labels, k, self.C)
+        """Search until the gap is small enough or `max_iter` is reached; return average weights.
+
+        Args:
+            instances: x.
+            loss: the true labels, and what wrong ones cost.
+            k: the number of labels.
+            random: draws the order of the instances.
+            scope: the weights of the instances, and which labels count.
+        """
+        dual = _Dual.start(instances, loss, k, self.C, scope)
         for n_iter in range(1, self.max_iter + 1):
             self._pass(dual, random)
             if n_iter % self.check == 0 or n_iter == self.max_iter:
@@ -71,11 +85,12 @@ class FrankWolfe:
                 nodes=_counted(group.nodes),
                 pairs=_counted(group.pairs),
             )
-            table = dual.weights.pairs[0]
+            table = dual.scope.table(dual.weights.pairs[0])
             solution = solve_group(batch, unary, tables, table, self.solver, self.time_limit)
-            steps = zip(group.nodes, group.pairs, solution.labels, strict=True)
-            for nodes, pairs, violating in steps:
-                dual.step(group.edges, nodes, pairs, violating)
+            best = solution.labels[:, 0]
+            steps = zip(group.members, group.nodes, group.pairs, best, strict=True)
+            for member, nodes, pairs, violating in steps:
+                dual.step(group.edges, nodes, pairs, violating, dual.C_of[member])
 
     def _measured(self, dual: _Dual, n_iter: int) -> Fit:
         """Return the average weights with their duality gap.
@@ -84,11 +99,13 @@ class FrankWolfe:
         solver stopped before it certified its labels.
         """
         weights = dual.average
-        worst = decode(dual.instances, weights, self.solver, self.time_limit, away_from=dual.truth)
+        worst = decode(
+            dual.instances, weights, self.solver, self.time_limit, dual.loss_of, dual.scope
+        )
         vector = weights.vector()
         penalty = 0.5 * vector @ vector
-        violation = worst.bound.sum() - vector @ dual.observed.vector()
-        objective = float(penalty + self.C * max(0.0, float(violation)))
+        violation = dual.C_of @ worst.bound - vector @ dual.observed.vector()
+        objective = float(penalty + max(0.0, float(violation)))
         gap = float(objective - (dual.average_loss - penalty))
         return Fit(weights, n_iter, gap <= self.tol * objective, objective, gap)
 
@@ -99,21 +116,23 @@ class _Dual:
 
     Attributes:
         instances: x.
-        truth: `[nodes]`, the true labels.
-        C: weight of the losses.
-        observed: the sum of f(x_i, y_i) over all instances.
+        loss_of: the true labels, and what wrong ones cost.
+        C_of: `[instances]`, C times the weight of each instance.
+        scope: which labels count.
+        observed: the sum of C_of f(x_i, y_i) over all instances.
         nodes: `[nodes, k]`, indicators of the true labels minus those of the mixtures.
         pairs: `[pairs, k, k]`, the same for pairs of labels.
-        weights: C times the features, weighted by `nodes` and `pairs`.
-        loss: C times the expected loss of the mixtures.
+        weights: C_of times the features, weighted by `nodes` and `pairs`.
+        loss: the sum of C_of times the expected loss of the mixtures.
         average: weighted average of the weights of all steps, where later steps count more.
         average_loss: the same average of `loss`.
         steps: number of steps so far.
     """
 
     instances: Instances
-    truth: np.ndarray
-    C: float
+    loss_of: HammingLoss
+    C_of: np.ndarray
+    scope: Scope
     observed: Weights
     nodes: np.ndarray
     pairs: np.ndarray
@@ -127,17 +146,20 @@ class _Dual:
     def start(
         cls,
         instances: Instances,
-        truth: np.ndarray,
+        loss: HammingLoss,
         k: int,
         C: float,  # noqa: N803  # scikit-learn's name
+        scope: Scope,
     ) -> _Dual:
         """Start with mixtures that hold only the true labels, so that all weights are zero."""
-        nodes, pairs = indicators(instances, truth, k)
+        nodes, pairs = indicators(instances, loss.truth, k)
+        scale = C * scope.weights_of(instances)
         return cls(
             instances=instances,
-            truth=truth,
-            C=C,
-            observed=Weights.of_statistics(instances, nodes, pairs),
+            loss_of=loss,
+            C_of=scale,
+            scope=scope,
+            observed=statistics(instances, loss.truth, k, scale),
             nodes=np.zeros_like(nodes),
             pairs=np.zeros_like(pairs),
             weights=Weights.zeros(instances, k),
@@ -156,7 +178,8 @@ class _Dual:
         """
         rows = group.nodes.ravel()
         unary = np.asarray(self.instances.features[rows] @ self.weights.nodes)
-        unary = augmented(unary, self.truth[rows])
+        unary = self.loss_of.at(rows).augmented(unary)
+        unary = self.scope.unary_of(group, unary)
         pair_features = self.instances.pair_features
         if pair_features is None:
             return unary, None
@@ -165,11 +188,25 @@ class _Dual:
         return unary, tables.reshape(-1, self.weights.k, self.weights.k)
 
     def step(
-        self, edges: np.ndarray, nodes: np.ndarray, pairs: np.ndarray, labels: np.ndarray
+        self,
+        edges: np.ndarray,
+        nodes: np.ndarray,
+        pairs: np.ndarray,
+        labels: np.ndarray,
+        scale: float,
     ) -> None:
-        """Move the mixture of one instance towards labels `[n]`, and update the averages."""
+        """Move the mixture of one instance towards labels `[n]`, and update the averages.
+
+        Args:
+            edges: `[e, 2]`, those of the instance.
+            nodes: `[n]`, the rows of its nodes.
+            pairs: `[e]`, the rows of its pairs.
+            labels: `[n]`, the most violating labels.
+            scale: C times the weight of the instance.
+        """
         k = self.weights.k
-        truth = self.truth[nodes]
+        of_instance = self.loss_of.at(nodes)
+        truth = of_instance.truth
         # The corner of the dual's simplex: indicators of the truth minus those of `labels`.
         corner = np.zeros((len(nodes), k))
         corner[np.arange(len(nodes)), truth] += 1
@@ -182,8 +219,9 @@ class _Dual:
         # The direction to the corner, what it does to the weights, and the best step along it.
         to_nodes = corner - self.nodes[nodes]
         to_pairs = pair_corner - self.pairs[pairs]
-        change = self._features_of(nodes, pairs, to_nodes, to_pairs)
-        loss = self.C * float((labels != truth).sum() - self.nodes[nodes, truth].sum())
+        change = self._features_of(nodes, pairs, to_nodes, to_pairs).times(scale)
+        expected = of_instance.weights @ self.nodes[nodes, truth]
+        loss = scale * float(of_instance(labels) - expected)
         size = self._best_size(change, loss)
         if size > 0:
             self.nodes[nodes] += size * to_nodes
@@ -196,7 +234,7 @@ class _Dual:
     def _features_of(
         self, nodes: np.ndarray, pairs: np.ndarray, to_nodes: np.ndarray, to_pairs: np.ndarray
     ) -> Weights:
-        """Return C times the features of one instance, weighted by changes of its indicators."""
+        """Return the features of one instance, weighted by changes of its indicators."""
         of_nodes = np.asarray(self.instances.features[nodes[0] : nodes[-1] + 1].T @ to_nodes)
         pair_features = self.instances.pair_features
         if pair_features is None:
@@ -207,7 +245,7 @@ class _Dual:
             of_pairs = of_pairs.reshape(self.weights.pairs.shape)
         else:
             of_pairs = np.zeros_like(self.weights.pairs)
-        return Weights(self.C * of_nodes, self.C * of_pairs)
+        return Weights(of_nodes, of_pairs)
 
     def _best_size(self, change: Weights, loss: float) -> float:
         """Return the best step size in [0, 1]; the dual is a parabola along the change."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
@@ -14,6 +12,7 @@ from .inputs import Inputs, of_graphs
 from .instances import Instances
 from .likelihood import Fit
 from .sums import graph_sums
+from .truth import Truth
 
 
 class GraphCRF(LinearEstimator):
@@ -25,7 +24,8 @@ class GraphCRF(LinearEstimator):
 
     X is a list of (features `[n, d]`, edges `[e, 2]`), in which all edges share a table of scores.
     Or X is a list of (features, edges, pair features `[e, p]`), in which the table of an edge is
-    linear in its pair features. y is a list of labels `[n]`. Or X is `[samples, d]` and y
+    linear in its pair features. y is a list of labels `[n]`, or of sets of possible labels, as for
+    `ChainCRF`. Or X is `[samples, d]` and y
     `[samples]`, for graphs of one node.
 
     Args:
@@ -35,6 +35,9 @@ class GraphCRF(LinearEstimator):
         solver: the solver for predictions, as for `solvers.labels.solve`.
         time_limit: seconds to predict an instance, for solvers that can stop early; None for no
             limit.
+        class_weight: {label: weight}, with 1 for other labels, "balanced" for weights inversely
+            proportional to the counts of the labels, or None. An instance has the mean
+            weight of its labels.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
@@ -54,6 +57,7 @@ class GraphCRF(LinearEstimator):
     """
 
     _borders = False
+    _sets = True
 
     def __init__(
         self,
@@ -62,12 +66,14 @@ class GraphCRF(LinearEstimator):
         max_iter: int = 1000,
         solver: str | LabelSolver | ArgmaxSolver = "auto",
         time_limit: float | None = None,
+        class_weight: Any = None,
     ):
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
         self.time_limit = time_limit
+        self.class_weight = class_weight
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
         """Return the marginal probability of each label at each node.
@@ -87,8 +93,14 @@ class GraphCRF(LinearEstimator):
     def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_graphs(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
-        return by_likelihood(self, instances, labels, k, graph_sums)
+    def _features_of(self, instance: Any) -> Any:
+        return _features_of(instance)
+
+    def _with_features(self, instance: Any, features: Any) -> Any:
+        return (features, *instance[1:])
+
+    def _search(self, instances: Instances, truth: Truth, sample_weight: Any) -> Fit:
+        return by_likelihood(self, instances, truth, sample_weight, graph_sums)
 
 
 class GraphSSVM(LinearEstimator):
@@ -111,6 +123,9 @@ class GraphSSVM(LinearEstimator):
             limit.
         random_state: source of the random order of the instances: a seed, a NumPy generator, or
             None.
+        class_weight: {label: weight}, with 1 for other labels, "balanced" for weights inversely
+            proportional to the counts of the labels, or None. A wrong label costs the
+            weight of the true one.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
@@ -141,6 +156,7 @@ class GraphSSVM(LinearEstimator):
         solver: str | LabelSolver | ArgmaxSolver = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
+        class_weight: Any = None,
     ):
         self.C = C
         self.tol = tol
@@ -148,10 +164,24 @@ class GraphSSVM(LinearEstimator):
         self.batch_size = batch_size
         self.solver = solver
         self.time_limit = time_limit
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def _inputs(self, X: Any) -> Inputs:  # noqa: N803
         return of_graphs(X)
 
-    def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fit:
-        return by_margin(self, instances, labels, k)
+    def _features_of(self, instance: Any) -> Any:
+        return _features_of(instance)
+
+    def _with_features(self, instance: Any, features: Any) -> Any:
+        return (features, *instance[1:])
+
+    def _search(self, instances: Instances, truth: Truth, sample_weight: Any) -> Fit:
+        return by_margin(self, instances, truth, sample_weight)
+
+
+def _features_of(instance: Any) -> Any:
+    """Return the features of (features, edges, ...); None for anything else."""
+    if isinstance(instance, tuple) and instance:
+        return instance[0]
+    return None

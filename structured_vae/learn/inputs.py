@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, shortened
+from .dictionaries import are_dictionaries
 from .instances import Instances
 
 
@@ -42,7 +43,7 @@ def is_table(x: Any) -> bool:
     if isinstance(first, tuple):
         return False
     if isinstance(first, list):
-        return np.ndim(first) < 2
+        return not are_dictionaries(first) and np.ndim(first) < 2
     return getattr(first, "ndim", 0) < 2
 
 
@@ -200,7 +201,7 @@ def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
             f"y must be a list of labels for {len(lengths)} instances; got {shortened(y)}"
         )
     try:
-        arrays = [np.asarray(labels) for labels in y]
+        arrays = [_label_array(labels) for labels in y]
     except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(f"y must be a list of arrays or lists; got {shortened(y)}") from error
     for number, (labels, length) in enumerate(zip(arrays, lengths, strict=True)):
@@ -209,3 +210,13 @@ def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
                 f"y[{number}] must be [{length}], one label per node; its shape is {labels.shape}"
             )
     return np.concatenate(arrays)
+
+
+def _label_array(labels: Any) -> np.ndarray:
+    """Return labels as an array, which holds objects where one of them is a set or None."""
+    is_list = isinstance(labels, list | tuple)
+    if is_list and any(label is None or isinstance(label, set | frozenset) for label in labels):
+        array = np.empty(len(labels), object)
+        array[:] = labels
+        return array
+    return np.asarray(labels)

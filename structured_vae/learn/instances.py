@@ -138,6 +138,10 @@ class Weights:
         nodes, pairs = np.split(vector, [self.nodes.size])
         return Weights(nodes.reshape(self.nodes.shape), pairs.reshape(self.pairs.shape))
 
+    def times(self, factor: float) -> Weights:
+        """Return the weights times a factor."""
+        return Weights(factor * self.nodes, factor * self.pairs)
+
     def unary(self, instances: Instances) -> np.ndarray:
         """Return the scores of each label at each node: `[nodes, k]`."""
         return np.asarray(instances.features @ self.nodes)
@@ -177,17 +181,33 @@ def indicators(instances: Instances, labels: np.ndarray, k: int) -> tuple[np.nda
     return _one_hot(labels, k), pairs
 
 
-def statistics(instances: Instances, labels: np.ndarray, k: int) -> Weights:
-    """Return the sum of all features at labels `[nodes]`: the sufficient statistics."""
+def statistics(
+    instances: Instances, labels: np.ndarray, k: int, weights: np.ndarray | None = None
+) -> Weights:
+    """Return the sum of all features at labels `[nodes]`: the sufficient statistics.
+
+    Args:
+        instances: the features.
+        labels: `[nodes]`.
+        k: the number of labels.
+        weights: `[instances]`, by which the features are multiplied; None for ones.
+    """
+    if weights is None:
+        weights = np.ones(instances.count)
+    of_nodes = np.repeat(weights, np.diff(instances.offsets))[:, None] * _one_hot(labels, k)
     if instances.pair_features is not None:
-        return Weights.of_statistics(instances, *indicators(instances, labels, k))
+        of_pairs = indicators(instances, labels, k)[1]
+        for group in instances.groups:
+            of_pairs[group.pairs] *= weights[group.members, None, None, None]
+        return Weights.of_statistics(instances, of_nodes, of_pairs)
     # All edges share a table, so counts of label pairs do, without an indicator for each edge.
     counts = np.zeros(k**2)
     for group in instances.groups:
         first = labels[group.nodes[:, group.edges[:, 0]]]
         second = labels[group.nodes[:, group.edges[:, 1]]]
-        counts += np.bincount((first * k + second).ravel(), minlength=k**2)
-    return Weights.of_statistics(instances, _one_hot(labels, k), counts)
+        of_edges = np.broadcast_to(weights[group.members, None], first.shape).ravel()
+        counts += np.bincount((first * k + second).ravel(), of_edges, minlength=k**2)
+    return Weights.of_statistics(instances, of_nodes, counts)
 
 
 def _one_hot(labels: np.ndarray, k: int) -> np.ndarray:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .instances import Instances, Weights, statistics
+from .scope import EVERYTHING, Scope
 from .sums import LogSums
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The objective 1/2 |w|^2 - C sum_i log p(y_i | x_i), convex in the weights w.
+    """The objective 1/2 |w|^2 - C sum_i log p(y_i | x_i) in the weights w.
+
+    It is convex where every label is known. Where sets of labels are known, p(y_i | x_i) is the
+    probability of all labels that they allow.
 
     Attributes:
         instances: x.
-        observed: the sum of all features at the true labels.
+        observed: the sum of all features at the true labels, times the weights of the instances.
         C: weight of the likelihood relative to the penalty.
         log_sums: computes log Z and its gradient.
+        scope: which labels count, and the weights of the instances.
+        possible: `[nodes, k]`, the sets of labels; None if every label is known.
     """
 
     instances: Instances
     observed: Weights
     C: float
     log_sums: LogSums
+    scope: Scope = EVERYTHING
+    possible: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -36,18 +44,29 @@ class Likelihood:
         k: int,
         C: float,  # noqa: N803  # scikit-learn's name
         log_sums: LogSums,
+        scope: Scope = EVERYTHING,
+        possible: np.ndarray | None = None,
     ) -> Likelihood:
-        """Make the objective from the true labels `[nodes]`."""
-        observed = statistics(instances, labels, k)
-        return cls(instances, observed, C, log_sums)
+        """Make the objective from the true labels `[nodes]`, or from sets of them."""
+        observed = statistics(instances, labels, k, scope.weights)
+        return cls(instances, observed, C, log_sums, scope, possible)
 
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient at a vector of weights."""
-        log_z, nodes, pairs = self.log_sums(self.instances, self.observed.like(vector))
-        expected = Weights.of_statistics(self.instances, nodes, pairs).vector()
-        observed = self.observed.vector()
-        value = 0.5 * vector @ vector + self.C * (log_z - observed @ vector)
+        weights = self.observed.like(vector)
+        log_z, expected = self._sums(weights, self.scope)
+        if self.possible is None:
+            observed = self.observed.vector()
+            score = float(observed @ vector)
+        else:
+            score, observed = self._sums(weights, replace(self.scope, possible=self.possible))
+        value = 0.5 * vector @ vector + self.C * (log_z - score)
         return float(value), vector + self.C * (expected - observed)
+
+    def _sums(self, weights: Weights, scope: Scope) -> tuple[float, np.ndarray]:
+        """Return the sum of log Z over the labels of a scope, and its gradient as a vector."""
+        log_z, nodes, pairs = self.log_sums(self.instances, weights, scope)
+        return log_z, Weights.of_statistics(self.instances, nodes, pairs).vector()
 
 
 @dataclass(frozen=True, eq=False)

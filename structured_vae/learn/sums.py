@@ -13,29 +13,34 @@ from solvers import labels
 from ..spaces.sums.chain_sums import Chains
 from .decoding import BATCH
 from .instances import Group, Instances, Weights
+from .scope import EVERYTHING, Scope
 
-LogSums: TypeAlias = Callable[[Instances, Weights], tuple[float, np.ndarray, np.ndarray]]
+LogSums: TypeAlias = Callable[[Instances, Weights, Scope], tuple[float, np.ndarray, np.ndarray]]
 """Function that returns the sum of log Z over instances, and the marginals of nodes and pairs.
 
 The marginals are `[nodes, k]` and `[pairs, k, k]`, or the sum `[k, k]` of the latter if all edges
-share a table.
+share a table. All are over the labels that the scope allows, times the weight of the instance.
 """
 
 TOKENS: Final = 1 << 14
 """Number of positions in a batch of chains, so that its arrays fit into a core's cache."""
 
 
-def chain_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarray, np.ndarray]:
+def chain_sums(
+    instances: Instances, weights: Weights, scope: Scope = EVERYTHING
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Compute the `LogSums` of chains by the forward and backward algorithms."""
-    unary = torch.from_numpy(weights.unary(instances))
-    table = torch.from_numpy(weights.pairs[0]).requires_grad_()
+    unary = torch.from_numpy(scope.unary(instances, weights.unary(instances)))
+    table = torch.from_numpy(scope.table(weights.pairs[0])).requires_grad_()
+    of_instances = torch.from_numpy(scope.weights_of(instances))
     marginals = torch.zeros_like(unary)
     pairs = torch.zeros_like(table)
     log_z = 0.0
     ends = torch.zeros(weights.k, dtype=unary.dtype)
-    for nodes, mask in _batches_of_chains(instances):
-        emissions = (unary[nodes] * mask[..., None]).requires_grad_()
-        total = Chains(emissions, mask, table, ends, ends).log_partition().sum()
+    for members, nodes, mask in _batches_of_chains(instances):
+        emissions = torch.where(mask[..., None], unary[nodes], 0.0).requires_grad_()
+        log_z_of_chains = Chains(emissions, mask, table, ends, ends).log_partition()
+        total = (of_instances[members] * log_z_of_chains).sum()
         # The gradient of log Z: marginals of the positions, and of the transitions summed.
         of_nodes, of_steps = torch.autograd.grad(total, [emissions, table])
         marginals[nodes[mask]] = of_nodes[mask]
@@ -44,8 +49,12 @@ def chain_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarra
     return log_z, marginals.numpy(), pairs.numpy()
 
 
-def _batches_of_chains(instances: Instances) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield padded batches: the feature row of each position and a mask, both `[length, batch]`.
+def _batches_of_chains(
+    instances: Instances,
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Yield padded batches: the numbers `[batch]` of their chains, rows of features, and a mask.
+
+    The feature row of each position and the mask are `[length, batch]`.
 
     The longest chains come first, so that chains of similar length share a batch.
     """
@@ -58,32 +67,38 @@ def _batches_of_chains(instances: Instances) -> Iterator[tuple[torch.Tensor, tor
         steps = np.arange(lengths[members].max())[:, None]
         mask = steps < lengths[members]
         nodes = instances.offsets[members] + np.minimum(steps, lengths[members] - 1)
-        yield torch.from_numpy(nodes), torch.from_numpy(mask)
+        yield torch.from_numpy(members), torch.from_numpy(nodes), torch.from_numpy(mask)
         first = last
 
 
-def graph_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarray, np.ndarray]:
+def graph_sums(
+    instances: Instances, weights: Weights, scope: Scope = EVERYTHING
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Compute the `LogSums` of any graphs by variable elimination.
 
     Raises:
         solvers.UnsupportedProblemError: the tables of elimination do not fit into memory.
     """
-    unary = weights.unary(instances)
+    unary = scope.unary(instances, weights.unary(instances))
     tables = weights.tables(instances)
+    of_instances = scope.weights_of(instances)
     marginals = np.empty_like(unary)
     pairs = np.zeros((instances.pairs, weights.k, weights.k))
     log_z = 0.0
     for group in instances.groups:
         for batch in group.batches(BATCH):
             pairwise = weights.pairs[0] if tables is None else tables[batch.pairs]
-            log_z += _sums_of_group(batch, unary, pairwise, marginals, pairs)
+            factors = of_instances[batch.members]
+            log_z += factors @ _sums_of_group(batch, unary, pairwise, marginals, pairs)
+            marginals[batch.nodes] *= factors[:, None, None]
+            pairs[batch.pairs] *= factors[:, None, None, None]
     return log_z, marginals, pairs
 
 
 def _sums_of_group(
     group: Group, unary: np.ndarray, pairwise: np.ndarray, marginals: np.ndarray, pairs: np.ndarray
-) -> float:
-    """Return log Z of a batch, and write its marginals into `marginals` and `pairs`."""
+) -> np.ndarray:
+    """Return log Z `[batch]`, and write the marginals into `marginals` and `pairs`."""
     scores = unary[group.nodes]
     if not len(group.edges):
         gibbs = labels.gibbs(scores)
@@ -95,4 +110,4 @@ def _sums_of_group(
         transposed = np.swapaxes(of_pairs, -1, -2)
         pairs[group.pairs] = np.where(swapped[:, None, None], transposed, of_pairs)
     marginals[group.nodes] = gibbs.unary_marginals
-    return float(gibbs.log_partition.sum())
+    return np.asarray(gibbs.log_partition)

@@ -6,9 +6,12 @@ Stands on the root's small files; posteriors and all above may import it.
 from .assignments import Assignments, Matchings
 from .bits import Bits
 from .categories import Categories
+from .constrained import ConstrainedBits
 from .labels import PairwiseLabels
 from .of_potentials import space_of
 from .paths import Paths, grid_paths
+from .second_order import SecondOrderChains
+from .segments import Segments
 from .space import CustomSpace, StateSpace, as_space
 from .structure import StateSums, Structure, TractableStructure, is_structure, refuse_pairs
 from .subsets import Knapsack, KOfN
@@ -20,12 +23,15 @@ __all__ = [
     "Assignments",
     "Bits",
     "Categories",
+    "ConstrainedBits",
     "CustomSpace",
     "KOfN",
     "Knapsack",
     "Matchings",
     "PairwiseLabels",
     "Paths",
+    "SecondOrderChains",
+    "Segments",
     "SpanningTrees",
     "StateSpace",
     "StateSums",

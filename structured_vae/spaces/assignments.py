@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from itertools import cycle
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 
-from ..errors import MissingPackageError, StructureError
-from .checks.batches import checked, positive_integer, shaped
+from ..errors import MissingPackageError, StructureError, shortened
+from .checks.batches import checked, integers, positive_integer, shaped
+from .checks.counts import check_batch
+from .checks.scores import masked
 from .space import StateSpace
 
 
@@ -24,11 +27,14 @@ class _TwoSides(StateSpace):
 
     rows: int
     columns: int | None = None
+    sizes: tuple[tuple[int, int], ...] | torch.Tensor | Sequence[Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
         positive_integer(self.rows, "rows")
         if self.columns is not None:
             positive_integer(self.columns, "columns")
+        if self.sizes is not None:
+            object.__setattr__(self, "sizes", _sizes(self.sizes, self._shape))
         if importlib.util.find_spec("scipy") is None:
             raise MissingPackageError(
                 "assignments need scipy: pip install 'structured-vae[assignments]'"
@@ -52,7 +58,12 @@ class _TwoSides(StateSpace):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """The name of the space, its rows, and its columns where they are not as many."""
+        """The name of the space, its rows, and its columns where they are not as many.
+
+        Empty where instances differ in size.
+        """
+        if self.sizes is not None:
+            return {}
         named: dict[str, int | str] = {"space": self.name, "rows": self.rows}
         if self.columns is not None:
             named["columns"] = self.columns
@@ -70,12 +81,33 @@ class _TwoSides(StateSpace):
         rows, columns = self._shape
         return checked(scores, rows * columns)
 
-    def _assigned(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return an assignment of highest score of each instance, `[batch, rows columns]`."""
+    def _one_size(self, n: int) -> tuple[int, int]:
+        """Return the numbers of rows and columns, which all instances have to share.
+
+        Raises:
+            StructureError: instances differ in size, or n is not rows times columns.
+        """
+        if self.sizes is not None:
+            raise StructureError(f"{type(self).__name__} has other states for each instance")
+        self.check(n)
+        return self._shape
+
+    def _assigned(self, scores: torch.Tensor, leading: torch.Size) -> torch.Tensor:
+        """Return an assignment of highest score of each instance, `[batch, rows columns]`.
+
+        Args:
+            scores: `[batch, rows columns]`.
+            leading: the leading dimensions `[..., batch]` that the caller's scores have.
+        """
         solve = _solver()
         z = np.zeros((len(scores), *self._shape))
-        for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
-            instance[solve(values, maximize=True)] = 1
+        sizes: Any = [self._shape]
+        if self.sizes is not None:
+            sizes = self.sizes
+            check_batch(tuple(range(len(sizes))), leading, "sizes")
+        tables = scores.detach().cpu().numpy().reshape(z.shape)
+        for instance, values, (rows, columns) in zip(z, tables, cycle(sizes), strict=False):
+            instance[solve(values[:rows, :columns], maximize=True)] = 1
         return torch.from_numpy(z.reshape(scores.shape)).to(scores)
 
 
@@ -91,9 +123,12 @@ class Assignments(_TwoSides):
     Args:
         rows: number of members of one side, at least 1.
         columns: number of members of the other side; None for as many as rows.
+        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses; pairs beyond
+            them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
 
     Raises:
-        StructureError: rows or columns is not an integer of at least 1.
+        StructureError: rows or columns is not an integer of at least 1, sizes are out of range; or,
+            when the space is used, sizes are for another batch.
         MissingPackageError: scipy is not installed.
 
     References:
@@ -103,14 +138,15 @@ class Assignments(_TwoSides):
         >>> Assignments(2).argmax(torch.tensor([[1.0, 2.0, 3.0, 5.0]])).reshape(2, 2)
         tensor([[1., 0.],
                 [0., 1.]])
+        >>> Assignments(2, sizes=[[1, 2]]).argmax(torch.tensor([[1.0, 2.0, 3.0, 5.0]]))
+        tensor([[0., 1., 0., 0.]])
     """
 
     name: ClassVar[str] = "assignment"
 
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of injections of the smaller side into the larger."""
-        self.check(n)
-        small, large = sorted(self._shape)
+        small, large = sorted(self._one_size(n))
         return math.lgamma(large + 1) - math.lgamma(large - small + 1)
 
     def uniform(
@@ -123,17 +159,21 @@ class Assignments(_TwoSides):
         noise = torch.rand((count, n), generator=generator, device=like.device, dtype=like.dtype)
         return self.argmax(noise)
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return an assignment of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, where n is rows * columns.
+            mask: boolean, False where a pair is forbidden.
 
         Raises:
             StructureError: `scores` is not a tensor of scores of that shape, or forbids every
                 assignment of an instance.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
-        return shaped(self._assigned(self._flat(scores)), scores, self)
+        scores = masked(scores, mask)
+        flat = self._flat(scores)
+        return shaped(self._assigned(flat, scores.shape[:-1]), scores, self)
 
 
 @dataclass(frozen=True)
@@ -147,9 +187,12 @@ class Matchings(_TwoSides):
     Args:
         rows: number of members of one side, at least 1.
         columns: number of members of the other side; None for as many as rows.
+        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses; pairs beyond
+            them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
 
     Raises:
-        StructureError: rows or columns is not an integer of at least 1.
+        StructureError: rows or columns is not an integer of at least 1, sizes are out of range; or,
+            when the space is used, sizes are for another batch.
         MissingPackageError: scipy is not installed.
 
     Example:
@@ -162,23 +205,35 @@ class Matchings(_TwoSides):
 
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of matchings of all sizes."""
-        self.check(n)
-        rows, columns = self._shape
+        rows, columns = self._one_size(n)
         sizes = range(min(rows, columns) + 1)
         counts = (math.comb(rows, m) * math.comb(columns, m) * math.factorial(m) for m in sizes)
         return math.log(sum(counts))
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a matching of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, where n is rows * columns.
+            mask: boolean, False where a pair is forbidden.
 
         Raises:
             StructureError: `scores` is not a tensor of scores of that shape.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._flat(scores)
-        return shaped(self._assigned(flat.clamp_min(0)) * (flat > 0), scores, self)
+        assigned = self._assigned(flat.clamp_min(0), scores.shape[:-1])
+        return shaped(assigned * (flat > 0), scores, self)
+
+
+def _sizes(sizes: object, shape: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    wanted = f"sizes must be [batch, 2] integers, from 1 to {shape[0]} rows and {shape[1]} columns"
+    pairs = integers(sizes, wanted)
+    fits = pairs.ndim == 2 and pairs.shape[1] == 2
+    if not fits or bool(((pairs < 1) | (pairs > np.array(shape))).any()):
+        raise StructureError(f"{wanted}; got {shortened(sizes)}")
+    return tuple((rows, columns) for rows, columns in pairs.tolist())
 
 
 def _solver() -> Callable[..., tuple[np.ndarray, np.ndarray]]:

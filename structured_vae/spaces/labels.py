@@ -18,7 +18,7 @@ from ..errors import StructureError, shortened
 from ..second_derivatives import without_derivative
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
-from .checks.scores import EdgesLike
+from .checks.scores import EdgesLike, masked
 from .sums.distribution import StructureGibbs
 
 
@@ -174,17 +174,20 @@ class PairwiseLabels:
         pairs = one_hot(first * self.k + second, self.k**2)
         return torch.cat([unary.flatten(-2), pairs.flatten(-2)], dim=-1).float()
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n k + e k k]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n k + e k k]`.
+            mask: boolean, False where a label, or a pair of labels, is forbidden.
 
         Raises:
             StructureError: the scores are not a tensor of scores of that shape, or an instance has
                 no allowed labels.
             solvers.SolverError: the solver cannot take these scores.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._checked(scores).detach()
         if not len(flat):
             return torch.zeros_like(scores)
@@ -193,7 +196,7 @@ class PairwiseLabels:
             best = labels.solve(problem, solver=self.solver).labels
         return shaped(self.states(best), scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n k + e k k]`.
 
         The distribution raises these errors when its properties are first used.
@@ -202,6 +205,7 @@ class PairwiseLabels:
             StructureError: see `argmax`.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
+        scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:

@@ -13,7 +13,7 @@ from ..errors import StructureError, shortened
 from ..noise import gumbel
 from .checks.arcs import arcs_of
 from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
-from .checks.scores import EdgesLike
+from .checks.scores import EdgesLike, masked
 from .space import StateSpace
 from .sums.distribution import StructureGibbs
 
@@ -59,24 +59,54 @@ class Paths(StateSpace):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name, 0))
         object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a path of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, one for each arc.
+            mask: boolean, False where an arc must be off the path; see `mask_of_nodes`.
 
         Raises:
             StructureError: the scores are not a tensor of scores of that shape, or forbid every
                 path of an instance.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._checked(scores)
         values = self._values(flat, "max")
         noise = [flat.new_zeros((1, 1, 1))] * len(self._levels)
         return shaped(self._trace(values, flat, noise, 1)[0], scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
+
+    def mask_of_nodes(self, nodes: torch.Tensor) -> torch.Tensor:
+        """Return the mask `[..., n]` of the arcs that join allowed nodes.
+
+        Args:
+            nodes: `[..., nodes]`, boolean, False where a path must not pass; nodes are the integers
+                from 0 to the largest of the arcs.
+
+        Raises:
+            StructureError: `nodes` is not such a tensor.
+
+        Example:
+            >>> diamond = Paths([[0, 1], [1, 3], [0, 2], [2, 3]], source=0, target=3)
+            >>> mask = diamond.mask_of_nodes(torch.tensor([[True, False, True, True]]))
+            >>> diamond.argmax(torch.tensor([[5.0, 5.0, 0.0, 0.0]]), mask)
+            tensor([[0., 0., 1., 1.]])
+        """
+        arcs = torch.from_numpy(np.asarray(self.arcs, dtype=np.int64))
+        count = int(arcs.max()) + 1
+        is_mask = isinstance(nodes, torch.Tensor) and nodes.dtype == torch.bool
+        if not is_mask or nodes.ndim == 0 or nodes.shape[-1] != count:
+            raise StructureError(
+                f"nodes must be a boolean tensor [..., {count}]; got {shortened(nodes)}"
+            )
+        tails, heads = arcs.to(nodes.device).T
+        return nodes[..., tails] & nodes[..., heads]
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         return checked(scores, len(self.arcs))

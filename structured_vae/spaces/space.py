@@ -11,6 +11,7 @@ import torch
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states
+from solvers import Solution
 
 from ..autograd_context import autograd_allowed
 from ..errors import StructureError, shortened
@@ -55,6 +56,9 @@ class StateSpace(ABC):
 
     categorical: ClassVar[bool] = False
     """Whether a state is made of one-hot vectors."""
+
+    takes_pairs: ClassVar[bool] = False
+    """Whether pairs of variables may have scores, where potentials name this space."""
 
     @classmethod
     def of_options(cls, n: int, **options: int) -> Self:
@@ -174,7 +178,8 @@ class StateSpace(ABC):
             base = 2 * z - 1
         force = 2 * base.abs().sum(dim=-1, keepdim=True) + 1
         turned = torch.diag_embed((1 - 2 * z) * force)
-        moved = self._best(base[..., None, :] + turned).to(z.dtype)
+        # The batch stays the last leading dimension, since instances may differ in their states.
+        moved = self._best((base[..., None, :] + turned).movedim(-2, 0)).movedim(0, -2).to(z.dtype)
         changed = (moved != z[..., None, :]).diagonal(dim1=-2, dim2=-1)
         return torch.where(changed[..., None], moved, z[..., None, :])
 
@@ -312,6 +317,19 @@ class StateSpace(ABC):
         if forbidden is not None:
             refuse_forbidden((z > 0.5) & forbidden, str(self))
         return z
+
+    def solution(self, potentials: AnyPotentials) -> Solution[torch.Tensor]:
+        """Return the states of highest score with their optimality certificates.
+
+        Args:
+            potentials: the scores.
+
+        Raises:
+            StructureError: this space has no certificates.
+        """
+        raise StructureError(
+            "a structure returns states without certificates: call the layer itself"
+        )
 
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""

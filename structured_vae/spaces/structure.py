@@ -46,12 +46,12 @@ def is_structure(value: object) -> TypeIs[Structure]:
 
 
 def refuse_pairs(structure: object, pairwise: torch.Tensor | None) -> None:
-    """Raise if there are scores of pairs, which structures do not take.
+    """Raise if there are scores of pairs, which most structures do not take.
 
     Raises:
         StructureError: `pairwise` is not None.
     """
-    if pairwise is not None:
+    if pairwise is not None and not getattr(structure, "takes_pairs", False):
         # A custom space goes by the name of its object.
         inner = getattr(structure, "structure", structure)
         raise StructureError(f"{type(inner).__name__} has scores of variables and none of pairs")

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import cast
 
+import numpy as np
 import torch
 
 from models.states import MOST_BITS
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
-from .checks.batches import checked, integers, log_add, positive_integer, shaped
+from .checks.batches import UNREACHABLE, checked, integers, log_add, positive_integer, shaped
+from .checks.counts import Counts, by_row, check_batch, counts_of, largest
+from .checks.scores import masked
 from .space import CODED_BITS, StateSpace
 from .sums.distribution import StructureGibbs
 from .sums.trellis import tables, trace
@@ -27,12 +31,16 @@ class KOfN(StateSpace):
     The argmax takes the k highest scores. log Z is the logarithm of an elementary symmetric
     polynomial of exp(scores), by dynamic programming in O(n k).
 
+    With numbers `[batch]`, as pooling and routing have them, every instance has its own k. Make the
+    space for each batch, and pass it to `ArgmaxLayer.over`.
+
     Args:
-        k: the largest number of ones.
-        least: the smallest number of ones; None for k.
+        k: the largest number of ones; or `[batch]`, one for each instance.
+        least: the smallest number of ones; or `[batch]`; None for k.
 
     Raises:
-        StructureError: not 0 <= least <= k; or, when the space is used, k > n.
+        StructureError: not 0 <= least <= k; or, when the space is used, k > n, or k has numbers for
+            another batch.
 
     References:
         Kulesza, Taskar (2012), Determinantal point processes for machine learning, section 5.2.1:
@@ -43,62 +51,87 @@ class KOfN(StateSpace):
         tensor([[1., 0., 1., 0.]])
         >>> KOfN(2, least=0).argmax(torch.tensor([[-0.3, -1.0, 2.0, -0.1]]))
         tensor([[0., 0., 1., 0.]])
+        >>> KOfN(torch.tensor([1, 2])).argmax(torch.tensor([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
+        tensor([[1., 0., 0.],
+                [0., 1., 1.]])
     """
 
-    k: int
-    least: int | None = None
+    k: Counts | torch.Tensor | Sequence[int]
+    least: Counts | torch.Tensor | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        positive_integer(self.k, "k", 0)
-        if self.least is not None and positive_integer(self.least, "least", 0) > self.k:
-            raise StructureError(f"least must be at most k = {self.k}; got {shortened(self.least)}")
+        object.__setattr__(self, "k", counts_of(self.k, "k"))
+        if self.least is None:
+            return
+        object.__setattr__(self, "least", counts_of(self.least, "least"))
+        try:
+            in_order = np.asarray(self.least) <= np.asarray(self.k)
+        except ValueError as error:
+            raise StructureError(
+                f"k and least must be numbers for the same batch; got {shortened(self.k)} and "
+                f"{shortened(self.least)}"
+            ) from error
+        if not np.all(in_order):
+            raise StructureError(
+                f"least must be at most k = {shortened(self.k)}; got {shortened(self.least)}"
+            )
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Beyond `least` ones, a variable of score zero stays zero.
 
         Args:
             scores: `[..., batch, n]`.
+            mask: boolean, False where a variable must be 0.
 
         Raises:
             StructureError: the scores are not a tensor of scores, there are fewer than k of them,
                 or they forbid too many variables of an instance.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
+        self._check_batch(scores)
         flat = self._checked(scores)
-        values, places = flat.topk(self.k, dim=-1)  # in falling order
-        forced = torch.arange(self.k, device=flat.device) < self._fewest
-        chosen = (forced | (values > 0)).to(flat)
-        z = torch.zeros_like(flat).scatter_(-1, places, chosen)
+        values, places = flat.topk(self._width, dim=-1)  # in falling order
+        ranks = torch.arange(self._width, device=flat.device)
+        forced = ranks < by_row(self._fewest, flat)
+        chosen = forced | ((values > 0) & (ranks < by_row(self._most, flat)))
+        z = torch.zeros_like(flat).scatter_(-1, places, chosen.to(flat))
         return shaped(z, scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
+        self._check_batch(scores)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of subsets.
 
         Raises:
-            StructureError: k > n.
+            StructureError: k > n, or k differs by instance.
         """
+        fewest, most = self._one_instance
         self.check(n)
-        return math.log(sum(math.comb(n, ones) for ones in range(self._fewest, self.k + 1)))
+        return math.log(sum(math.comb(n, ones) for ones in range(fewest, most + 1)))
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
         """Return every subset `[states, n]`.
 
         Raises:
-            StructureError: k > n, or there are more than 2^20 subsets, or n is larger than 62.
+            StructureError: k > n, k differs by instance, there are more than 2^20 subsets, or n is
+                larger than 62.
         """
         if self.log_count(n) > MOST_BITS * math.log(2) or n > CODED_BITS:
             raise StructureError(
                 f"a table takes at most 2^{MOST_BITS} states of {CODED_BITS} bits; {self!r} of "
                 f"n = {n} has exp({self.log_count(n):.1f})"
             )
+        fewest, most = self._one_instance
         codes = [
             sum(1 << i for i in chosen)
-            for ones in range(self._fewest, self.k + 1)
+            for ones in range(fewest, most + 1)
             for chosen in combinations(range(n), ones)
         ]
         bits = torch.arange(n, device=like.device)
@@ -107,32 +140,65 @@ class KOfN(StateSpace):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """The name subset, k, and `least` where it is not k."""
-        named: dict[str, int | str] = {"space": "subset", "k": self.k}
+        """The name subset, k, and `least` where it is not k; empty where they are by instance."""
+        if isinstance(self.k, tuple) or isinstance(self.least, tuple):
+            return {}
+        fewest, most = self._one_instance
+        named: dict[str, int | str] = {"space": "subset", "k": most}
         if self.least is not None:
-            named["least"] = self.least
+            named["least"] = fewest
         return named
 
     @property
-    def _fewest(self) -> int:
+    def _most(self) -> Counts:
+        return cast("Counts", self.k)
+
+    @property
+    def _fewest(self) -> Counts:
         if self.least is None:
-            return self.k
-        return self.least
+            return self._most
+        return cast("Counts", self.least)
+
+    @property
+    def _one_instance(self) -> tuple[int, int]:
+        """The smallest and the largest number of ones, where all instances share them."""
+        fewest = self._fewest
+        most = self._most
+        if isinstance(fewest, tuple) or isinstance(most, tuple):
+            raise StructureError(f"{self!r} has other states for each instance")
+        return fewest, most
+
+    def _check_batch(self, scores: torch.Tensor) -> None:
+        if isinstance(scores, torch.Tensor):  # `_checked` names other types
+            check_batch(self._most, scores.shape[:-1], "k")
+            check_batch(self._fewest, scores.shape[:-1], "least")
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         flat = checked(scores)
-        if flat.shape[-1] < self.k:
-            raise StructureError(f"k = {self.k} of {flat.shape[-1]} variables cannot be one")
+        most = largest(self._most)
+        if flat.shape[-1] < most:
+            raise StructureError(f"k = {most} of {flat.shape[-1]} variables cannot be one")
         return flat
 
+    @property
+    def _width(self) -> int:
+        return largest(self._most)
+
+    def _only_allowed(self, sum_by_count: torch.Tensor) -> torch.Tensor:
+        """Return the log sums `[rows, k + 1]` by the number of ones, of the allowed numbers."""
+        counts = torch.arange(sum_by_count.shape[-1], device=sum_by_count.device)
+        too_few = counts < by_row(self._fewest, sum_by_count)
+        too_many = counts > by_row(self._most, sum_by_count)
+        return sum_by_count.masked_fill(too_few | too_many, UNREACHABLE)
+
     def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
-        last = tables(scores, [1] * scores.shape[-1], self.k, log_add)[-1]
-        return last[:, self._fewest :].logsumexp(dim=-1)
+        last = tables(scores, [1] * scores.shape[-1], self._width, log_add)[-1]
+        return self._only_allowed(last).logsumexp(dim=-1)
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         weights = [1] * scores.shape[-1]
-        sum_by_count = tables(scores, weights, self.k, log_add)
-        total = _drawn_total(sum_by_count[-1], self._fewest, generator, samples)
+        sum_by_count = tables(scores, weights, self._width, log_add)
+        total = _drawn_total(self._only_allowed(sum_by_count[-1]), generator, samples)
         return trace(sum_by_count, scores, weights, total, _advantages(scores, total, generator))
 
 
@@ -165,23 +231,27 @@ class Knapsack(StateSpace):
         object.__setattr__(self, "weights", _integers(self.weights))
         object.__setattr__(self, "capacity", positive_integer(self.capacity, "capacity", 0))
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, one for each weight.
+            mask: boolean, False where an item must stay out.
 
         Raises:
             StructureError: the scores are not a tensor of scores of that shape.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._checked(scores)
         best_by_weight = tables(flat, self.weights, self._width, torch.maximum)
         total = best_by_weight[-1].argmax(dim=-1)[None]
         no_noise = flat.new_zeros((len(self.weights), 1, 1))
         return shaped(trace(best_by_weight, flat, self.weights, total, no_noise)[0], scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     @cached_property
@@ -196,19 +266,15 @@ class Knapsack(StateSpace):
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         sum_by_weight = tables(scores, self.weights, self._width, log_add)
-        total = _drawn_total(sum_by_weight[-1], 0, generator, samples)
+        total = _drawn_total(sum_by_weight[-1], generator, samples)
         noise = _advantages(scores, total, generator)
         return trace(sum_by_weight, scores, self.weights, total, noise)
 
 
-def _drawn_total(
-    last: torch.Tensor, fewest: int, generator: torch.Generator, samples: int
-) -> torch.Tensor:
-    """Return draws `[samples, batch]` of the total weight, which is at least `fewest`."""
-    allowed = last[:, fewest:]
-    noise = gumbel(allowed.expand(samples, *allowed.shape), generator)
-    total: torch.Tensor = (allowed + noise).argmax(dim=-1) + fewest
-    return total
+def _drawn_total(last: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
+    """Return draws `[samples, batch]` of the total weight, by log sums `[batch, weights]`."""
+    noise = gumbel(last.expand(samples, *last.shape), generator)
+    return (last + noise).argmax(dim=-1)
 
 
 def _advantages(

@@ -11,7 +11,7 @@ import torch
 from ..errors import StructureError
 from .checks.arcs import arcs_of
 from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
-from .checks.scores import EdgesLike
+from .checks.scores import EdgesLike, masked
 from .space import StateSpace
 from .sums.distribution import StructureGibbs
 from .sums.elimination import best_parents, drawn_parents, eliminated
@@ -60,22 +60,26 @@ class SpanningTrees(StateSpace):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "_place", torch.from_numpy(place))
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a tree of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, one for each edge.
+            mask: boolean, False where an edge or an arc must be out of the tree.
 
         Raises:
             StructureError: the scores are not a tensor of scores of that shape, or forbid every
                 tree of an instance.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._checked(scores)
         parents = _prim(_matrix(flat, self._place))
         return shaped(_states(parents[None], self._place, flat)[0], scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
@@ -142,22 +146,26 @@ class Arborescences(StateSpace):
         object.__setattr__(self, "root", root)
         object.__setattr__(self, "_place", torch.from_numpy(place[np.ix_(order, order)]))
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return an arborescence of highest score `[..., batch, n]`, as `Structure` specifies.
 
         Args:
             scores: `[..., batch, n]`, one for each arc.
+            mask: boolean, False where an edge or an arc must be out of the tree.
 
         Raises:
             StructureError: the scores are not a tensor of scores of that shape, or forbid every
                 tree of an instance.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        scores = masked(scores, mask)
         flat = self._checked(scores)
         graphs, _ = eliminated(_matrix(flat, self._place), "max")
         return shaped(_states(best_parents(graphs), self._place, flat)[0], scores, self)
 
-    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:

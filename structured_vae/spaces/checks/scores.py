@@ -19,7 +19,10 @@ EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
 
 
 def potentials_of(
-    unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: EdgesLike | None = None
+    unary: torch.Tensor,
+    pairwise: torch.Tensor | None = None,
+    edges: EdgesLike | None = None,
+    mask: torch.Tensor | None = None,
 ) -> Potentials:
     """Return the potentials of unary scores and of pairwise scores by edge.
 
@@ -31,12 +34,17 @@ def potentials_of(
         unary: `[..., batch, n]`.
         pairwise: `[..., batch, e]` with edges, else `[..., batch, n, n]`; None for none.
         edges: `[e, 2]`.
+        mask: True where a variable may be 1, in a shape that broadcasts to that of `unary`; None
+            for everywhere.
 
     Raises:
-        solvers.ProblemError: the scores do not describe a problem.
+        solvers.ProblemError: the scores do not describe a problem, or the mask has another type or
+            shape.
     """
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
+    unary = masked(unary, mask)
+    if not torch.compiler.is_compiling():
         pairs = pairwise
         if pairs is not None:
             pairs = _without_forbidden(pairs)
@@ -57,6 +65,39 @@ def potentials_of(
     n = unary.shape[-1]
     first, second = torch.triu_indices(n, n, 1, device=unary.device)
     return _broadcast(unary, pairwise[..., first, second], torch.stack([first, second], dim=1))
+
+
+def masked(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Return scores with minus infinity where a mask is False; these get no gradient.
+
+    Args:
+        scores: `[..., n]`.
+        mask: boolean, in a shape that broadcasts to that of the scores; None to change nothing.
+
+    Raises:
+        solvers.ProblemError: the mask is not boolean, or has another shape.
+    """
+    if mask is None or not isinstance(scores, torch.Tensor):
+        return scores
+    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+        received = shortened(mask)
+        if isinstance(mask, torch.Tensor):
+            received = str(mask.dtype)
+        raise ProblemError(
+            f"mask must be a boolean tensor, True where a variable may be 1; got {received}"
+        )
+    fits = mask.ndim <= scores.ndim and all(
+        size in (1, wanted)
+        for size, wanted in zip(mask.shape[::-1], scores.shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ProblemError(
+            f"mask must be {list(scores.shape)} as the scores, or broadcast to it; "
+            f"got {list(mask.shape)}"
+        )
+    if not scores.is_floating_point():
+        return scores  # its callers refuse such scores
+    return scores.masked_fill(~mask.to(scores.device), -torch.inf)
 
 
 def _upright(edges: torch.Tensor) -> torch.Tensor:

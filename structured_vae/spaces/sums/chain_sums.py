@@ -66,6 +66,43 @@ class Chains:
         of_steps = torch.where(self.mask[1:], steps, zero).sum(dim=0)
         return of_labels + of_steps + self.start[labels[0]] + self.end[last]
 
+    def pair_marginals(self, differentiable: bool) -> torch.Tensor:
+        """Return P(x_t = a, x_(t+1) = b), `[length - 1, batch, k, k]`, 0 beyond the ends.
+
+        They are the gradient of log Z in scores of single steps.
+
+        Args:
+            differentiable: whether the probabilities have a gradient.
+        """
+        length, batch, k = self.emissions.shape
+        if length == 1:
+            return self.emissions.new_zeros((0, batch, k, k))
+        steps = self.emissions.new_zeros((length - 1, batch, k, k), requires_grad=True)
+        with torch.enable_grad():
+            tables = self.transitions + steps
+            total = by_logarithms(self.emissions, tables, self.start, self.end, self.mask).sum()
+            (marginals,) = torch.autograd.grad(total, steps, create_graph=differentiable)
+        return marginals
+
+    def expected_score(self, marginals: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+        """Return the expected score `[batch]` under a distribution of labels, differentiable.
+
+        Args:
+            marginals: `[length, batch, k]`, the probability of each label.
+            pairs: `[length - 1, batch, k, k]`, those of two neighbouring labels; 0 beyond the ends.
+        """
+        last = self.mask.sum(dim=0) - 1
+        of_last = marginals[last, torch.arange(len(last), device=last.device)]
+        emitted = _weighted(self.emissions, marginals * self.mask[..., None]).sum(dim=(0, 2))
+        steps = _weighted(self.transitions, pairs).sum(dim=(0, 2, 3))
+        ends = _weighted(self.start, marginals[0]) + _weighted(self.end, of_last)
+        return emitted + steps + ends.sum(dim=-1)
+
+
+def _weighted(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return the products, which are 0 at weight 0 whatever the score."""
+    return torch.where(weights > 0, scores * weights, 0.0)
+
 
 def by_logarithms(
     emissions: torch.Tensor,
@@ -78,7 +115,7 @@ def by_logarithms(
 
     Args:
         emissions: `[length, batch, k]`.
-        transitions: `[k, k]`.
+        transitions: `[k, k]`, or `[length - 1, batch, k, k]`.
         start: `[k]`.
         end: `[k]`.
         mask: `[length, batch]`, true up to the end of each chain.
@@ -87,8 +124,10 @@ def by_logarithms(
     transitions = transitions.clamp_min(BELOW)
     end = end.clamp_min(BELOW)
     total = start.clamp_min(BELOW) + emissions[0]
-    for scores, on in zip(emissions[1:], mask[1:], strict=True):
-        further = torch.logsumexp(total[:, :, None] + transitions, dim=1) + scores
+    if transitions.ndim == 2:
+        transitions = transitions.expand(len(emissions) - 1, 1, -1, -1)
+    for scores, table, on in zip(emissions[1:], transitions, mask[1:], strict=True):
+        further = torch.logsumexp(total[:, :, None] + table, dim=1) + scores
         total = torch.where(on[:, None], further, total)
     return torch.logsumexp(total + end, dim=-1)
 

@@ -1,0 +1,47 @@
+"""The scores of targets of chains: of tags, of sets of tags, and means under distributions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from ..spaces.sums.chain_sums import BELOW, Chains
+from .targets import are_labels
+
+
+def score_of_target(chains: Chains, target: torch.Tensor) -> torch.Tensor:
+    """Return the score `[batch]` of a target: of its tags, of all tags that it allows, or the mean.
+
+    Args:
+        chains: the scores.
+        target: `[length, batch]` tags, or `[length, batch, k]` sets or probabilities.
+    """
+    if are_labels(target):
+        return chains.score(target)
+    if target.dtype != torch.bool:
+        shares = target.double()
+        pairs = shares[:-1, :, :, None] * shares[1:, :, None, :]
+        return chains.expected_score(shares, pairs * chains.mask[1:, :, None, None])
+    possible = replace(chains, emissions=chains.emissions.masked_fill(~target, -torch.inf))
+    total = possible.log_partition()
+    return torch.where(total > BELOW / 2, total, -torch.inf)
+
+
+def uniform_score(chains: Chains) -> torch.Tensor:
+    """Return the mean score `[batch]` of all allowed tags of a chain."""
+    with torch.no_grad():
+        level = Chains(
+            torch.zeros_like(chains.emissions).where(chains.emissions > -torch.inf, -torch.inf),
+            chains.mask,
+            *(
+                torch.zeros_like(table).where(table > -torch.inf, -torch.inf)
+                for table in (chains.transitions, chains.start, chains.end)
+            ),
+        )
+        pairs = level.pair_marginals(differentiable=False)
+    with torch.enable_grad():
+        emissions = level.emissions.requires_grad_()
+        total = replace(level, emissions=emissions).log_partition().sum()
+        (marginals,) = torch.autograd.grad(total, emissions)
+    return chains.expected_score(marginals, pairs)

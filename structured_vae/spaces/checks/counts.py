@@ -1,0 +1,76 @@
+"""Numbers of a structure that may differ by instance, such as the k of k ones."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import torch
+
+from ...errors import StructureError, shortened
+from .batches import integers, positive_integer
+
+Counts: TypeAlias = int | tuple[int, ...]
+"""One whole number for all instances, or one for each instance of a batch."""
+
+
+def counts_of(value: object, name: str) -> Counts:
+    """Return a whole number of at least 0, or a tuple of them.
+
+    Args:
+        value: an integer; or `[batch]`, a tensor, an array or a sequence.
+        name: name of the argument, for messages.
+
+    Raises:
+        StructureError: the value has another form.
+    """
+    is_sequence = isinstance(value, torch.Tensor | np.ndarray | list | tuple)
+    if not is_sequence:
+        return positive_integer(value, name, 0)
+    wanted = f"{name} must be a whole number of at least 0, or [batch] of them"
+    numbers = integers(value, wanted)
+    if numbers.ndim == 0:
+        return positive_integer(int(numbers), name, 0)
+    if numbers.ndim != 1 or bool((numbers < 0).any()):
+        raise StructureError(f"{wanted}; got {shortened(value)}")
+    return tuple(numbers.tolist())
+
+
+def largest(counts: Counts) -> int:
+    """Return the largest of the numbers."""
+    if isinstance(counts, int):
+        return counts
+    return max(counts)
+
+
+def check_batch(counts: Counts, leading: torch.Size, name: str) -> None:
+    """Raise if the numbers are for another batch than scores `[..., batch, n]`.
+
+    Args:
+        counts: the numbers.
+        leading: the leading dimensions `[..., batch]` of the scores.
+        name: name of the argument, for messages.
+
+    Raises:
+        StructureError: the numbers are for another batch.
+    """
+    if isinstance(counts, int):
+        return
+    batch = 1
+    if len(leading):
+        batch = leading[-1]
+    if len(counts) != batch:
+        raise StructureError(
+            f"{name} has numbers for {len(counts)} instances; the scores have {batch}"
+        )
+
+
+def by_row(counts: Counts, rows: torch.Tensor) -> torch.Tensor:
+    """Return the number of each row `[rows, 1]`, int64, on the device of `rows`.
+
+    Args:
+        counts: the numbers.
+        rows: `[rows, n]`, scores `[..., batch, n]` whose leading dimensions became one.
+    """
+    numbers = torch.tensor(counts, dtype=torch.long, device=rows.device).reshape(-1, 1)
+    return numbers.repeat(len(rows) // len(numbers), 1)
