@@ -10,13 +10,29 @@ from models.potentials import AnyPotentials
 
 from ..spaces import StateSpace
 from ..spaces.completions import Completions
-from .kl import KL, kl_ceiling
+from .kl import KL
 
 Moments = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]`, and the means of `pairs`; None without pairwise scores.
 
 The means of pairs of bits are P(z_i = z_j = 1) `[batch, e]`.
 """
+
+
+class DensityDistribution(Protocol):
+    """The call shape of a class of distributions whose density is known: `Gibbs` is one."""
+
+    __name__: str
+
+    def __call__(self, potentials: AnyPotentials) -> Distribution:
+        """Return the distribution of potentials.
+
+        Raises:
+            ConfigError: they make none.
+        """
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return the reasons why potentials make no such distribution; empty where they do."""
 
 
 class Distribution(Protocol):
@@ -77,20 +93,9 @@ class Distribution(Protocol):
     def kl(self, method: str = ..., generator: torch.Generator | None = None) -> KL:
         """Return KL(q || uniform) in nats and its kind, by one of the distribution's methods."""
 
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the tightest valid KL(q || uniform) that needs no further samples.
 
-def tightest_kl(q: Distribution, z: torch.Tensor | None = None) -> KL:
-    """Return the tightest KL to the uniform distribution that is valid without further samples.
-
-    It is exact where q has sums. Where q has a density it is a mean over samples, of which the
-    expectation is the KL. Elsewhere it is the logarithm of the number of states.
-
-    Args:
-        q: the distribution.
-        z: `[samples, batch, n]`, samples of q; None for none.
-    """
-    ceiling = kl_ceiling(q.potentials)
-    if q.tractable:
-        return KL(ceiling.value - q.entropy(), "exact")
-    if q.has_density and z is not None:
-        return KL(ceiling.value + q.log_prob(z).mean(dim=0), "bound")
-    return ceiling
+        Args:
+            z: `[samples, batch, n]`, samples of q; None for none.
+        """

@@ -134,10 +134,10 @@ def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: i
     try:
         with torch_seeded(seed, Stream.NETWORKS):
             prior = named_prior(name, states)
+        if prior is not None and coded.space is not None:
+            prior.check_space(coded.space)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     if prior is None:
         raise ConfigError("the uniform prior has nothing to fit: name another one")
-    if coded.space is not None and prior.potentials() is None:
-        raise ConfigError(f"the prior {name} is over all states, and not over {coded.space}")
     return prior

@@ -21,10 +21,10 @@ Batches = Iterable[tuple[torch.Tensor, ...]]
 
 def prior_log_prob(prior: Prior, z: torch.Tensor) -> torch.Tensor:
     """Return log p(z) `[...]` of states `z [..., n]` under any learnt prior, differentiable."""
-    potentials = prior.potentials()
-    if potentials is None:
-        return prior.log_prob(z)
-    return Gibbs(potentials).log_prob(z)
+    return prior.described(
+        of_potentials=lambda scores: Gibbs(scores).log_prob(z),
+        of_density=lambda density: density.log_prob(z),
+    )
 
 
 def fit_to_codes(
