@@ -13,7 +13,7 @@ from ..errors import SettingError
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places
-from .prior import Answer, Prior
+from .prior import Answer, LearntPrior, Prior
 
 
 class GibbsPrior(Prior):
@@ -32,7 +32,7 @@ class GibbsPrior(Prior):
     def described(
         self,
         of_potentials: Callable[[AnyPotentials], Answer],
-        of_density: Callable[[Prior], Answer],
+        of_density: Callable[[LearntPrior], Answer],
     ) -> Answer:
         """Return what `of_potentials` makes of the scores, as specified by `Prior`."""
         return of_potentials(self.potentials())

@@ -49,6 +49,19 @@ class LearntPrior(nn.Module, ABC):
             generator: on the device of the prior.
         """
 
+    def described(
+        self,
+        of_potentials: Callable[[AnyPotentials], Answer],
+        of_density: Callable[[LearntPrior], Answer],
+    ) -> Answer:
+        """Return what one of two functions makes of the prior, by what is known of it.
+
+        Args:
+            of_potentials: takes the scores of a Gibbs distribution, one row for all images.
+            of_density: takes the prior itself, whose `log_prob` is known.
+        """
+        return of_density(self)
+
 
 class Prior(LearntPrior):
     """A learnt prior p(z) over the discrete latent states of a VAE.
@@ -71,19 +84,6 @@ class Prior(LearntPrior):
         Raises:
             SettingError: it is over other states.
         """
-
-    def described(
-        self,
-        of_potentials: Callable[[AnyPotentials], Answer],
-        of_density: Callable[[Prior], Answer],
-    ) -> Answer:
-        """Return what one of two functions makes of the prior, by what is known of it.
-
-        Args:
-            of_potentials: takes the scores of a Gibbs distribution, one row for all images.
-            of_density: takes the prior itself, whose `log_prob` is known.
-        """
-        return of_density(self)
 
     def check_space(self, space: LatentSpace) -> None:
         """Raise unless this can be a prior over the states of a space alone.

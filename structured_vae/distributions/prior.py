@@ -12,7 +12,7 @@ import torch
 
 from models import DiscreteVAE, Potentials
 from models.potentials import AnyPotentials
-from models.priors import Prior
+from models.priors import LearntPrior
 
 from ..errors import ConfigError
 from ..spaces import Bits, Categories, StateSpace
@@ -156,7 +156,7 @@ class DensityExcess(PriorExcess):
         log_count: the logarithm of the number of states.
     """
 
-    prior: Prior
+    prior: LearntPrior
     space: StateSpace
     log_count: float
 
@@ -213,7 +213,7 @@ def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
     )
 
 
-def _excess_of_density(prior: Prior, vae: DiscreteVAE) -> PriorExcess:
+def _excess_of_density(prior: LearntPrior, vae: DiscreteVAE) -> PriorExcess:
     if not vae.categorical:
         return DensityExcess(prior, Bits(), vae.n * math.log(2))
     values = vae.n // vae.variables
