@@ -189,6 +189,16 @@ def many_bits() -> list[list[str]]:
     return lines
 
 
+def step_costs() -> list[list[str]]:
+    """A row for each encoder: what `train` adds to a bare step, in per cent of it."""
+    parts = ["lightning", "hooks", "validation", "metrics", "files"]
+    lines = [["encoder", "bare step, ms", *parts]]
+    for encoder, costs in record("bare_loop")["ms_a_step_by_cause"].items():
+        shares = [f"{100 * costs[part] / costs['bare']:.0f}%" for part in parts]
+        lines.append([f"`{encoder}`", f"{costs['bare']:.1f}", *shares])
+    return lines
+
+
 def quantisers() -> list[list[str]]:
     """A row for each quantiser, and one for straight-through bits, the best bound first."""
     lines = [["code", "reconstruction", "-log p(z) or KL", "valid bound", "perplexity"]]
@@ -332,6 +342,7 @@ TABLES = (
     learnt_prior,
     many_bits,
     quantisers,
+    step_costs,
     couplings,
     beside_imle,
     beside_pythae,

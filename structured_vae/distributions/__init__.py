@@ -21,7 +21,7 @@ __all__ = [
     "histogram_kl",
 ]
 
-POSTERIORS: Final[Mapping[str, DensityDistribution]] = {
+POSTERIORS: Final[Mapping[str, type[DensityDistribution]]] = {
     "gibbs": Gibbs,
     "autoregressive": Autoregressive,
 }

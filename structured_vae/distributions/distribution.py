@@ -19,22 +19,6 @@ The means of pairs of bits are P(z_i = z_j = 1) `[batch, e]`.
 """
 
 
-class DensityDistribution(Protocol):
-    """The call shape of a class of distributions whose density is known: `Gibbs` is one."""
-
-    __name__: str
-
-    def __call__(self, potentials: AnyPotentials) -> Distribution:
-        """Return the distribution of potentials.
-
-        Raises:
-            ConfigError: they make none.
-        """
-
-    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return the reasons why potentials make no such distribution; empty where they do."""
-
-
 class Distribution(Protocol):
     """A distribution q(z | x) or p(z) over the states of a space, for each row of potentials.
 
@@ -99,3 +83,18 @@ class Distribution(Protocol):
         Args:
             z: `[samples, batch, n]`, samples of q; None for none.
         """
+
+
+class DensityDistribution(Distribution, Protocol):
+    """A distribution whose density is known, made of potentials alone: `Gibbs` is one."""
+
+    def __init__(self, potentials: AnyPotentials) -> None:
+        """Make the distribution.
+
+        Raises:
+            ConfigError: the potentials make none.
+        """
+
+    @staticmethod
+    def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return the reasons why potentials make no such distribution; empty where they do."""

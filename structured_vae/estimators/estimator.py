@@ -85,7 +85,7 @@ class Estimator(nn.Module, ABC):
     takes_completions: ClassVar[bool] = False
     perturbs: ClassVar[bool] = False
     sleeps: ClassVar[bool] = False
-    _distribution: DensityDistribution = Gibbs  # a class, not a method
+    _distribution: type[DensityDistribution] = Gibbs
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -113,7 +113,7 @@ class Estimator(nn.Module, ABC):
         """
         return self._distribution(self._in_space(potentials))
 
-    def draw_from(self, distribution: DensityDistribution) -> None:
+    def draw_from(self, distribution: type[DensityDistribution]) -> None:
         """Set the class of the posterior.
 
         Args:
