@@ -85,7 +85,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"typing_extensions\..*"),  # of another package
     (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
-    (r"py:class", r"models\.own_networks\.Shape"),  # private
+    (r"py:class", r"models\.networks\.own_networks\.Shape"),  # private
     (r"py:class", r"solvers\.conversions\.objective\.Objective"),  # private
 ]
 

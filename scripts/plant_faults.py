@@ -54,6 +54,8 @@ CPP = (".cpp", ".hpp")
 """Faults in these files need kernels compiled anew."""
 NO_SUCH_TEST = (4, 5)
 """What pytest returns where a test that is named does not exist."""
+WITH_SLOW_ONES = ("-m", "not gpu")
+"""The tests that a fault names may be slow."""
 
 
 class Report:
@@ -225,7 +227,7 @@ def try_fault(fault: Fault, trees: Trees, limit: float, wider: bool) -> dict[str
 def _outcome(fault: Fault, tree: Path, limit: float, wider: bool) -> dict[str, Any]:
     """Run the tests of a fault in a copy that has it."""
     start = time.monotonic()
-    returned = run_tests(tree, fault.tests, limit, "-x")
+    returned = run_tests(tree, fault.tests, limit, "-x", *WITH_SLOW_ONES)
     if returned == 0 and wider and not fault.equivalent:
         returned = run_tests(tree, wider_tests(fault), limit, "-x")
     seconds = round(time.monotonic() - start, 1)
@@ -252,7 +254,7 @@ def false_kills(report: Report) -> list[str]:
     if not tests:
         return []
     with copied_tree() as tree:
-        run_tests(tree, tests, None)
+        run_tests(tree, tests, None, *WITH_SLOW_ONES)
         return failed_tests(tree)
 
 

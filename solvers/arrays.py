@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, cast
@@ -175,10 +177,63 @@ def _array_of(values: Any, name: str) -> Array:
     except (TypeError, RuntimeError, OverflowError) as error:  # such as lists of sparse tensors
         raise ProblemError(f"{name} is not an array of numbers: {error}") from error
     if array.dtype == object:
-        raise ProblemError(
-            f"{name} must be an array of real numbers, or lists of them; got {shortened(values)}"
-        )
+        _refuse_objects(array, name, values)
+    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+        _check_listed(array, values, name)
     return array
+
+
+LARGEST_EXACT = 2**53
+"""The largest integer up to which float64 holds all integers."""
+
+KEEPS_EXACT = (
+    "from_qubo and the other conversions of solvers.conversions keep fractions, decimals and "
+    "integers of any size"
+)
+"""The end of errors about numbers that float64 rounds."""
+
+
+def _refuse_objects(array: np.ndarray, name: str, values: Any) -> None:
+    """Raise for an array of objects, with the way out if they are numbers."""
+    if all(isinstance(entry, int | float | Fraction | Decimal) for entry in array.ravel().tolist()):
+        raise ProblemError(f"{name} has numbers that float64 may round; {KEEPS_EXACT}")
+    raise ProblemError(
+        f"{name} must be an array of real numbers, or lists of them; got {shortened(values)}"
+    )
+
+
+def _check_listed(array: np.ndarray, values: Any, name: str) -> None:
+    """Raise for lists of integers and floats if the floats of numpy round one of the integers."""
+    if not array.size or not np.abs(array).max() >= LARGEST_EXACT:  # nan is reported elsewhere
+        return
+    for place, entry in np.ndenumerate(np.array(values, dtype=object)):
+        if isinstance(entry, int) and int(array[place]) != entry:
+            raise ProblemError(
+                f"{name}{list(place)} is {entry}, which float64 rounds; {KEEPS_EXACT}"
+            )
+
+
+def check_integers(name: str, array: Array) -> None:
+    """Raise for integers that float64 rounds.
+
+    Args:
+        name: the name of the argument, for errors.
+        array: numbers of any type.
+
+    Raises:
+        ProblemError: an integer beyond 2^53 is no float64.
+    """
+    if not isinstance(array, np.ndarray):
+        if not namespace_of(array).isdtype(array.dtype, "integral"):
+            return
+        array = to_numpy(array)
+    host: np.ndarray = array
+    if host.dtype.kind not in "iu" or host.dtype.itemsize < 8:
+        return
+    for place in np.argwhere((host > LARGEST_EXACT) | (host < -LARGEST_EXACT)).tolist():
+        entry = int(host[tuple(place)])
+        if int(float(entry)) != entry:
+            raise ProblemError(f"{name}{place} is {entry}, which float64 rounds; {KEEPS_EXACT}")
 
 
 def is_sparse(values: object) -> bool:
@@ -242,10 +297,22 @@ def as_float64(array: Array) -> Array:
     return xp.astype(array, xp.float64, copy=False)
 
 
+def as_number(array: Array) -> Any:
+    """Return a float for an array of floats without dimensions; other arrays as they are.
+
+    Example:
+        >>> as_number(np.array(1.5))
+        1.5
+    """
+    return array if array.shape else float(array)
+
+
 def to_numpy(array: Array) -> np.ndarray:
-    """Return `array` as a numpy array, without a copy if it is on the host."""
+    """Return an array or a number as a numpy array, without a copy if it is on the host."""
     if isinstance(array, np.ndarray):
         return array
+    if isinstance(array, float | bool):
+        return np.asarray(array)
     if array_api_compat.is_torch_array(array):
         host = array.detach().cpu().resolve_neg()
         if host.is_floating_point() and host.element_size() < 4:

@@ -30,6 +30,7 @@ from .arrays import (
     as_array,
     as_float64,
     beside,
+    check_integers,
     check_room,
     home_of,
     is_sparse,
@@ -472,6 +473,7 @@ def as_floats(arrays: dict[str, Array], home: Home) -> dict[str, Array]:
     single = True
     for name, array in arrays.items():
         _check_real(name, array)
+        check_integers(name, array)
         single &= xp.isdtype(array.dtype, "real floating") and xp.finfo(array.dtype).bits <= 32
     dtype = xp.float32 if single else xp.float64
     with np.errstate(over="ignore"):  # overflow of a longer type gets an error of its own
@@ -500,6 +502,8 @@ def _check_models(unary: object) -> None:
         call = "from_qubo"
     elif hasattr(unary, "nodes") and hasattr(unary, "edges"):
         call = "from_networkx"
+    elif hasattr(unary, "vs") and hasattr(unary, "es"):
+        call = "from_igraph"
     elif hasattr(unary, "vartype") or hasattr(unary, "constraints"):
         call = "from_dimod"
     if call:

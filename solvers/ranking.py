@@ -210,7 +210,8 @@ def each_found(solution: Solution[np.ndarray]) -> list[Solution[np.ndarray]]:
     rows = []
     for k in range(len(solution.z)):
         z, score, optimal, bound = (array[k, ...] for array in columns)
-        rows.append(Solution(z, score, optimal, bound, solution.solver, solution.stats))
+        one = Solution(z, score, optimal, bound, solution.solver, solution.stats, solution.seconds)
+        rows.append(one)
     present = [row for row in rows if row.score > -math.inf]
     if len(present) < len(rows) and rows[-1].bound > -math.inf:
         raise SolveFailedError(

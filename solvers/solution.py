@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from .arrays import ArrayT, Scores, States, to_numpy
+from .arrays import ArrayT, Scores, States, namespace_of, to_numpy
 from .tables import (
     MOST_ROWS,
     Table,
@@ -18,6 +18,7 @@ from .tables import (
     data_frame,
     gap_of,
     number_text,
+    seconds_text,
     state_text,
 )
 
@@ -95,6 +96,8 @@ class Solution(Generic[ArrayT]):
     """The best assignments of a search, with their bounds and optimality certificates.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions.
+    For one instance without leading dimensions, `score`, `bound` and `gap` are Python floats, and
+    `optimal` is a Python bool, whatever kind of array the caller passed.
 
     Attributes:
         z: `[..., n]`, int8 zeros and ones.
@@ -104,10 +107,13 @@ class Solution(Generic[ArrayT]):
             found labels, also up to 2^-46 of the sum of all absolute scores of the bits.
         bound: `[...]`, float64, an upper bound on all scores. Equals `score` up to rounding where
             optimal.
+        gap: `[...]`, float64, `bound - score`; 0 where both are the same.
         solver: registry name of the solver that answered. Where `auto` solved a problem in several
             parts, the names of the solvers of the bounds, joined by " + "; `presolve` where no part
             remained.
         stats: counts of the backend, by name.
+        seconds: wall-clock time of the call of `solve`, for all instances together; nan where a
+            solver object was called directly.
 
     With `k_best=m` all arrays have one more dimension m after the leading ones. A row without a
     state contains -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too,
@@ -115,22 +121,28 @@ class Solution(Generic[ArrayT]):
     """
 
     z: ArrayT
-    score: ArrayT
-    optimal: ArrayT
-    bound: ArrayT
+    score: Any  # an array, or a float for one instance
+    optimal: Any
+    bound: Any
     solver: str
     stats: Mapping[str, Any]
+    seconds: float = math.nan
 
     def __init__(
         self,
         z: ArrayT,
-        score: ArrayT,
-        optimal: ArrayT,
-        bound: ArrayT,
+        score: Any,
+        optimal: Any,
+        bound: Any,
         solver: str,
         stats: Mapping[str, Any],
+        seconds: float = math.nan,
     ) -> None:
         """Store a certified answer."""
+        if type(score) is not float and not score.shape:
+            score = float(score)
+            optimal = bool(optimal)
+            bound = float(bound)
         # Assigning through __dict__ takes a third of the time of a frozen dataclass.
         fields = self.__dict__
         fields["z"] = z
@@ -139,6 +151,29 @@ class Solution(Generic[ArrayT]):
         fields["bound"] = bound
         fields["solver"] = solver
         fields["stats"] = stats
+        fields["seconds"] = seconds
+
+    def after(self, seconds: float) -> Solution[ArrayT]:
+        """Return this solution with the seconds that it took."""
+        return Solution(
+            self.z, self.score, self.optimal, self.bound, self.solver, self.stats, seconds
+        )
+
+    @property
+    def gap(self) -> Any:
+        """`[...]`, how far `score` may be from the highest score: `bound - score`.
+
+        Example:
+            >>> from solvers import solve
+            >>> solve([1.0, -2.0]).gap
+            0.0
+        """
+        if isinstance(self.score, float):
+            return gap_of(self.score, self.bound)
+        xp = namespace_of(self.score)
+        equal = self.bound == self.score  # infinities of one sign too
+        score = xp.where(equal, xp.zeros_like(self.score), self.score)
+        return xp.where(equal, xp.zeros_like(self.bound), self.bound) - score
 
     @property
     def labels(self) -> ArrayT:
@@ -148,8 +183,9 @@ class Solution(Generic[ArrayT]):
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with a row for each instance, or for each of its best states.
 
-        The columns are score, bound, gap, optimal, solver, and `z 0` to `z n-1`. The rows of a
-        batch are numbered by their place in the leading dimensions.
+        The columns are score, bound, gap, optimal, solver, seconds, and `z 0` to `z n-1`. The
+        seconds are those of the whole call. The rows of a batch are numbered by their place in the
+        leading dimensions.
 
         Raises:
             SolverUnavailableError: pandas is not installed.
@@ -166,7 +202,7 @@ class Solution(Generic[ArrayT]):
             states = {f"z {i}": value for i, value in enumerate(z)}
             gap = gap_of(score, bound)
             facts = {"score": score, "bound": bound, "gap": gap, "optimal": optimal}
-            rows.append({**facts, "solver": self.solver, **states})
+            rows.append({**facts, "solver": self.solver, "seconds": self.seconds, **states})
         index = None
         if len(self._leading) > 1:
             index = list(np.ndindex(self._leading))
@@ -175,7 +211,7 @@ class Solution(Generic[ArrayT]):
     @property
     def _leading(self) -> tuple[int, ...]:
         """The leading dimensions of the arrays."""
-        return tuple(self.score.shape)
+        return () if isinstance(self.score, float) else tuple(self.score.shape)
 
     def _at(self, place: tuple[int, ...]) -> tuple[list[int], float, float, bool]:
         """Return the state, score, bound and certificate at a place, as Python's own numbers."""
@@ -196,6 +232,7 @@ class Solution(Generic[ArrayT]):
         if leading:
             columns = ["instance", *columns]
             title = f"{title}, {' x '.join(map(str, leading))} instances or states"
+        title += seconds_text(self.seconds)
         return Table(title, columns, rows, math.prod(leading))
 
     def __repr__(self) -> str:

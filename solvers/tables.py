@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import importlib.util
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,16 @@ def number_text(number: float) -> str:
         ('2', '0.3')
     """
     return f"{number:.10g}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time as the end of a title; nothing if it was not taken.
+
+    Example:
+        >>> seconds_text(1.23456), seconds_text(float("nan"))
+        (', 1.23 s', '')
+    """
+    return "" if math.isnan(seconds) else f", {seconds:.3g} s"
 
 
 def gap_of(score: float, bound: float) -> float:

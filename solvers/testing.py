@@ -343,7 +343,7 @@ def check_answers(
     )
     if solver.capabilities.exact:
         assert reached.all(), f"score {reached_score}, the maximum is {best}"
-        assert solution.optimal.all(), (
+        assert np.all(solution.optimal), (
             f"exact, without a time limit, but optimal is {solution.optimal}"
         )
 

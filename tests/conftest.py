@@ -41,6 +41,21 @@ def pytest_collect_file():
     return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow all cases of a test with `spread(n)` but n of them, which are evenly spread."""
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("spread"):
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    for of_a_test in cases.values():
+        (fast,) = of_a_test[0].get_closest_marker("spread").args
+        steps = [index * fast // len(of_a_test) for index in range(len(of_a_test) + 1)]
+        for index, item in enumerate(of_a_test):
+            if steps[index] == steps[index + 1]:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """Where `solvers` is installed alone, a test of a solver whose package is not there is skipped, and says so."""

@@ -6,7 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import InfeasibleError, Problem, ProblemError, prepare, solve
+from solvers import (
+    InfeasibleError,
+    OptionError,
+    Problem,
+    ProblemError,
+    UnsupportedProblemError,
+    prepare,
+    solve,
+)
 from solvers.conversions import from_dimod, from_max_cut, to_dimod
 from solvers.formats import ProblemFileError, read_problem
 from solvers.instances import dense
@@ -60,7 +68,7 @@ def test_the_other_entrances_of_a_sampler(dimod, sampler):
     empty = sampler.sample(dimod.BinaryQuadraticModel({}, {}, 2.5, "SPIN"))
     assert empty.first.energy == 2.5
     with pytest.warns(dimod.exceptions.SamplerUnknownArgWarning):
-        sampler.sample_qubo({(0, 0): 1.0}, num_reads=7)
+        sampler.sample_qubo({(0, 0): 1.0}, num_sweeps=7)
 
 
 def test_composites_of_dwave_take_the_sampler(dimod, sampler):
@@ -107,10 +115,10 @@ def test_constrained_models_without_constraints(dimod):
     }
     expected = {2 * x - 3 * x * s + s + 5 for x in (0, 1) for s in (-1, 1)}
     assert {float(value) for value in values} == expected
-    whole = dimod.ConstrainedQuadraticModel()
-    whole.set_objective(dimod.Integer("k") + a)
-    with pytest.raises(ProblemError, match="there are BINARY, INTEGER"):
-        from_dimod(whole)
+    real = dimod.ConstrainedQuadraticModel()
+    real.set_objective(dimod.Real("k") + a)
+    with pytest.raises(ProblemError, match="there are BINARY, REAL"):
+        from_dimod(real)
 
 
 def random_constrained(dimod, seed):
@@ -160,18 +168,82 @@ def test_constrained_models_against_dimods_enumeration(dimod, sampler, seed):
     assert [each.value for each in ranked] == pytest.approx(energies[: len(ranked)], abs=1e-9)
 
 
-def test_constraints_that_are_not_linear_or_not_hard_are_refused(dimod):
-    a, b = dimod.Binary("a"), dimod.Binary("b")
+def energies_of(samples):
+    return [datum.energy for datum in samples.data(sorted_by=None)]
+
+
+@pytest.mark.parametrize("vartype", ["BINARY", "SPIN"])
+def test_several_reads_are_the_samples_of_lowest_energy(dimod, sampler, vartype):
+    model = random_model(dimod, vartype, 5, 3)
+    every = sorted(datum.energy for datum in dimod.ExactSolver().sample(model).data())
+    found = sampler.sample(model, num_reads=6)
+    assert energies_of(found) == pytest.approx(every[:6])
+    assert found.info["optimal"]
+    assert 0 < found.info["seconds"] < 60
+    assert len(sampler.sample(model, num_reads=100)) == 32
+    assert len(sampler.sample_ising({"a": 0.5}, {}, num_reads=2)) == 2
+    with pytest.raises(OptionError, match="k_best"):
+        sampler.sample(model, num_reads=0)
+
+
+@pytest.mark.parametrize("vartype", ["BINARY", "SPIN"])
+def test_polynomials_against_dimods_enumeration(dimod, sampler, vartype):
+    generator = np.random.default_rng(0)
+    for _ in range(4):
+        scopes = [generator.choice(list("abcde"), 1 + k % 4, replace=False) for k in range(9)]
+        terms = {tuple(scope.tolist()): float(generator.normal()) for scope in scopes}
+        model = dimod.BinaryPolynomial({**terms, (): 1.5}, vartype)
+        every = sorted(datum.energy for datum in dimod.ExactPolySolver().sample_poly(model).data())
+        best = sampler.sample_poly(model)
+        assert best.first.energy == pytest.approx(every[0])
+        assert best.info["optimal"]
+        assert best.vartype is model.vartype
+        several = sampler.sample_poly(model, num_reads=4)
+        assert energies_of(several) == pytest.approx(every[:4])
+        assert solve(from_dimod(model)).value == pytest.approx(every[0])
+    assert sampler.sample_hubo({("a", "b", "c"): -1.0}).first.energy == -1.0
+    assert sampler.sample_hising({"a": 1.0}, {("a", "b", "c"): 1.0}).first.energy == -2.0
+    assert sampler.sample_poly(dimod.BinaryPolynomial({(): 2.0}, vartype)).first.energy == 2.0
+
+
+def test_discrete_models_against_dimods_enumeration(dimod, sampler):
+    generator = np.random.default_rng(0)
+    model = dimod.DiscreteQuadraticModel()
+    for name, size in (("x", 3), ("y", 2), ("z", 4)):
+        model.add_variable(size, name)
+        model.set_linear(name, generator.normal(size=size))
+    for u, v in (("x", "y"), ("y", "z")):
+        shape = model.num_cases(u), model.num_cases(v)
+        model.set_quadratic(u, v, generator.normal(size=shape))
+    model.offset = 1.5
+    every = sorted(datum.energy for datum in dimod.ExactDQMSolver().sample_dqm(model).data())
+    assert sampler.sample_dqm(model).first.energy == pytest.approx(every[0])
+    several = sampler.sample_dqm(model, num_reads=5)
+    assert energies_of(several) == pytest.approx(every[:5])
+    assert several.info["optimal"]
+    assert sampler.sample_dqm(dimod.DiscreteQuadraticModel()).first.energy == 0.0
+
+
+def test_models_with_integers_and_soft_constraints_have_samples(dimod, sampler):
+    i, j = dimod.Integer("i", upper_bound=4), dimod.Integer("j", upper_bound=3)
+    s = dimod.Spin("s")
     model = dimod.ConstrainedQuadraticModel()
-    model.set_objective(a + b)
-    model.add_constraint(a * b <= 0, label="both")
-    with pytest.raises(ProblemError, match="constraint 'both' has products"):
-        from_dimod(model)
-    soft = dimod.ConstrainedQuadraticModel()
-    soft.set_objective(a + b)
-    soft.add_constraint(a + b >= 1, label="some", weight=2.0)
-    with pytest.raises(ProblemError, match="constraint 'some' is soft"):
-        from_dimod(soft)
+    model.set_objective(i * i - 2 * i * j + s)
+    model.add_constraint(i + j + s <= 4, label="few")
+    every = dimod.ExactCQMSolver().sample_cqm(model).filter(lambda datum: datum.is_feasible)
+    energies = sorted(datum.energy for datum in every.data())
+    several = sampler.sample_cqm(model, num_reads=3)
+    assert energies_of(several) == energies[:3]
+    assert all(datum.is_feasible for datum in several.data())
+    a, b = dimod.Binary("a"), dimod.Binary("b")
+    wish = dimod.ConstrainedQuadraticModel()
+    wish.set_objective(a + b)
+    wish.add_constraint(a + b >= 2, label="two", weight=0.25)
+    wish.add_constraint(a * b <= 0, label="not both")
+    found = sampler.sample_cqm(wish)
+    assert found.first.energy == found.info["lower_bound"] == 0.5
+    with pytest.raises(UnsupportedProblemError, match="auxiliary"):
+        sampler.sample_cqm(wish, num_reads=2)
 
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming_from.md"

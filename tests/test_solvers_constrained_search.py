@@ -90,6 +90,7 @@ def test_a_limit_that_is_over_at_once_still_gives_a_state(kind, name):
     assert np.isfinite(found.bound).all()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", [*BACKENDS, "branch_and_bound"])
 @pytest.mark.parametrize("limit", [1e-6, 0.05])
 def test_the_answer_is_never_worse_than_a_start_that_satisfies_the_constraints(name, limit):

@@ -331,6 +331,7 @@ def keyboard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", TIMED)
 def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
     if missing := solver_class(name).missing_packages():
@@ -368,6 +369,7 @@ def test_the_keyboard_stops_a_search_on_a_device(limit, keyboard):
     assert stopped.value.solution.score > 0
 
 
+@pytest.mark.slow
 def test_the_keyboard_does_not_wait_for_a_linear_program():
     """Of these pairs HiGHS solves one for seconds, in which it hears nothing, and the process ends after it."""
     code = """

@@ -593,6 +593,7 @@ def scrambled(text, edits):
     return " ".join(words).encode()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("format", TEXTS)
 @settings(max_examples=150, deadline=None)
 @given(edits=EDITS, packed=st.booleans())

@@ -349,6 +349,7 @@ def frustrated(n=40, k=6, batch=2):
     return LabelProblem.from_arrays(unary, pairwise, edges=edges)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("solver", ["auto", "dual_ascent", "toulbar2", "cp_sat"])
 def test_a_callback_hears_of_labels_and_ends_the_search(solver):
     if solver == "toulbar2" and (missing := solver_class(solver).missing_packages()):

@@ -18,14 +18,14 @@ MODEL = from_qubo({("a", "a"): -1.0, ("b", "b"): 2.5}, offset=0.5)
 
 def test_a_solution_prints_its_state_score_bound_and_certificate():
     lines = repr(solve([1.0, -2.0])).splitlines()
-    assert lines[0] == "Solution, n = 2"
+    assert re.fullmatch(r"Solution, n = 2, [\d.e-]+ s", lines[0])
     assert lines[1].split() == ["state", "score", "bound", "gap", "certificate", "solver"]
     assert lines[2].split() == ["10", "1", "1", "0", "optimal", "independent"]
 
 
 def test_a_batch_prints_its_first_instances_and_counts_the_others():
     lines = repr(solve(np.ones((3, 5, 2)))).splitlines()
-    assert lines[0] == "Solution, n = 2, 3 x 5 instances or states"
+    assert lines[0].startswith("Solution, n = 2, 3 x 5 instances or states, ")
     assert lines[2].split() == ["0", "0", "11", "2", "2", "0", "optimal", "independent"]
     assert len(lines) == 13
     assert lines[-1].strip() == "... and 5 more"
@@ -53,7 +53,8 @@ def test_missing_states_labels_and_tensors_print():
     assert repr(solve_labels([[0.0, 1.0, 3.0], [2.0, 0.0, 0.0]])).splitlines()[2].split()[0] == "20"
     wide = np.eye(12)[[11, 3]]
     assert "11 3" in repr(solve(LabelProblem.from_arrays(wide)))
-    assert repr(solve(torch.tensor([1.0, -2.0]))) == repr(solve([1.0, -2.0]))
+    of_a_tensor = repr(solve(torch.tensor([1.0, -2.0]))).splitlines()
+    assert of_a_tensor[1:] == repr(solve([1.0, -2.0])).splitlines()[1:]
     assert "0 instances" in repr(solve(np.zeros((0, 2))))
 
 
@@ -63,7 +64,7 @@ def test_an_answer_prints_its_assignment_and_value():
     assert lines[2].split()[:3] == ["a=1", "b=0", "-0.5"]
     several = solve(MODEL, k_best=2)
     assert isinstance(several, tuple)
-    assert repr(several).splitlines()[0] == "2 answers"
+    assert re.fullmatch(r"2 answers, [\d.e-]+ s", repr(several).splitlines()[0])
     assert [line.split()[2] for line in repr(several).splitlines()[2:]] == ["-0.5", "0.5"]
     assert pickle.loads(pickle.dumps(several))[1].value == 0.5  # noqa: S301
 
@@ -81,7 +82,9 @@ def test_notebooks_get_the_same_cells():
 def test_a_batch_as_a_table_of_pandas():
     batch = solve([[1.0, -2.0], [3.0, 4.0]])
     table = batch.to_pandas()
-    assert list(table.columns) == ["score", "bound", "gap", "optimal", "solver", "z 0", "z 1"]
+    facts = ["score", "bound", "gap", "optimal", "solver", "seconds"]
+    assert list(table.columns) == [*facts, "z 0", "z 1"]
+    assert table["seconds"].tolist() == [batch.seconds, batch.seconds]
     assert table["score"].tolist() == [1.0, 7.0]
     assert table[["z 0", "z 1"]].to_numpy().tolist() == batch.z.tolist()
     ranked = solve(np.zeros((2, 1)), k_best=2).to_pandas()

@@ -474,6 +474,7 @@ def test_what_is_proved_or_ends_at_once_is_not_searched_again(monkeypatch):
     one_by_one(problem, Deadline.after(1e4), lambda *_: (np.zeros(26, np.int8), np.inf))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     "name",
     [

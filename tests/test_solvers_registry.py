@@ -311,6 +311,7 @@ def test_tables_that_no_memory_holds_are_never_begun():
     assert in_turn(regular(700, 16), None) == ["dual_ascent", "cplex"]
 
 
+@pytest.mark.slow
 def test_no_linear_programs_of_ten_thousand_variables():
     needs("cplex", "cp_sat")
     assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]

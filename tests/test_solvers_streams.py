@@ -107,6 +107,7 @@ class Deadly(ArgmaxSolver):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A worker stopped:UserWarning")
 def test_a_dead_worker_costs_one_problem():
     sizes = [3, 4, 5, 6, 7, 5, 8]
@@ -119,6 +120,7 @@ def test_a_dead_worker_costs_one_problem():
     assert [a.z.shape[-1] for a in answers if not isinstance(a, Failure)] == [3, 4, 6, 7, 8]
 
 
+@pytest.mark.slow
 def test_a_local_dask_cluster():
     distributed = pytest.importorskip("distributed")
     with (

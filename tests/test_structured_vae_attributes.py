@@ -492,6 +492,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_tiny_faces")
 def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
     where = str(tmp_path / "run")
@@ -544,6 +545,7 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
         evaluate_run(run.folder, samples=1, appearance=True)
 
 
+@pytest.mark.spread(6)
 @pytest.mark.usefixtures("on_tiny_faces")
 # whose table is exact's
 @pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct", "carms"}))

@@ -105,6 +105,7 @@ def gradients_of(vae, loss):
     return torch.cat([weight.grad.flatten() for weight in vae.parameters()])
 
 
+@pytest.mark.spread(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("prior", ["uniform", "factorised", "linear"])
 @pytest.mark.parametrize("estimator", [ScoreFunction, RAM])

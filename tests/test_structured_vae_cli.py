@@ -1,4 +1,5 @@
 import csv
+import importlib.metadata
 import json
 import os
 import re
@@ -364,6 +365,7 @@ BAD_TRAINING = {
 }
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("case", BAD_TRAINING)
 def test_impossible_training_is_refused_and_leaves_nothing(cli, case):
     arguments, words = BAD_TRAINING[case]
@@ -1198,3 +1200,9 @@ def test_commands_without_networks_do_not_load_torch():
         check=True,
     )
     assert answer.stdout.splitlines()[-1] == "False"
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert importlib.metadata.version("structured-vae") in capsys.readouterr().out

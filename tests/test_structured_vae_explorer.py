@@ -373,7 +373,7 @@ def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
     model = own()
     explore(tmp_path, model=model)
     assert not visits[0].exception
-    assert visits[0].text[0].value.startswith("DiscreteVAE, 3 bits")
+    assert visits[0].text[1].value.startswith("DiscreteVAE, 3 bits")
     assert [control.key for control in visits[0].button_group] == ["bit 0", "bit 1", "bit 2"]
     for name, value in trained.state_dict().items():
         assert torch.equal(model.state_dict()[name], value)

@@ -100,6 +100,7 @@ def until_state_is(page, pattern):
     playwright.expect(state_cell(page)).to_have_text(re.compile(pattern), timeout=PATIENCE)
 
 
+@pytest.mark.spread(1)
 def test_it_opens_on_an_encoded_image_with_others_to_choose_from(visit):
     page, _ = visit
     thumbnails = page.locator(".st-key-thumbnails-image button")

@@ -87,6 +87,7 @@ def take_step(training, optimizer, images):
     optimizer.step()
 
 
+@pytest.mark.spread(50)
 @pytest.mark.parametrize("recipe", ["paper", "elbo"])
 @pytest.mark.parametrize(("estimator", "encoder"), FITTING)
 def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator, encoder, recipe):
@@ -173,6 +174,7 @@ STATES = [
 ]
 
 
+@pytest.mark.spread(4)
 @tiny
 @pytest.mark.parametrize(("estimator", "change"), STATES, ids=str)
 def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimator, change):
@@ -199,6 +201,7 @@ def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimat
     assert load_vae(tmp_path / "parts").n in (3, 4)
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize(("estimator", "encoder"), [pair for pair in PAIRS if not fits(*pair)])
 @tiny
 def test_misfits_are_refused_before_anything_is_written(tmp_path, estimator, encoder):

@@ -199,6 +199,7 @@ def call(*arguments):
     return 0
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("encoder", ["categorical", "independent", "general"])
 def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, monkeypatch):

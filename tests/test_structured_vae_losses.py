@@ -243,6 +243,7 @@ def test_leading_dimensions_are_a_batch(family):
         torch.testing.assert_close(shaped, flat.reshape(2, 3))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "loss",
     [

@@ -442,6 +442,7 @@ def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, 
 # --- runs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.spread(7)
 @tiny
 @pytest.mark.parametrize(
     "estimator",
@@ -464,6 +465,7 @@ def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
     )
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("binarisation", ["threshold", "dynamic"])
 def test_a_resumed_run_equals_an_uninterrupted_one(

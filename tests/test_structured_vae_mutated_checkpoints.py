@@ -243,6 +243,7 @@ WRONG = {
 }
 
 
+@pytest.mark.spread(20)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_value_is_refused_before_it_is_used(base, case):
     folder, content, file = base

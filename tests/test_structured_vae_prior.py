@@ -301,6 +301,7 @@ def test_a_posterior_without_the_priors_edges():
     np.testing.assert_allclose(excess_of(vae).expected(Gibbs(few)).detach(), expected, rtol=1e-6)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("kind", ["factorised", "gibbs"])
 @pytest.mark.parametrize("estimator", ["direct", "score_function", "maximum_likelihood"])
 @pytest.mark.usefixtures("on_tiny_images")

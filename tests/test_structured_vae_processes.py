@@ -56,6 +56,7 @@ child.wait()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="processes keep their parent there")
 def test_a_launched_process_ends_with_the_one_that_launched_it():
     command = [sys.executable, "-c", LAUNCHING, LAUNCHED]

@@ -177,6 +177,7 @@ def test_a_run_with_a_learnt_prior_is_exported(tmp_path):
     )
 
 
+@pytest.mark.spread(1)
 @tiny
 @every_quantiser
 def test_a_run_learns_and_resumes_bit_for_bit(name, tmp_path):

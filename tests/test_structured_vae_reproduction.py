@@ -942,6 +942,7 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeyp
     assert "with other hidden, data.batch_size" in capsys.readouterr().out
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("decay", ["cosine", "none"])
 def test_a_record_of_other_epochs_is_another_where_the_rate_falls_over_them(two_cells, decay):

@@ -48,6 +48,7 @@ def test_chains_reduce_in_float64(dtype, reduction, masked):
         assert found.isfinite().all()
 
 
+@pytest.mark.spread(4)
 @every_half
 @pytest.mark.parametrize("reduction", ["none", "mean", "token_mean", "sum"])
 def test_graphs_reduce_in_float64(dtype, reduction):

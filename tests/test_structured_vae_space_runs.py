@@ -31,6 +31,7 @@ SUBSET = TrainConfig(space="subset", k=2, n=5, hidden=4, epochs=2, picture_every
 ASSIGNMENT = TrainConfig(space="assignment", n=4, hidden=4, epochs=2, picture_every=1)
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
     ("config", "space", "exact"),

@@ -332,6 +332,7 @@ def test_exact_gradients_are_those_of_the_list():
         np.testing.assert_allclose(row, (p * costs) @ (expected - p @ expected), atol=1e-9)
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", DEPENDENT)
 @pytest.mark.parametrize("make", [Direct, ImplicitMLE], ids=lambda make: make.__name__)
 def test_estimators_by_argmax_lower_a_linear_cost(name, make):

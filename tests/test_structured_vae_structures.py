@@ -244,6 +244,7 @@ def test_argmax_takes_any_leading_dimensions_each_instance_by_itself(name):
     assert case.structure.argmax(scores[:0]).shape == (0, 3, case.n)
 
 
+@pytest.mark.spread(8)
 @every_tractable_case
 @pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
 def test_log_partition_and_marginals(name, scale):
@@ -257,6 +258,7 @@ def test_log_partition_and_marginals(name, scale):
     np.testing.assert_allclose(distribution.marginals, expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.spread(12)
 @every_tractable_case
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_first_and_second_derivatives(name, scale):
@@ -292,6 +294,7 @@ def far_from(frequencies, probabilities, draws):
     return np.max(np.abs(frequencies - probabilities)[often] / error[often], initial=0)
 
 
+@pytest.mark.spread(8)
 @pytest.mark.statistical
 @every_tractable_case
 def test_samples_have_their_probabilities(name):
@@ -422,6 +425,7 @@ NEEDS_GIBBS = {"score function", "likelihood"}
 """Those that take a structure with sums over its states only."""
 
 
+@pytest.mark.spread(24)
 @pytest.mark.parametrize("name", LEARNT)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_finds_the_targets(name, learner):

@@ -187,6 +187,7 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
     assert_same_run(tmp_path / "first", tmp_path / "second")
 
 
+@pytest.mark.spread(4)
 @tiny
 @pytest.mark.parametrize(
     "change",
@@ -360,6 +361,7 @@ def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path, monkeypatch
 # --- stopping and going on ----------------------------------------------------------------------
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize("recipe", ["paper", "elbo"])
 @pytest.mark.parametrize("encoder", ["independent", "supermodular", "general"])
@@ -424,6 +426,7 @@ def test_a_run_of_a_gpu_goes_on_where_there_is_none(tmp_path, monkeypatch, whole
     assert_same_run(whole(SMALL), tmp_path / "parts", pictures=False)
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
     "change",
@@ -447,6 +450,7 @@ def test_what_changes_over_a_run_is_resumed_and_evaluated(tmp_path, change):
     assert evaluate_run(tmp_path / "parts", samples=2).images > 0
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
     ("method", "call"),
@@ -602,6 +606,7 @@ def kill_after(process, folder, epochs, seconds):
     return process.returncode
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_end(tmp_path):
     config = replace(SMALL, epochs=6, picture_every=1)
     killed = command("train", "--run", tmp_path / "killed", *options(config))
@@ -690,6 +695,7 @@ def no_room_for(monkeypatch, run, name):
     monkeypatch.setattr(ArgmaxTraining, "training_step", step)
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
 @pytest.mark.parametrize(
@@ -924,6 +930,7 @@ def test_training_warns_of_nothing(tmp_path):
     assert (tmp_path / "run" / "record.json").exists()
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(("every", "epochs"), [(1, [1, 2, 3]), (2, [2, 3]), (3, [3]), (10, [3])])
 def test_evaluations_at_their_epochs(tmp_path, every, epochs):
@@ -1031,6 +1038,7 @@ def test_a_run_without_any_checkpoint_is_begun_anew_in_its_first_epoch_alone(run
 # --- pictures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(("every", "epochs"), [(0, [3]), (1, [1, 2, 3]), (2, [2, 3]), (10, [3])])
 def test_pictures_are_drawn_at_their_epochs(tmp_path, every, epochs):

@@ -511,6 +511,7 @@ def test_impossible_scores(scores, pairwise, edges, variables):
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize(
     ("couplings", "estimator"),

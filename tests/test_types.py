@@ -2,14 +2,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).with_name("typed_script.py")
 CACHE = Path(__file__).parents[1] / ".mypy_cache" / SCRIPT.stem
-
 # Nothing in the script comes from these, and two thirds of mypy's time would go to them.
 OF_TORCH = ("_dynamo", "_export", "_functorch", "_inductor", "ao", "distributed", "fx")
 UNRELATED = ("dask", "distributed", "lightning", "matplotlib", "rich", "torchmetrics")
 
 
+@pytest.mark.slow
 def test_a_script_in_another_folder_is_typed(tmp_path):
     # No folder of the checkout is in reach: mypy finds the packages as users' mypy does, where they
     # are installed.

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from ..conversions import ConversionUnavailableError, from_dimod
+from ..conversions import (
+    Answer,
+    AnyConversion,
+    ConversionUnavailableError,
+    from_dimod,
+    from_polynomial,
+)
+from ..labels.conversions import from_dimod as from_discrete
 from ..solver import ArgmaxSolver
 from ..solving.call import solve
 
 _PRESENT = find_spec("dimod") is not None
-_Sampler: Any = importlib.import_module("dimod").Sampler if _PRESENT else object
+_Bases: tuple[Any, ...] = (object,)
+if _PRESENT:
+    _dimod: Any = importlib.import_module("dimod")
+    _Bases = (_dimod.Sampler, _dimod.PolySampler)
 
 
-# The base class belongs to an optional package.
-class ArgmaxSampler(_Sampler):  # type: ignore[misc]
-    """A dimod `Sampler` that returns one sample of lowest energy, certified or not.
+# The base classes belong to an optional package.
+class ArgmaxSampler(*_Bases):  # type: ignore[misc]
+    """A dimod `Sampler` and `PolySampler` that returns samples of lowest energy, certified or not.
 
     Args:
         solver: a name of `available_solvers()`, a solver object, or "auto".
@@ -45,7 +56,7 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]
     @property
     def parameters(self) -> dict[str, list[str]]:
         """The arguments of `sample` beside the model."""
-        return {"time_limit": []}
+        return {"time_limit": [], "num_reads": []}
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -54,62 +65,127 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]
             return {"solver": self.solver}
         return {"solver": self.solver.name}
 
-    def sample(self, bqm: Any, *, time_limit: float | None = None, **others: Any) -> Any:
-        """Return a `SampleSet` with the best sample; warn about arguments without effect.
+    def sample(
+        self, bqm: Any, *, time_limit: float | None = None, num_reads: int = 1, **others: Any
+    ) -> Any:
+        """Return a `SampleSet` with the best samples; warn about arguments without effect.
 
-        Its `info` has `optimal` (whether no energy is lower, by an optimality certificate),
-        `lower_bound` on the energies, and the name of the `solver`.
+        Its `info` has `optimal` (whether no other sample has a lower energy than these, by an
+        optimality certificate), `lower_bound` on the energies, the `seconds` of the search, and the
+        name of the `solver`.
 
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.
             time_limit: seconds; None for the sampler's time limit.
+            num_reads: number of samples, all different, those of lowest energy; fewer where the
+                model has fewer states.
             others: ignored with a warning, as dimod requires.
 
         Raises:
             ProblemError: `bqm` is not a binary quadratic model.
+            OptionError: `num_reads` is no whole number from 1.
+            SolveFailedError: fewer than `num_reads` samples were found in time.
             SolverError: see `solve`.
         """
-        dimod = importlib.import_module("dimod")
         self.remove_unknown_kwargs(**others)
         if not len(bqm.variables):
-            return dimod.SampleSet.from_samples_bqm((np.empty((1, 0)), []), bqm)
-        conversion = from_dimod(bqm)
-        limit = self.time_limit if time_limit is None else time_limit
-        solution = solve(conversion.problem, solver=self.solver, time_limit=limit)
-        states = conversion.assignment(solution.z)  # spins as -1 and 1
-        info = {
-            "optimal": bool(solution.optimal),
-            "lower_bound": conversion.objective_bound(solution.z, float(solution.bound)),
-            "solver": solution.solver,
-        }
-        return dimod.SampleSet.from_samples_bqm(states, bqm, info=info)
+            return _dimod.SampleSet.from_samples_bqm((np.empty((1, 0)), []), bqm)
+        answers = self._answers(from_dimod(bqm), time_limit, num_reads)
+        samples = [answer.assignment for answer in answers]  # spins as -1 and 1
+        return _dimod.SampleSet.from_samples_bqm(samples, bqm, info=_info(answers))
 
-    def sample_cqm(self, cqm: Any, *, time_limit: float | None = None) -> Any:
-        """Return a `SampleSet` with the best sample that satisfies the constraints.
+    def sample_cqm(self, cqm: Any, *, time_limit: float | None = None, num_reads: int = 1) -> Any:
+        """Return a `SampleSet` with the best samples that satisfy the hard constraints.
 
-        Its `info` is that of `sample`.
+        Its `info` is that of `sample`. Energies and the bound are the objective plus the penalties
+        of violated soft constraints.
 
         Args:
-            cqm: `dimod.ConstrainedQuadraticModel`, of binaries and spins, with linear constraints.
+            cqm: `dimod.ConstrainedQuadraticModel`, as `from_dimod` takes it.
             time_limit: seconds; None for the sampler's time limit.
+            num_reads: as for `sample`; 1 for a model with products in constraints or with soft
+                ones.
 
         Raises:
             ProblemError: `cqm` is another model.
             InfeasibleError: no sample satisfies the constraints.
-            SolverError: see `solve`.
+            UnsupportedProblemError: several samples of a model with products in constraints or
+                with soft ones.
+            SolverError: see `sample`.
         """
-        dimod = importlib.import_module("dimod")
         conversion = from_dimod(cqm)
+        answers = self._answers(conversion, time_limit, num_reads)
+        samples = [dict(answer.assignment) for answer in answers]
+        if conversion.problem.kind == "bits":  # where spins are bits
+            spins = [label for label in cqm.variables if cqm.vartype(label) is _dimod.SPIN]
+            for sample in samples:
+                sample.update({label: 2 * sample[label] - 1 for label in spins})
+        return _dimod.SampleSet.from_samples_cqm(samples, cqm, info=_info(answers))
+
+    def sample_dqm(self, dqm: Any, *, time_limit: float | None = None, num_reads: int = 1) -> Any:
+        """Return a `SampleSet` with the best samples of a discrete quadratic model.
+
+        Its `info` is that of `sample`.
+
+        Args:
+            dqm: `dimod.DiscreteQuadraticModel`.
+            time_limit: seconds; None for the sampler's time limit.
+            num_reads: as for `sample`.
+
+        Raises:
+            ProblemError: `dqm` is another model.
+            SolverError: see `sample`.
+        """
+        answers = self._answers(from_discrete(dqm), time_limit, num_reads)
+        samples = [answer.assignment for answer in answers]
+        energies = dqm.energies(samples) if dqm.num_variables() else [answers[0].value]
+        return _dimod.SampleSet.from_samples(samples, "DISCRETE", energies, info=_info(answers))
+
+    def sample_poly(
+        self, polynomial: Any, *, time_limit: float | None = None, num_reads: int = 1, **others: Any
+    ) -> Any:
+        """Return a `SampleSet` with the best samples of a polynomial; warn as `sample` does.
+
+        Its `info` is that of `sample`.
+
+        Args:
+            polynomial: `dimod.BinaryPolynomial`, of binaries or spins, of any degree.
+            time_limit: seconds; None for the sampler's time limit.
+            num_reads: as for `sample`. For more than 1, terms have at most 12 variables.
+            others: ignored with a warning, as dimod requires.
+
+        Raises:
+            ProblemError: a number is not finite, or a term has too many variables.
+            SolverError: see `sample`.
+        """
+        _dimod.Sampler.remove_unknown_kwargs(self, **others)
+        conversion = from_polynomial(
+            {tuple(term): number for term, number in polynomial.items()},
+            variables="spins" if polynomial.vartype is _dimod.SPIN else "bits",
+            reduction="auto" if num_reads == 1 else "labels",
+        )
+        answers = self._answers(conversion, time_limit, num_reads)
+        samples = [answer.assignment for answer in answers]
+        energies = polynomial.energies(samples) if conversion.names else [answers[0].value]
+        return _dimod.SampleSet.from_samples(
+            samples, polynomial.vartype, energies, info=_info(answers)
+        )
+
+    def _answers(
+        self, conversion: AnyConversion[Any], time_limit: float | None, num_reads: int
+    ) -> Sequence[Answer]:
+        """Return the best answers, the best first."""
         limit = self.time_limit if time_limit is None else time_limit
-        answer = solve(conversion, solver=self.solver, time_limit=limit)
-        spins = {label for label in cqm.variables if cqm.vartype(label) is dimod.SPIN}
-        sample = {
-            label: 2 * value - 1 if label in spins else value
-            for label, value in answer.assignment.items()
-        }
-        info = {
-            "optimal": answer.optimal,
-            "lower_bound": answer.bound,
-            "solver": answer.solution.solver,
-        }
-        return dimod.SampleSet.from_samples_cqm(sample, cqm, info=info)
+        if num_reads == 1:
+            return [solve(conversion, solver=self.solver, time_limit=limit)]
+        return solve(conversion, solver=self.solver, time_limit=limit, k_best=num_reads)
+
+
+def _info(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return what is known of all samples together."""
+    return {
+        "optimal": all(answer.optimal for answer in answers),
+        "lower_bound": answers[0].bound,
+        "seconds": answers[0].seconds,
+        "solver": answers[0].solution.solver,
+    }

@@ -12,8 +12,10 @@ from .any_conversion import AnyConversion
 from .conversion import Conversion
 from .cuts import from_max_cut, from_min_cut
 from .dimod import ConversionUnavailableError, from_dimod, to_dimod
+from .igraph import from_igraph
 from .ising import from_ising, to_ising
 from .networkx import from_networkx, to_networkx
+from .polynomial import from_polynomial
 from .qubo import from_qubo, to_qubo
 
 __all__ = [
@@ -22,10 +24,12 @@ __all__ = [
     "Conversion",
     "ConversionUnavailableError",
     "from_dimod",
+    "from_igraph",
     "from_ising",
     "from_max_cut",
     "from_min_cut",
     "from_networkx",
+    "from_polynomial",
     "from_qubo",
     "to_dimod",
     "to_ising",

@@ -17,6 +17,7 @@ from ..tables import (
     data_frame,
     gap_of,
     number_text,
+    seconds_text,
 )
 
 
@@ -32,6 +33,8 @@ class Answer:
             where it is minimised.
         optimal: whether that is proved, up to rounding.
         solution: as the solver has it.
+        gap: the distance between the value and the bound; 0 where they are equal.
+        seconds: wall-clock time of the call of `solve`, for all answers of it together.
     """
 
     assignment: Mapping[Hashable, Any]
@@ -39,6 +42,16 @@ class Answer:
     bound: float
     optimal: bool
     solution: Solution[np.ndarray]
+
+    @property
+    def gap(self) -> float:
+        """The distance between the value and the bound; 0 where they are equal."""
+        return gap_of(self.value, self.bound)
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the call of `solve`, for all answers of it together."""
+        return self.solution.seconds
 
     @property
     def sides(self) -> tuple[set[Hashable], set[Hashable]]:
@@ -60,9 +73,10 @@ class Answer:
         return low, high
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` of one row: value, bound, gap, optimal, solver, variables.
+        """Return a `pandas.DataFrame` of one row.
 
-        A column of each variable has its name.
+        The columns are value, bound, gap, optimal, solver, seconds, and one of each variable, which
+        has its name.
 
         Raises:
             SolverUnavailableError: pandas is not installed.
@@ -80,9 +94,10 @@ class Answer:
         facts: dict[Hashable, Any] = {
             "value": self.value,
             "bound": self.bound,
-            "gap": gap_of(self.value, self.bound),
+            "gap": self.gap,
             "optimal": self.optimal,
             "solver": self.solution.solver,
+            "seconds": self.seconds,
         }
         states = {}
         for name, value in self.assignment.items():
@@ -121,9 +136,10 @@ def _table(title: str, answers: tuple[Answer, ...]) -> Table:
     columns = ("assignment", "value", "bound", "gap", "certificate", "solver")
     rows = []
     for answer in answers[:MOST_ROWS]:
-        gap = gap_of(answer.value, answer.bound)
-        numbers = map(number_text, (answer.value, answer.bound, gap))
+        numbers = map(number_text, (answer.value, answer.bound, answer.gap))
         certificate = certificate_text(answer.optimal)
         state = assignment_text(answer.assignment)
         rows.append((state, *numbers, certificate, answer.solution.solver))
+    if answers:
+        title += seconds_text(answers[0].seconds)
     return Table(title, columns, rows, len(answers))

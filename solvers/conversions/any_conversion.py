@@ -96,9 +96,20 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def _score_terms(self, z: Any) -> np.ndarray:
         """The terms of which the score of an assignment is the sum."""
 
+    def _best(self, z: np.ndarray) -> np.ndarray:
+        """Return a state with the best values of the bits that the original does not have."""
+        return z
+
     def _is_as_solved(self, z: Any) -> bool:
         """Whether the problem's own objective has the same value at a state as the original."""
         return True
+
+    def why_not_counted(self) -> str | None:
+        """Return why the problem's states do not correspond one to one to the original's.
+
+        None if they do. Sums over states and lists of several states need that.
+        """
+        return None
 
     @cached_property
     def places(self) -> Mapping[Hashable, int]:
@@ -155,9 +166,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
         gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
         margin = gap + self._rounding
         if original is not None and original.exact is not None:
-            value = original.value(states)
-            if Fraction(margin) < original.exact.unit:  # no objective lies between
-                return value
+            if self._is_as_solved(z):
+                value = original.value(states)
+                # No objective lies between.
+                if math.isfinite(margin) and Fraction(margin) < original.exact.unit:
+                    return value
             value = math.nextafter(value, self.sign * math.inf)
         elif margin <= UNSEEN * abs(value):
             margin = gap
@@ -281,12 +294,12 @@ class AnyConversion(ABC, Generic[ProblemT]):
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""
-        z = solution.z.reshape(-1)
-        bound = float(solution.bound.reshape(-1)[0])
+        z = self._best(solution.z.reshape(-1))
+        bound = float(np.ravel(solution.bound)[0])
         # Where arcs were capped the two may be far apart, and no proof says that the value is
         # optimal.
         limit = self.objective_bound(z, bound)
-        proved = bool(solution.optimal.reshape(-1)[0]) and self._is_as_solved(z)
+        proved = bool(np.ravel(solution.optimal)[0]) and self._is_as_solved(z)
         if self.original is not None and self.original.exact is not None:
             proved = proved and limit == self.objective(z)
         return Answer(

@@ -21,6 +21,7 @@ from .any_conversion import AnyConversion
 from .objective import Objective, Quadratic, folding_error, sums_are_exact
 from .sense import Sense, sign_of
 from .terms import Linear, Pairs, Weights, folded
+from .thresholds import Threshold, completed
 
 Labels: TypeAlias = Sequence[Hashable]
 
@@ -51,6 +52,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             `solve` of the conversion keeps to them.
         fixed: {place in z: value} of variables that have no choice, such as the source and the sink
             of a cut.
+        auxiliary: the bits of `problem` behind the original's variables. They stand for what pairs
+            of the original's variables cannot say, such as products of three.
 
     Example:
         >>> from solvers.conversions import from_qubo
@@ -61,6 +64,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     """
 
     values: tuple[int, int] = (0, 1)
+    auxiliary: tuple[Threshold, ...] = ()
 
     @property
     def labels(self) -> Labels:
@@ -77,13 +81,22 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             return folding
         return folding + float(problem.rounding[0])
 
+    def why_not_counted(self) -> str | None:
+        """Return why the problem's states do not correspond one to one to the original's."""
+        if not self.auxiliary:
+            return None
+        return (
+            f"the problem has {len(self.auxiliary)} auxiliary bits, and states that differ in them "
+            "alone would count several times; of a polynomial, reduction='labels' has none"
+        )
+
     def values_of(self, place: int) -> tuple[int, int]:
         """Return what the original calls 0 and 1."""
         return self.values
 
     def _score_terms(self, z: Any) -> np.ndarray:
         """The coefficients of the problem that a state has."""
-        z = self._states_of(z)
+        z = self._complete(z)
         first, second = self.problem.topology.pairs.T
         unary = np.asarray(self.problem.unary[0], np.float64)
         pairwise = np.asarray(self.problem.pairwise[0], np.float64)
@@ -91,8 +104,19 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
 
     def _states_of(self, z: Any) -> np.ndarray:
         """`[n]` integers, those of fixed variables as they have to be."""
+        return self._checked(z)[: len(self.names)]
+
+    def _complete(self, z: Any) -> np.ndarray:
+        """`[n + auxiliary]` integers; auxiliary bits that `z` lacks have their best values."""
+        states = self._checked(z)
+        if len(states) == self.problem.n:
+            return states
+        return completed(states.tolist(), self.auxiliary)
+
+    def _checked(self, z: Any) -> np.ndarray:
+        """`[n]` or `[n + auxiliary]` integers."""
         states = to_numpy(as_array(z, "z"))
-        if states.shape != (len(self.names),):
+        if states.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"z must be [{len(self.names)}]; its shape is {states.shape}")
         if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
             raise ProblemError(f"z must hold zeros and ones; got {shortened(z)}")
@@ -108,6 +132,9 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
                 f"{name} is {self.values[1 - state]} and cannot be {shortened(value)}"
             )
         return state
+
+    def _best(self, z: np.ndarray) -> np.ndarray:
+        return self._complete(z[: len(self.names)])
 
     def _is_as_solved(self, z: Any) -> bool:
         if self.original is None:
@@ -126,6 +153,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     def _placed(self, constraint: Constraint) -> Constraint:
         """Return a constraint over z: a sum of spins s = 2 z - 1 becomes a sum over z."""
         constraint = super()._placed(constraint)
+        if self.auxiliary and isinstance(constraint, Constraint):
+            constraint = self._without_auxiliary(constraint)
         if self.values == (0, 1) or not isinstance(constraint, Constraint) or constraint.counts:
             return constraint
         numbers = constraint.coefficients or {}
@@ -136,13 +165,19 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         doubled = {place: 2 * number for place, number in numbers.items()}
         return replace(constraint, coefficients=doubled, right=float(right))
 
+    def _without_auxiliary(self, constraint: Constraint) -> Constraint:
+        """Return a constraint over all variables as one over those of the original."""
+        if constraint.coefficients is not None:
+            return constraint
+        return replace(constraint, coefficients=dict.fromkeys(range(len(self.names)), 1.0))
+
     def fix(self, fix: Any) -> Any:
         """Return what a caller fixes and what has no choice, as `solve` of the problem takes it.
 
         Raises:
             OptionError: they differ.
         """
-        fix = super().fix(fix)
+        fix = self._padded(super().fix(fix))
         if not self.fixed:
             return fix
         if fix is None or isinstance(fix, Mapping):
@@ -158,6 +193,35 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
                 raise OptionError(f"fix gives {name} the value {fixed.ravel()[0]}; it is {state}")
             values[..., place] = state
         return values
+
+    def start(self, start: Any) -> Any:
+        """Translate `start` from the names and values of the original to those of the problem.
+
+        Auxiliary bits get their best values.
+
+        Raises:
+            OptionError: a variable has no value, or one that it cannot have.
+        """
+        start = super().start(start)
+        if not self.auxiliary or start is None:
+            return start
+        states = to_numpy(as_array(start, "start"))
+        if states.shape != (len(self.names),):
+            return start  # refused by its shape, if it is not whole
+        return self._complete(states)
+
+    def _whole(self, states: list[int]) -> list[int]:
+        whole: list[int] = completed(states, self.auxiliary).tolist()
+        return whole
+
+    def _padded(self, fix: Any) -> Any:
+        """Return values to fix with free auxiliary bits."""
+        if not self.auxiliary or fix is None or isinstance(fix, Mapping):
+            return fix
+        values = to_numpy(as_array(fix, "fix"))
+        if values.shape != (len(self.names),):
+            return fix  # refused by its shape, if it is not whole
+        return np.concatenate([values, np.full(len(self.auxiliary), FREE)])
 
 
 def sense_and_offset(sense: Any, offset: Any) -> tuple[Sense, Any]:

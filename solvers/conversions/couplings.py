@@ -97,7 +97,8 @@ class Terms:
             for label in labels
         ]
         weights = [fraction_of(number) for number in self.pairs.values()]
-        return ExactTerms(fraction_of(offset) + fraction_of(self.constant), linear, weights)
+        constant = fraction_of(offset) + fraction_of(self.constant)
+        return ExactTerms(constant, [*linear, *weights])
 
 
 def terms_of(couplings: Any) -> Terms:

@@ -6,6 +6,8 @@ import heapq
 import math
 import sys
 from dataclasses import replace
+from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from ..errors import ProblemError, shortened
 from ..options import is_whole
 from .conversion import Conversion, converted
+from .exact import ExactTerms
 from .objective import Capacity, Cut, total
 from .terms import Pairs, Weights, edge_list, sums_at
 
@@ -29,7 +32,7 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
     Args:
         n: number of vertices.
         edges: `[e, 2]` integers; parallel edges add up, loops are never cut.
-        weights: `[e]`; None for ones.
+        weights: `[e]`, numbers of any kind, fractions and decimals too; None for ones.
 
     Raises:
         ProblemError: shapes that do not match, a vertex outside 0..n-1, weights that are not
@@ -40,14 +43,22 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
         >>> float(triangle.value(triangle.problem.score([1, 0, 0])))
         2.0
     """
-    pairs, values = edge_list(n, edges, weights)
+    pairs, values, fractions = edge_list(n, edges, weights)
     crossing = pairs[:, 0] != pairs[:, 1]
     pairs = pairs[crossing]
     values = values[crossing]
+    exact = _exact(fractions, crossing)
     linear = sums_at(n, pairs.ravel(), np.repeat(values, 2))
     return converted(
-        "maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values)
+        "maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values, exact)
     )
+
+
+def _exact(fractions: list[Fraction] | None, used: np.ndarray) -> ExactTerms | None:
+    """Return the numbers of the edges that are used; None if float64 holds all numbers."""
+    if fractions is None:
+        return None
+    return ExactTerms(Fraction(0), list(compress(fractions, used.tolist())))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
@@ -63,9 +74,9 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     Args:
         n: number of nodes.
         arcs: `[e, 2]` integers, from and to; parallel and opposite arcs add up.
-        capacities: `[e]`, >= 0; infinity for an arc that may not be cut. In the problem a capacity
-            that is larger than some whole cut counts as twice that cut, so that it does not cost
-            the others their digits.
+        capacities: `[e]`, >= 0, fractions and decimals too; infinity for an arc that may not be
+            cut. In the problem a capacity that is larger than some whole cut counts as twice that
+            cut, so that it does not cost the others their digits.
         source: a node.
         sink: another node.
 
@@ -78,7 +89,7 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
         >>> float(network.value(network.problem.score([1, 1, 0])))
         3.0
     """
-    pairs, capacity = edge_list(n, arcs, capacities, largest=math.inf)
+    pairs, capacity, fractions = edge_list(n, arcs, capacities, largest=math.inf)
     if not (is_whole(source, 0, n - 1) and is_whole(sink, 0, n - 1)) or source == sink:
         raise ProblemError(
             f"source {shortened(source)} and sink {shortened(sink)} must be two nodes of 0..{n - 1}"
@@ -90,6 +101,7 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     cuttable = (start != end) & (start != sink) & (end != source)
     pairs = pairs[cuttable]
     capacity = capacity[cuttable]
+    exact = _exact(fractions, cuttable)
     values = _capped(n, pairs, capacity, int(source), int(sink))
     start, end = pairs.T
     leaves = start == source
@@ -99,7 +111,7 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     linear -= sums_at(n, start[~leaves], values[~leaves])
     inner = ~leaves & ~enters
     constant = float(values[leaves].sum())
-    original = Capacity(pairs, capacity, values)
+    original = Capacity(pairs, capacity, values, exact)
     conversion = converted(
         "minimise", range(n), -linear, pairs[inner], -values[inner], constant, original=original
     )

@@ -1,21 +1,23 @@
-"""Binary quadratic models of dimod."""
+"""Binary and constrained quadratic models of dimod, and its polynomials."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ..constraints import Constraint, linear
 from ..errors import ProblemError, SolverError, shortened
 from ..problem import Problem
+from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
 from .ising import from_ising
+from .polynomial import Variables, from_polynomial
+from .quadratisation import Quadratisation
 from .qubo import from_qubo
+from .soft import Constrained, Left
 from .terms import finite_constant
 
 PARTS = ("linear", "quadratic", "offset")
@@ -26,19 +28,31 @@ class ConversionUnavailableError(SolverError, ImportError):
     """The conversion exists but a package that it needs is not installed."""
 
 
-def from_dimod(bqm: Any) -> Conversion:
-    """From a dimod binary quadratic model, of binaries or spins, or a constrained one; minimised.
+def from_dimod(bqm: Any) -> AnyConversion[Any]:
+    """From a model of dimod: binary quadratic, constrained quadratic, or a polynomial; minimised.
 
-    Linear constraints become `Conversion.constraints`, by their labels. In a constrained quadratic
-    model spins come back as binaries: s = 2 z - 1.
+    Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
+    constraints get auxiliary bits: the value of an answer is the objective plus the penalties of
+    violated soft constraints. In a constrained quadratic model over bits, spins come back as
+    binaries: s = 2 z - 1. A model with integers becomes a `LabelConversion`.
+
+    Args:
+        bqm: `dimod.BinaryQuadraticModel`, `dimod.ConstrainedQuadraticModel` or
+            `dimod.BinaryPolynomial`. Discrete quadratic models go to `solvers.labels.from_dimod`.
 
     Raises:
-        ProblemError: no such model, other variables than binaries and spins, or constraints that
-            are soft or have products.
+        ProblemError: no such model; real variables, or integers with too many values; integers in
+            products of a constraint or in a soft one; or a soft constraint that can be violated by
+            more than 1,024 amounts.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
+    if kind in ("BINARY", "SPIN") and isinstance(bqm, Mapping):
+        variables: Variables = "spins" if kind == "SPIN" else "bits"
+        return from_polynomial(
+            {tuple(term): number for term, number in bqm.items()}, variables=variables
+        )
     if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, attribute) for attribute in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
     biases = _biases(bqm.linear)
@@ -54,42 +68,50 @@ def _from_binaries(biases: dict[Any, Any], quadratic: dict[Any, Any], offset: An
     return from_qubo({**linear, **quadratic}, finite_constant("the offset", offset))
 
 
-def _from_constrained(model: Any) -> Conversion:
-    """From a constrained quadratic model of binaries and spins, whose constraints are linear."""
+def _from_constrained(model: Any) -> AnyConversion[Any]:
+    """From a constrained quadratic model."""
     kinds = {model.vartype(label).name for label in model.variables}
+    if "INTEGER" in kinds:
+        labels = importlib.import_module("solvers.labels.conversions.dimod")
+        conversion: AnyConversion[Any] = labels.from_dimod(model)
+        return conversion
     if not kinds <= {"BINARY", "SPIN"}:
         raise ProblemError(
-            f"variables must be binaries or spins; there are {', '.join(sorted(kinds))}"
+            f"variables must be binaries, spins or integers; there are {', '.join(sorted(kinds))}"
         )
     model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
     biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
     quadratic = _biases(model.objective.quadratic)
-    conversion = _from_binaries(biases, quadratic, model.objective.offset)
-    constraints = tuple(
-        _constraint(label, constraint, conversion.places)
-        for label, constraint in model.constraints.items()
-    )
-    return replace(conversion, constraints=constraints)
+    bits = _from_binaries(biases, quadratic, model.objective.offset)
+    count = len(bits.names)
+    constrained = Constrained(count, Quadratisation(count))
+    for label, comparison in model.constraints.items():
+        _add(constrained, label, comparison, bits.places)
+    return constrained.applied(bits)
 
 
-def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constraint:
-    """One of a constrained quadratic model."""
-    left = comparison.lhs
-    if not left.is_linear():
-        raise ProblemError(
-            f"the constraint {shortened(label)} has products, and constraints are linear here; "
-            "dimod.cqm_to_bqm makes penalties of it"
-        )
-    if left.is_soft():
-        raise ProblemError(
-            f"the constraint {shortened(label)} is soft, and constraints hold here; "
-            "write it as a penalty"
-        )
-    coefficients = {place[variable]: float(bias) for variable, bias in left.linear.items()}
-    # as decimals
-    right = float(Fraction(repr(float(comparison.rhs))) - Fraction(repr(float(left.offset))))
-    made = linear(coefficients, comparison.sense.value, right)
-    return replace(made, name=str(label))
+def _add(constrained: Constrained, label: Any, comparison: Any, places: Mapping[Any, int]) -> None:
+    """Add one of the constraints of a model over bits."""
+    side = comparison.lhs
+    numbers: dict[int, Fraction] = {}
+    for variable, bias in side.linear.items():
+        numbers[places[variable]] = decimal_of(bias)
+    for (u, v), bias in side.quadratic.items():
+        if bias:
+            place = constrained.product(places[u], places[v])
+            numbers[place] = numbers.get(place, Fraction(0)) + decimal_of(bias)
+    numbers = {place: number for place, number in numbers.items() if number}
+    left = Left(label, numbers, decimal_of(side.offset) - decimal_of(comparison.rhs))
+    if not side.is_soft():
+        constrained.add(left, comparison.sense.value)
+        return
+    power = 2 if side.penalty() == "quadratic" else 1
+    constrained.add_soft(left, comparison.sense.value, decimal_of(side.weight()), power)
+
+
+def decimal_of(number: Any) -> Fraction:
+    """Return a number as the decimal that it prints as."""
+    return Fraction(repr(float(number)))
 
 
 def _biases(view: Any) -> dict[Any, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,39 +18,38 @@ WHOLE = 2**53
 
 @dataclass(frozen=True, eq=False)
 class ExactTerms:
-    """The terms of a quadratic objective as fractions, beside the float64 numbers of its problem.
+    """The numbers of an objective as fractions, beside the float64 numbers of its problem.
 
     Attributes:
         constant: of the objective.
-        linear: `[n]`.
-        weights: `[e]`, in the order of the pairs of the objective.
+        terms: the other numbers, in the order that the objective defines.
     """
 
     constant: Fraction
-    linear: Sequence[Fraction]
-    weights: Sequence[Fraction]
+    terms: Sequence[Fraction]
 
-    def value(self, v: Sequence[int], pairs: np.ndarray) -> float:
-        """Return the objective of the values `v [n]`, rounded once."""
-        terms = [weight * value for weight, value in zip(self.linear, v, strict=True)]
-        for weight, (i, j) in zip(self.weights, pairs.tolist(), strict=True):
-            terms.append(weight * v[i] * v[j])
-        value: float = as_float(self.constant + sum(terms))
-        return value
+    def value(self, factors: Iterable[int]) -> float:
+        """Return the constant plus the sum of the terms times their factors, rounded once.
 
-    @property
+        Args:
+            factors: one for each term.
+        """
+        pairs = zip(self.terms, factors, strict=True)
+        exact = sum((term * factor for term, factor in pairs if factor), self.constant)
+        rounded: float = as_float(exact)
+        return rounded
+
+    @cached_property
     def unit(self) -> Fraction:
         """The objectives of two assignments are equal or differ by at least so much."""
-        terms = [*self.linear, *self.weights]
-        denominator = math.lcm(*(term.denominator for term in terms))
-        numerator = math.gcd(*(int(term * denominator) for term in terms))
+        denominator = math.lcm(*(term.denominator for term in self.terms))
+        numerator = math.gcd(*(int(term * denominator) for term in self.terms))
         return Fraction(numerator, denominator) if numerator else Fraction(1)
 
-    @property
+    @cached_property
     def rounded_off(self) -> float:
         """What rounding all terms to float64 can change in the difference of two objectives."""
-        terms = [*self.linear, *self.weights]
-        errors = sum(abs(term - Fraction(float(term))) for term in terms)
+        errors = sum(abs(term - Fraction(float(term))) for term in self.terms)
         return math.nextafter(2 * float(errors), math.inf) if errors else 0.0
 
 
@@ -72,7 +72,7 @@ def is_rounded(number: Any) -> bool:
 
 def as_float(number: Any) -> Any:
     """Return an exact number as a float; infinity beyond all floats, and anything else as it is."""
-    if not isinstance(number, int | Fraction | Decimal):
+    if not isinstance(number, int | np.integer | Fraction | Decimal):
         return number
     try:
         return float(number)
@@ -81,8 +81,51 @@ def as_float(number: Any) -> Any:
 
 
 def fraction_of(number: Any) -> Fraction:
-    """Return a finite number as a fraction."""
-    return Fraction(int(number)) if isinstance(number, np.integer) else Fraction(number)
+    """Return a number as a fraction; 0 for one that is not finite, which no sum of terms has."""
+    if isinstance(number, np.integer):
+        return Fraction(int(number))
+    try:
+        return Fraction(float(number) if isinstance(number, np.floating) else number)
+    except (OverflowError, ValueError):
+        return Fraction(0)
+
+
+def separated(values: Any) -> tuple[Any, list[Fraction] | None]:
+    """Return an array whose numbers float64 holds, and its entries as fractions.
+
+    Args:
+        values: lists or an array of numbers; or something else, which comes back as it is.
+
+    Returns:
+        The numbers as float64, and the fractions of all entries in the order of the flat array;
+        None in place of the fractions if float64 holds every number.
+    """
+    entries = _exact_entries(values)
+    if entries is None:
+        return values, None
+    flat = entries.ravel().tolist()
+    rounded = np.array([as_float(entry) for entry in flat], np.float64).reshape(entries.shape)
+    if not any(map(is_rounded, flat)):
+        return rounded, None
+    return rounded, [fraction_of(entry) for entry in flat]
+
+
+def _exact_entries(values: Any) -> np.ndarray | None:
+    """Return numbers as an array of objects if some of them are exact; else None."""
+    if hasattr(values, "index") and hasattr(values, "to_numpy"):  # a table of pandas
+        values = values.to_numpy()
+    if not isinstance(values, list | tuple | np.ndarray):
+        return None
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuO":
+        return None
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError:  # of unequal lengths
+        return None
+    entries = array.ravel().tolist()
+    numbers = all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries)
+    special = any(isinstance(one, Fraction | Decimal) or is_rounded(one) for one in entries)
+    return array if numbers and special else None
 
 
 def floats(numbers: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -95,21 +138,11 @@ def by_places(values: Any) -> Any:
 
     Zeros of a matrix are left out. Anything else comes back as it is.
     """
-    if not isinstance(values, list | tuple | np.ndarray):
-        return values
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuO":
-        return values
-    try:
-        array = np.array(values, dtype=object)
-    except ValueError:  # of unequal lengths
-        return values
-    entries = array.ravel().tolist()
-    numbers = all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries)
-    special = any(isinstance(one, Fraction | Decimal) or is_rounded(one) for one in entries)
-    if not numbers or not special:
+    array = _exact_entries(values) if isinstance(values, list | tuple | np.ndarray) else None
+    if array is None:
         return values
     if array.ndim == 1:
-        return dict(enumerate(entries))
+        return dict(enumerate(array.tolist()))
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         return values
     places: dict[Hashable, Any] = {(i, i): array[i, i] for i in range(len(array))}

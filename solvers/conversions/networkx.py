@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ProblemError, did_you_mean, shortened
+from ..errors import ProblemError, shortened
 from ..problem import Problem
-from .conversion import Conversion, Labels, converted, places_of
-from .cuts import from_max_cut, from_min_cut
+from .conversion import Conversion, Labels, places_of
 from .energy import energy_of, named
-from .terms import real_array
-
-Kind: TypeAlias = Literal["scores", "max_cut", "min_cut"]
+from .graphs import Attributes, Graph, Kind, problem_of
 
 
 def from_networkx(
@@ -61,65 +56,23 @@ def from_networkx(
 
     if not isinstance(graph, nx.Graph):
         raise ProblemError(f"expected a networkx graph; got {shortened(graph)}")
-    if not isinstance(kind, str) or kind not in get_args(Kind):
-        hint = did_you_mean(kind, get_args(Kind))
-        raise OptionError(
-            f"kind must be 'scores', 'max_cut' or 'min_cut'; {hint}got {shortened(kind)}"
-        )
-    attributes = {"unary": unary, "pairwise": pairwise, "weight": weight, "capacity": capacity}
-    for name, attribute in attributes.items():
-        if not isinstance(attribute, str):
-            raise ProblemError(
-                f"{name} must be the name of an attribute; got {shortened(attribute)}"
-            )
-    if kind == "max_cut":
-        return _heaviest_cut(graph, weight)
-    if kind == "min_cut":
-        return _least_cut(graph, capacity, source, sink)
-    nodes = dict(graph.nodes(data=unary))
-    if all(value is None for value in nodes.values()):
-        nodes = dict.fromkeys(nodes, 0.0)
-    edges = list(graph.edges(data=pairwise))
-    if all(value is None for *_, value in edges):
-        edges = list(graph.edges(data=weight))
-    for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
-        if value is None:
-            raise ProblemError(
-                f"{shortened(name)} has no score; "
-                f"nodes need {shortened(unary)} and edges {shortened(pairwise)}"
-            )
-    place = places_of(tuple(nodes))
-    pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
-    linear = real_array(unary, list(nodes.values()), 1)
-    weights = real_array(pairwise, [value for *_, value in edges], 1)
-    return converted("maximise", tuple(nodes), linear, pairs, weights, 0.0)
+    attributes = Attributes(unary, pairwise, weight, capacity, source, sink)
+    return problem_of(_graph_of(graph), kind, attributes)
 
 
-def _heaviest_cut(graph: Any, weight: str) -> Conversion:
-    nodes = tuple(graph)
-    edges = [edge for edge in graph.edges(data=weight, default=1) if edge[0] != edge[1]]
-    place = places_of(nodes)
-    pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
-    weights = real_array(weight, [value for *_, value in edges], 1)
-    return replace(from_max_cut(len(nodes), pairs, weights), names=nodes)
-
-
-def _least_cut(graph: Any, capacity: str, source: Any, sink: Any) -> Conversion:
+def _graph_of(graph: Any) -> Graph:
+    """Return the edges and attributes of a graph."""
     nodes = tuple(graph)
     place = places_of(nodes)
-    for name, node in (("source", source), ("sink", sink)):
-        if node not in place:
-            hint = did_you_mean(node, nodes)
-            raise ProblemError(
-                f"a minimum cut needs a {name} among the nodes; {hint}got {shortened(node)}"
-            )
-    arcs = list(graph.edges(data=capacity, default=math.inf))
-    if not graph.is_directed():
-        arcs += [(v, u, value) for u, v, value in arcs]
-    pairs = np.array([(place[u], place[v]) for u, v, _ in arcs], np.int64).reshape(-1, 2)
-    capacities = real_array(capacity, [value for *_, value in arcs], 1)
-    conversion = from_min_cut(len(nodes), pairs, capacities, place[source], place[sink])
-    return replace(conversion, names=nodes)
+    pairs = np.array([(place[u], place[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
+
+    def of_nodes(attribute: str) -> list[Any]:
+        return [value for _, value in graph.nodes(data=attribute)]
+
+    def of_edges(attribute: str) -> list[Any]:
+        return [value for *_, value in graph.edges(data=attribute)]
+
+    return Graph(nodes, pairs, graph.is_directed(), of_nodes, of_edges)
 
 
 def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:

@@ -69,7 +69,7 @@ class Quadratic:
         pairs: `[e, 2]`; pairs may repeat, and (i, i) is a pair.
         weights: `[e]`.
         values: what v is where z is 0 and 1.
-        exact: the terms as fractions, where float64 rounds one of them.
+        exact: the linear terms and the weights as fractions, where float64 rounds one of them.
     """
 
     constants: tuple[float, ...]
@@ -84,7 +84,7 @@ class Quadratic:
         if self.exact is None:
             return total(self.terms(z))
         v = [self.values[state] for state in z.tolist()]
-        return self.exact.value(v, self.pairs)
+        return self.exact.value([*v, *(v[i] * v[j] for i, j in self.pairs.tolist())])
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The constants, and a term for each variable and pair."""
@@ -122,6 +122,7 @@ class Cut:
     Attributes:
         pairs: `[e, 2]`.
         weights: `[e]`.
+        exact: the weights as fractions, where float64 rounds one of them.
     """
 
     pairs: Pairs
@@ -130,12 +131,18 @@ class Cut:
 
     def value(self, z: np.ndarray) -> float:
         """Return the weight of the cut, rounded once."""
-        return total(self.terms(z))
+        if self.exact is None:
+            return total(self.terms(z))
+        return self.exact.value(self._cut(z).tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The weights of the pairs that are cut."""
-        crossing: np.ndarray = self.weights[z[self.pairs[:, 0]] != z[self.pairs[:, 1]]]
+        crossing: np.ndarray = self.weights[self._cut(z)]
         return crossing
+
+    def _cut(self, z: np.ndarray) -> np.ndarray:
+        cut: np.ndarray = z[self.pairs[:, 0]] != z[self.pairs[:, 1]]
+        return cut
 
     solved_terms = terms
     least = -math.inf
@@ -158,6 +165,7 @@ class Capacity:
         arcs: `[e, 2]`.
         capacities: `[e]`, which may be infinite.
         capped: `[e]`, finite, as the problem has them; at most the capacities.
+        exact: the finite capacities as fractions, where float64 rounds one of them.
     """
 
     arcs: Pairs
@@ -167,7 +175,10 @@ class Capacity:
 
     def value(self, z: np.ndarray) -> float:
         """Return the capacity of the cut, rounded once."""
-        return total(self.terms(z))
+        rounded = total(self.terms(z))
+        if self.exact is None or math.isinf(rounded):
+            return rounded
+        return self.exact.value(self._cut(z).tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The capacities of the arcs that are cut."""
@@ -206,6 +217,8 @@ class FactorSum:
     Attributes:
         constant: added to the tables.
         factors: scopes and tables, an axis for each variable of a scope.
+        exact: the finite entries of all tables as fractions, one table after the other and 0 for
+            an infinite one, where float64 rounds one of them.
     """
 
     constant: float
@@ -214,7 +227,15 @@ class FactorSum:
 
     def value(self, z: np.ndarray) -> float:
         """Return the sum of the entries, rounded once."""
-        return total(self.terms(z))
+        rounded = total(self.terms(z))
+        if self.exact is None or not math.isfinite(rounded):
+            return rounded
+        factors = np.zeros(len(self.exact.terms), np.int64)
+        first = 0
+        for scope, table in self.factors:
+            factors[first + _place(z, scope, table.shape)] += 1
+            first += table.size
+        return self.exact.value(factors.tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The constant, and an entry of each table."""
@@ -295,6 +316,13 @@ def folding_error(objective: Objective) -> float:
     if summed <= 1 or sums_are_exact(terms):
         return rounded_off
     return rounded_off + EPSILON * summed * GROWTH * float(np.abs(terms).sum())
+
+
+def _place(z: np.ndarray, scope: Sequence[int], shape: tuple[int, ...]) -> int:
+    """Return the place of the entry of a state in a flattened table."""
+    if not len(scope):
+        return 0
+    return int(np.ravel_multi_index(tuple(z[list(scope)].tolist()), shape))
 
 
 def _most(places: np.ndarray) -> int:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..arrays import as_array, to_numpy
+from ..arrays import as_array, check_integers, to_numpy
 from ..errors import ProblemError, shortened
 from ..limits.memory import check_memory
 from ..options import is_whole
 from ..pairs import upright
 from ..problem import Problem
-from .exact import as_float
+from .exact import as_float, separated
 
 Linear: TypeAlias = Float[np.ndarray, "n"]
 Pairs: TypeAlias = Int[np.ndarray, "e 2"]
@@ -83,6 +84,7 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
             f"{name} must be real numbers in {dimensions} dimension(s); "
             f"got {array.dtype} {array.shape}"
         )
+    check_integers(name, array)
     return array.astype(np.float64)
 
 
@@ -100,8 +102,10 @@ def finite_constant(name: str, value: Any) -> float:
 
 def edge_list(
     n: int, edges: Any, weights: Any, largest: float = sys.float_info.max
-) -> tuple[Pairs, Weights]:
+) -> tuple[Pairs, Weights, list[Fraction] | None]:
     """Edges `[e, 2]` among 0..n-1 and their weights `[e]`, ones where there are none.
+
+    The weights come as fractions, too, if float64 rounds one of them.
 
     Args:
         n: number of variables.
@@ -121,6 +125,7 @@ def edge_list(
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {pairs.shape}")
+    weights, exact = separated(weights)
     values = np.ones(len(pairs)) if weights is None else real_array("weights", weights, 1)
     if len(values) != len(pairs):
         raise ProblemError(f"{len(pairs)} edges came with {len(values)} weights")
@@ -130,4 +135,4 @@ def edge_list(
         raise ProblemError(f"the weight of edges[{edge}] is {values[edge]}; weights must be finite")
     if ((pairs < 0) | (pairs >= n)).any():
         raise ProblemError(f"edges must join 0..{n - 1}; they reach {pairs.min()}..{pairs.max()}")
-    return pairs.astype(np.int64), values
+    return pairs.astype(np.int64), values, exact

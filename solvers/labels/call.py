@@ -136,7 +136,7 @@ def solve_labels(
         >>> chain = [[0, 1], [1, 2]]
         >>> scores = [[2.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.0, 2.0]]
         >>> solution = solve(scores, potts=0.3, edges=chain)
-        >>> solution.labels.tolist(), float(solution.score), bool(solution.optimal), solution.solver
+        >>> solution.labels.tolist(), solution.score, solution.optimal, solution.solver
         ([0, 2, 2], 4.7, True, 'elimination')
     """
     if not isinstance(unary, _CHECKED):

@@ -42,6 +42,8 @@ class LabelEvidence(Evidence[LabelProblem]):
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
             InfeasibleError: known values are forbidden together.
         """
+        if not problem.n:  # nothing is free
+            return _reduced(problem, problem, np.zeros((problem.batch, 0), np.int64))
         if fix is None:
             return cls.none(problem)
         values = values_of(problem, fix)

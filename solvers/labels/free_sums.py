@@ -48,7 +48,9 @@ class FreeLabelSums:
         """`[batch]`: log Z less the mean score."""
         problem = self.problem
         xp = namespace_of(problem.unary)
-        terms = xp.reshape(self.ones * _finite(problem.unary), (problem.batch, -1))
+        terms = xp.reshape(
+            self.ones * _finite(problem.unary), (problem.batch, problem.n * problem.k)
+        )
         mean = xp.sum(terms, axis=-1)
         for edge in range(problem.e):
             i, j = problem.topology.pairs[edge]

@@ -79,6 +79,19 @@ def estimated(problem: LabelProblem, method: Estimated) -> Estimates:
     Raises:
         InfeasibleError: every assignment of an instance is forbidden.
     """
+    if not problem.batch:
+        return _of_nothing(problem)
     one_by_one = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
     estimates = [_WAYS[method](instance) for instance in one_by_one]
     return Estimates(*(np.stack(arrays) for arrays in zip(*estimates, strict=True)))
+
+
+def _of_nothing(problem: LabelProblem) -> Estimates:
+    """Return the estimates of a batch without instances."""
+    k = problem.k
+    return Estimates(
+        np.zeros(0),
+        np.zeros((0, problem.n, k)),
+        np.zeros((0, problem.e, k, k)),
+        np.zeros(0, bool),
+    )

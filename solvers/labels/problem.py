@@ -238,6 +238,9 @@ class LabelProblem(AnyProblem[ArrayT]):
         home = home_of(*arrays.values())
         scores = as_floats(arrays, home)
         n, k = _shape_of(scores["unary"])
+        if not k:  # there are no variables either
+            scores["unary"] = _with_a_value(scores["unary"])
+            k = 1
         checked = pairs_of(n)
         size = _sizes(sizes, n, k)
         topology = checked.topology
@@ -368,6 +371,8 @@ class LabelProblem(AnyProblem[ArrayT]):
     @kept
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
+        if self.is_empty:
+            return None
         tables = self.tables if self.weights is None else self.weights
         if self.own is not None:
             tables = np.concatenate([np.ravel(table) for table in self.own])[None]
@@ -585,15 +590,26 @@ def _check_choice(pairwise: Any, potts: Any, edges: Any) -> None:
 
 def _shape_of(unary: Array) -> tuple[int, int]:
     shape = tuple(unary.shape)
-    if len(shape) < 2 or 0 in shape:
-        raise ProblemError(f"unary must be [..., n, k], nothing of it empty; its shape is {shape}")
-    return int(shape[-2]), int(shape[-1])
+    if len(shape) < 2:
+        raise ProblemError(f"unary must be [..., n, k]; its shape is {shape}")
+    n, k = int(shape[-2]), int(shape[-1])
+    if n and not k:
+        raise ProblemError(f"the {n} variables have no values; unary is [..., n, k] with k >= 1")
+    return n, k
+
+
+def _with_a_value(unary: Array) -> Array:
+    """Return scores `[..., 0, 1]` in place of `[..., 0, 0]`."""
+    xp = namespace_of(unary)
+    return xp.zeros((*unary.shape[:-1], 1), dtype=unary.dtype, device=unary.device)
 
 
 def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
     if sizes is None:
         return np.full(n, k, np.int64)
     array = to_numpy(as_array(sizes, "sizes"))
+    if array.shape == (n,) == (0,):  # an empty list has no type
+        return np.zeros(0, np.int64)
     if (
         array.shape != (n,)
         or array.dtype.kind not in "iu"
@@ -682,12 +698,11 @@ def _flatten(
         raise ProblemError(
             f"unary has {unary.ndim} dimensions, and tables {tables.ndim}: {error}"
         ) from error
-    if 0 in leading:
-        raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     batch = math.prod(leading)
     check_room(f"the batch {leading}", unary, batch * math.prod(unary.shape[-2:]))
     xp = namespace_of(unary)
-    flat = with_batch(xp.reshape(unary, (*unary.shape[:-2], -1)), leading)
+    variables, values = unary.shape[-2:]
+    flat = with_batch(xp.reshape(unary, (*unary.shape[:-2], variables * values)), leading)
     unary = xp.reshape(flat, (batch, *unary.shape[-2:]))
     tables = _once_or_batch(tables, 3, leading)
     weights = None if weights is None else _once_or_batch(weights, 1, leading)
@@ -706,7 +721,7 @@ def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
     """`[1, ...]` where all instances share it, else `[batch, ...]`."""
     xp = namespace_of(array)
     before = array.shape[:-axes]
-    if math.prod(before) == 1:
+    if math.prod(before) == 1 and math.prod(leading):
         return xp.reshape(array, (1, *array.shape[-axes:]))
     check_room(f"the batch {leading}", array, math.prod(leading) * math.prod(array.shape[-axes:]))
     array = xp.broadcast_to(array, (*leading, *array.shape[-axes:]))
@@ -753,6 +768,8 @@ def _check_finite(problem: LabelProblem) -> None:
 
     A variable without an allowed value is an error, too.
     """
+    if problem.is_empty:
+        return
     xp = namespace_of(problem.unary)
     named = [("unary", problem.unary), ("pairwise", problem.tables)]
     named += [(f"pairwise {edge}", table) for edge, table in enumerate(problem.own or ())]

@@ -35,7 +35,8 @@ class Progress(Generic[StatesT]):
     """The result of a search so far, which `solve(callback=)` passes on.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions,
-    and the callback may keep them. For a `Conversion` everything is in terms of the original.
+    and the callback may keep them. The score and the bound of one instance are Python floats. For a
+    `Conversion` everything is in terms of the original.
 
     Attributes:
         z: `[..., n]`, int8, or int64 for labels: the best states so far; -1 where no state so far

@@ -85,8 +85,8 @@ class BitRegions:
     def _searched(self, fixing: Fixing) -> _Region:
         of_rest = None if fixing.rest is None else self._searches.best(fixing.rest)
         whole = fixing.lifted(of_rest)
-        score = float(whole.score.reshape(-1)[0])
+        score = float(np.ravel(whole.score)[0])
         # Proved up to rounding: that of sums of bounds would add up.
-        proved = bool(whole.optimal.reshape(-1)[0])
-        bound = score if proved else float(whole.bound.reshape(-1)[0])
+        proved = bool(np.ravel(whole.optimal)[0])
+        bound = score if proved else float(np.ravel(whole.bound)[0])
         return _Region(whole.z.reshape(-1), score, bound, fixing.values[0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, TypedDict, overload
 
 import numpy as np
 from typing_extensions import Unpack
 
+from ..algorithms.exhaustive.one_instance import solve_matrix
 from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
@@ -143,9 +145,16 @@ def solve(
 
     Example:
         >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
-        >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
+        >>> solution.z.tolist(), solution.score, solution.optimal, solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
+    begin = perf_counter()
+    if type(pairwise) is np.ndarray and edges is None and solver == "auto":
+        plain = fix is None and start is None and k_best is None and time_limit is None
+        if plain and callback is None and constraints == ():
+            at_once = solve_matrix(unary, pairwise)
+            if at_once is not None:
+                return at_once
     problem: AnyProblem[Any]
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
@@ -160,10 +169,12 @@ def solve(
     deadline = deadline_of(time_limit)
     # most calls: of microseconds
     if callback is None and isinstance(constraints, tuple) and not constraints:
-        return answered(Request(problem, solver, deadline, fix, start, k_best))
+        solution = answered(Request(problem, solver, deadline, fix, start, k_best))
+        return solution.after(perf_counter() - begin)
     rows = kind_of(problem).rows(constraints, problem)
     request = Request(problem, solver, deadline, fix, start, k_best, rows)
-    return answered(request) if callback is None else _heard(request, callback)
+    solution = answered(request) if callback is None else _heard(request, callback)
+    return solution.after(perf_counter() - begin)
 
 
 def _answer(
@@ -177,6 +188,8 @@ def _answer(
     callback: Callback | None,
 ) -> Answer | Answers:
     """The answer to a conversion, or several of them."""
+    if k_best is not None and (reason := conversion.why_not_counted()):
+        raise UnsupportedProblemError("k_best", (reason,))
     solution = solve(
         conversion.problem,
         solver=solver,

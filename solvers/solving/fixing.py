@@ -134,8 +134,8 @@ class Fixing:
         if found is not None:
             z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
             # What folding the fixed scores into the others rounds, and the last sum.
-            bound = self.raised(found.bound.reshape(-1))
-            optimal = found.optimal.reshape(-1)
+            bound = self.raised(np.ravel(found.bound))
+            optimal = np.ravel(found.optimal)
             solver = found.solver
             stats = dict(found.stats)
         score = problem.score_flat(z)

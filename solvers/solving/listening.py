@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..arrays import Scores, States, to_numpy
+from ..arrays import Scores, States, as_number, to_numpy
 from ..errors import OptionError, shortened
 from ..limits.deadline import now
 from ..limits.progress import Known, Listener, Part, Progress, watch, watched_by
@@ -93,8 +93,8 @@ def _heard_from(
     begin = now()
 
     def call(*known: np.ndarray) -> object:
-        z, scores, bound = (problem.restore(array) for array in known)
-        return callback(Progress(z, scores, bound, now() - begin))
+        z, scores, bounds = (problem.restore(array) for array in known)
+        return callback(Progress(z, as_number(scores), as_number(bounds), now() - begin))
 
     listener = Listener(problem, call, score, known)
     try:

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ..algorithms.exhaustive.one_instance import solve_pairs
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
 from ..options import is_whole
@@ -110,6 +111,10 @@ class Prepared(AnyPrepared):
             ProblemError: the scores have another shape, or are not finite.
             SolverError: as `solve`.
         """
+        if self.solver == "auto" and self.time_limit is None and start is None and callback is None:
+            at_once = solve_pairs(self._topology, unary, pairwise)
+            if at_once is not None:
+                return at_once
         problem = Problem.over(self._topology, unary, pairwise)
         return self._solution(problem, start, callback)
 
@@ -136,7 +141,7 @@ def prepare(
     Example:
         >>> chain = prepare([[0, 1], [1, 2]], 3)
         >>> couplings = [[2.0, 2.0], [-2.0, -2.0]]
-        >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in couplings]
+        >>> [chain([1.0, -1.0, 1.0], weights).score for weights in couplings]
         [5.0, 2.0]
     """
     size = checked_size(n)

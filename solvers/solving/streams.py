@@ -69,7 +69,7 @@ def solve_many(
     Example:
         >>> from solvers import Problem
         >>> stream = (Problem.from_arrays([x, -x]) for x in (1.0, -2.0))
-        >>> [float(answer.score) for answer in solve_many(stream)]
+        >>> [answer.score for answer in solve_many(stream)]
         [1.0, 2.0]
     """
     try:

@@ -293,8 +293,10 @@ def _check_sums(conversion: AnyConversion[Any]) -> None:
     """Refuse a conversion whose problem has other sums than the objective that it came from.
 
     Raises:
-        UnsupportedProblemError: constraints or capped capacities tell them apart.
+        UnsupportedProblemError: constraints, capped capacities or auxiliary bits tell them apart.
     """
+    if reason := conversion.why_not_counted():
+        raise UnsupportedProblemError("gibbs", (reason,))
     original = conversion.original
     if original is not None and not original.is_solved_exactly:
         raise UnsupportedProblemError(

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from jsonargparse import ArgumentParser, set_parsing_settings
@@ -116,11 +117,22 @@ def _parser() -> ArgumentParser:
         prog="structured-vae",
         description="Train VAEs with discrete latent variables through exact argmax solvers, or "
         "run the solvers on files. Every command has its own --help.",
+        version=_version(),
     )
     commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="one of:")
     for name, command in COMMANDS.items():
         commands.add_subcommand(name, command.options(), help=command.help)
     return parser
+
+
+def _version() -> str:
+    """Return the version of the distribution that is installed, with or without torch."""
+    for distribution in ("structured-vae", "structured-vae-solvers"):
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return "unknown: the package is not installed"
 
 
 def _is_of_models(error: Exception) -> bool:

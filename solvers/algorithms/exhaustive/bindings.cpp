@@ -1,8 +1,13 @@
 #include "solvers/compiled/bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "solvers/algorithms/exhaustive/best_states.hpp"
 #include "solvers/algorithms/exhaustive/host.hpp"
 #include "solvers/algorithms/exhaustive/lanes.hpp"
+#include "solvers/algorithms/exhaustive/one_instance.hpp"
 
 namespace solvers::exhaustive {
 namespace {
@@ -43,6 +48,51 @@ void bound_best_codes(Array<const double, 2> unary, Array<const double, 3> pairw
     best_codes(view(unary), view(pairwise), view(codes));
 }
 
+// Kernels assume that every element is aligned, which nanobind does not check.
+bool is_aligned(const double* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % alignof(double) == 0;
+}
+
+template <class T>
+Matrix<T> one_row(const Array<T, 1>& array) {
+    return {array.data(), 1, static_cast<Index>(array.shape(0))};
+}
+
+bool fits_one_instance(const Array<const double, 1>& unary, const Array<std::int8_t, 1>& z) {
+    const std::size_t n = unary.shape(0);
+    return n >= 1 && n <= ONE_INSTANCE_VARIABLES && z.shape(0) == n && is_aligned(unary.data());
+}
+
+std::optional<double> bound_maximise_matrix(Array<const double, 1> unary,
+                                            Array<const double, 2> matrix, double largest,
+                                            Array<std::int8_t, 1> z) {
+    const std::size_t n = unary.shape(0);
+    if (!fits_one_instance(unary, z) || matrix.shape(0) != n || matrix.shape(1) != n ||
+        !is_aligned(matrix.data()))
+        return std::nullopt;
+    const Index size = static_cast<Index>(n);
+    return maximise_matrix(one_row(unary), {matrix.data(), 1, size, size}, largest, one_row(z));
+}
+
+std::optional<double> bound_maximise_pairs(Array<const std::uint64_t, 1> positions,
+                                           Array<const Index, 2> edges,
+                                           Array<const double, 1> unary,
+                                           Array<const double, 1> pairwise, double largest,
+                                           Array<std::int8_t, 1> z) {
+    const std::size_t e = edges.shape(0);
+    if (!fits_one_instance(unary, z) || pairwise.shape(0) != e || !is_aligned(pairwise.data()))
+        return std::nullopt;
+    require(edges.shape(1) == 2 && positions.shape(0) == unary.shape(0) + e,
+            "there is a position for each coefficient, and a row of two for each edge");
+    require_indices(view(positions), MAX_VARIABLES * MAX_VARIABLES,
+                    "a position lies outside the matrix of weights");
+    require_indices(std::span<const Index>(edges.data(), edges.size()),
+                    static_cast<Index>(unary.shape(0)),
+                    "an edge names a variable that does not exist");
+    return maximise_pairs(view(positions), view(edges), one_row(unary), one_row(pairwise), largest,
+                          one_row(z));
+}
+
 template <class Score>
 void bind_maximise(nb::module_& m) {
     m.def("maximise", &bound_maximise<Score>, nb::arg("positions").noconvert(), nb::arg("n"),
@@ -58,6 +108,15 @@ BIND_KERNELS(exhaustive, m) {
     namespace nb = nanobind;
     bind_maximise<double>(m);
     bind_maximise<float>(m);
+    m.def("maximise_matrix", &bound_maximise_matrix, nb::arg("unary").noconvert(),
+          nb::arg("matrix").noconvert(), nb::arg("largest"), nb::arg("z").noconvert(),
+          "Write a maximiser of one instance to `z`, and return its score.\n\n"
+          "Return None where the scores need another look.");
+    m.def("maximise_pairs", &bound_maximise_pairs, nb::arg("positions").noconvert(),
+          nb::arg("edges").noconvert(), nb::arg("unary").noconvert(),
+          nb::arg("pairwise").noconvert(), nb::arg("largest"), nb::arg("z").noconvert(),
+          "Write a maximiser of one instance over these pairs to `z`, and return its score.\n\n"
+          "Return None where the scores need another look.");
     m.def("best_codes", &bound_best_codes, nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("codes").noconvert(),
           "Write the best states of each instance as integers, the best first.");

@@ -53,7 +53,7 @@ def host_argmax(
     """
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)
-    kernel = partial(kernels.maximise, topology.recall(_positions), n)
+    kernel = partial(kernels.maximise, topology.recall(positions_of), n)
     over_slices(
         kernel,
         in_order(unary),
@@ -65,7 +65,7 @@ def host_argmax(
     return z
 
 
-def _positions(n: int, edges: Edges) -> np.ndarray:
+def positions_of(n: int, edges: Edges) -> np.ndarray:
     """Return `[n + e]`, the places of the coefficients in the flattened matrix of weights."""
     diagonal = np.arange(n)
     rows, columns = np.concatenate((np.stack((diagonal, diagonal)), edges.T[::-1]), axis=1)

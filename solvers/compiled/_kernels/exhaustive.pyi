@@ -13,5 +13,19 @@ def maximise(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), ord
 def maximise(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, unary: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Write a maximiser of each instance to `z`."""
 
+def maximise_matrix(unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
+    """
+    Write a maximiser of one instance to `z`, and return its score.
+
+    Return None where the scores need another look.
+    """
+
+def maximise_pairs(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
+    """
+    Write a maximiser of one instance over these pairs to `z`, and return its score.
+
+    Return None where the scores need another look.
+    """
+
 def best_codes(unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Write the best states of each instance as integers, the best first."""

@@ -170,7 +170,7 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
 def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
     """The batch, so many instances at a time as have small tables together."""
     most = PART_BYTES if home_of(problem.unary).on_host else DEVICE_PART_BYTES
-    count = max(1, most // (8 * buckets.largest))
+    count = max(1, most // (8 * max(1, buckets.largest)))
     if count >= problem.batch:
         yield problem
         return

@@ -59,9 +59,12 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
 
     @cached_property
     def _rounding(self) -> float:
-        if self.original is None or sums_are_exact(self.original.coefficients()):
+        if self.original is None:
             return 0.0
-        return folding_error(self.original) + float(self.problem.rounding[0])
+        folding = folding_error(self.original)
+        if sums_are_exact(self.original.coefficients()):
+            return folding
+        return folding + float(self.problem.rounding[0])
 
     def values_of(self, place: int) -> Sequence[Hashable]:
         """Return what the original calls the values of a variable."""

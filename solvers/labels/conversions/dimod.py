@@ -1,4 +1,4 @@
-"""Discrete quadratic models of dimod."""
+"""Discrete quadratic models of dimod, and constrained ones with integers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ import numpy as np
 from ...errors import ProblemError, shortened
 from .conversion import LabelConversion
 from .factors import Factor, from_factors
+from .integers import from_integers
 
 PARTS = ("variables", "num_cases", "get_linear", "get_quadratic", "adj", "offset")
 """Of a discrete quadratic model."""
 
 
 def from_dimod(dqm: Any) -> LabelConversion:
-    """Convert a dimod discrete quadratic model, which is minimised.
+    """Convert a dimod discrete quadratic model, or a constrained one, which is minimised.
 
-    Its variables become those of the problem, and its cases become their values.
+    Its variables become those of the problem, and its cases become their values. The values of an
+    integer are its numbers, and those of a spin are -1 and 1.
 
     Args:
-        dqm: a `dimod.DiscreteQuadraticModel` of one variable or more. Binary models go to
-            `solvers.conversions.from_dimod`.
+        dqm: a `dimod.DiscreteQuadraticModel`, or a `dimod.ConstrainedQuadraticModel` whose
+            constraints are hard and linear. Binary models go to `solvers.conversions.from_dimod`.
 
     Raises:
-        ProblemError: `dqm` is no such model, or has biases that are not finite.
+        ProblemError: `dqm` is no such model, or has biases that are not finite, real variables, or
+            integers of more than 65,536 values.
 
     Example:
         >>> import dimod
@@ -40,10 +43,10 @@ def from_dimod(dqm: Any) -> LabelConversion:
         >>> answer.assignment["France"], answer.value, answer.optimal
         (0, 0.0, True)
     """
+    if hasattr(dqm, "objective") and hasattr(dqm, "constraints"):
+        return from_integers(dqm)
     if not all(hasattr(dqm, attribute) for attribute in PARTS):
-        raise ProblemError(
-            f"expected a dimod.DiscreteQuadraticModel with a variable or more; got {shortened(dqm)}"
-        )
+        raise ProblemError(f"expected a dimod.DiscreteQuadraticModel; got {shortened(dqm)}")
     names = list(dqm.variables)
     sizes = [int(dqm.num_cases(name)) for name in names]
     offset = np.asarray(dqm.offset, np.float64)

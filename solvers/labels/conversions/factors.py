@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...arrays import as_array, to_numpy
+from ...conversions.exact import ExactTerms, fraction_of, is_rounded, separated
 from ...conversions.objective import FactorSum
 from ...conversions.sense import Sense, sign_of
 from ...errors import ProblemError, shortened
@@ -47,7 +50,8 @@ def from_factors(
     Args:
         sizes: `[n]`, how many values each variable has.
         factors: scopes and tables `[sizes of the scope]`; minus infinity (plus infinity, where the
-            sum is minimised) forbids a tuple.
+            sum is minimised) forbids a tuple. Numbers may be fractions, decimals and integers of
+            any size, as for `from_qubo`.
         sense: what is done with the sum.
         constant: added to it.
         names: of the variables; 0 to n - 1 without.
@@ -60,11 +64,16 @@ def from_factors(
         OptionError: `sense` is neither word.
     """
     sign = sign_of(sense)
-    constant = _finite(constant)
+    number = constant
+    constant = _finite(number)
     total = _Sum(_sizes(sizes))
-    terms = list(_pairs(factors))
-    for number, (scope, table) in enumerate(terms):
-        total.add(number, scope, sign * table)
+    terms: list[tuple[tuple[int, ...], np.ndarray]] = []
+    fractions: list[list[Fraction] | None] = []
+    for scope, table, entries in _pairs(factors):
+        terms.append((scope, table))
+        fractions.append(entries)
+    for place, (scope, table) in enumerate(terms):
+        total.add(place, scope, sign * table)
     if not math.isfinite(total.constant):
         raise ProblemError(
             f"the constant terms add up to {total.constant}; every assignment is forbidden"
@@ -72,7 +81,7 @@ def from_factors(
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
     _check_words(list(sizes), names, values)
-    original = FactorSum(constant, terms)
+    original = FactorSum(constant, terms, _exact(number, terms, fractions))
     return LabelConversion(
         total.problem(), sign, constant + sign * total.constant, names, values, original=original
     )
@@ -111,9 +120,23 @@ def _check_different(what: str, words: Sequence[Hashable]) -> None:
             )
 
 
+def _exact(
+    constant: Any,
+    terms: list[tuple[tuple[int, ...], np.ndarray]],
+    fractions: list[list[Fraction] | None],
+) -> ExactTerms | None:
+    """Return all entries as fractions; None if float64 holds all numbers."""
+    if not is_rounded(constant) and all(entries is None for entries in fractions):
+        return None
+    whole: list[Fraction] = []
+    for (_, table), entries in zip(terms, fractions, strict=True):
+        whole += entries or map(fraction_of, table.ravel().tolist())
+    return ExactTerms(fraction_of(constant), whole)
+
+
 def _finite(constant: Any) -> float:
     try:
-        if isinstance(constant, Real) and math.isfinite(constant):
+        if isinstance(constant, Real | Decimal) and math.isfinite(constant):
             return float(constant)
     except OverflowError:  # a whole number beyond all floats
         pass
@@ -124,16 +147,21 @@ def _sizes(sizes: Any) -> list[int]:
     try:
         numbers = list(sizes)
     except TypeError:
-        numbers = []
-    if not numbers or not all(is_whole(size, 1, MOST_VALUES) for size in numbers):
+        numbers = [None]
+    if not all(is_whole(size, 1, MOST_VALUES) for size in numbers):
         raise ProblemError(
             f"sizes must be the numbers of values of the variables; got {shortened(sizes)}"
         )
     return [int(size) for size in numbers]
 
 
-def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Scopes and float64 tables, checked but for their shapes."""
+def _pairs(
+    factors: Any,
+) -> Iterator[tuple[tuple[int, ...], np.ndarray, list[Fraction] | None]]:
+    """Yield scopes and float64 tables, checked but for their shapes, and exact entries.
+
+    The entries of a table are None if float64 holds all of them.
+    """
     try:
         pairs = list(factors)
     except TypeError as error:
@@ -152,12 +180,13 @@ def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
             raise ProblemError(
                 f"the scope of factor {number} must be variables; got {shortened(scope)}"
             )
+        table, entries = separated(table)
         array = to_numpy(as_array(table, f"the table of factor {number}"))
         if array.dtype.kind not in "biuf" or np.isnan(array).any():
             raise ProblemError(
                 f"the table of factor {number} must be numbers; got {shortened(table)}"
             )
-        yield tuple(map(int, whole)), array.astype(np.float64)
+        yield tuple(map(int, whole)), array.astype(np.float64), entries
 
 
 WHOLE_TUPLES = 64

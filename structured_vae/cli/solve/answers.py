@@ -38,9 +38,9 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         record["variables"] = [str(name) for name in names]
     record |= {
         "value": objectives(conversion, solution).tolist(),
-        "score": solution.score.tolist(),
-        "optimal": solution.optimal.tolist(),
-        "bound": solution.bound.tolist(),
+        "score": np.asarray(solution.score).tolist(),
+        "optimal": np.asarray(solution.optimal).tolist(),
+        "bound": np.asarray(solution.bound).tolist(),
         "stats": plain_stats(solution.stats),
     }
     return record

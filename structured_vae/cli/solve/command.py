@@ -231,7 +231,7 @@ def leave(status: int) -> None:
 
 
 def _summary(problem: Problem, answers: Answers, reason: str) -> str:
-    proved = int(answers.solution.optimal.sum())
+    proved = int(np.sum(answers.solution.optimal))
     lines = [
         f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in "
         f"{answers.seconds:.3g} s, {proved} proved optimal"
@@ -264,7 +264,7 @@ def solution_table(
         table.add_column(column, justify="right", overflow="fold")
     values = objectives(conversion, solution).reshape(-1)
     bounds = objective_bounds(conversion, solution).reshape(-1)
-    optimal = solution.optimal.reshape(-1)
+    optimal = np.ravel(solution.optimal)
     for number in range(min(len(z), shown)):
         table.add_row(
             str(number),

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -67,8 +68,8 @@ class Live:
     def _hear(self, search: SearchProgress[Any]) -> None:
         """Show the value of the incumbent and the bound, in the objective of the file."""
         z = search.z.reshape(-1)
-        score = float(search.score.reshape(-1)[0])
-        limit = float(search.bound.reshape(-1)[0])
+        score = float(np.ravel(search.score)[0])
+        limit = float(np.ravel(search.bound)[0])
         incumbent = "no state yet"
         bound = float(self._conversion.value(limit))
         if math.isfinite(score):

@@ -1,0 +1,212 @@
+"""The panels that show a posterior: bits, decoded image, couplings, best states, path, samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from structured_vae.explorer.choices import test_image
+from structured_vae.explorer.drawings import (
+    ENLARGED,
+    LIGHT,
+    Palette,
+    are_words,
+    bars_html,
+    graph_html,
+    heat_map_html,
+    image_html,
+    png_of,
+    strip_html,
+    table_html,
+)
+from structured_vae.explorer.explored_model import Encoded, Explored, Scored
+from structured_vae.explorer.links import query_of
+from structured_vae.explorer.loaded import encoded, scored_image
+
+STYLES = 20
+ROWS = 3
+
+
+@dataclass(frozen=True)
+class View:
+    """The state of the page that all its sections read.
+
+    Attributes:
+        model: the networks.
+        folder: where they lie.
+        palette: of the visitor's theme.
+        scored: the image that was chosen, or the prior.
+        image: its number in the test split, if it is of that.
+        fixed: bits, or a category.
+        found: the posterior of the image given these.
+        ranking: the posterior that states are ordered by: of bits that given the fixed ones, of
+            categories that of all, the chosen one being one of them.
+        style: `[c]` of what is decoded; None for the prior's mean, or where there is none.
+    """
+
+    model: Explored
+    folder: str
+    palette: Palette
+    scored: Scored
+    image: int | None
+    fixed: dict[int, int]
+    found: Encoded
+    ranking: Encoded
+    style: NDArray[np.float32] | None
+
+
+def bars(view: View) -> None:
+    """Show the probabilities given what is fixed."""
+    found = view.ranking
+    model = view.model
+    heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
+    st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
+    described = "bars: " + spoken(model.names, found.marginals)
+    st.html(bars_html(found.marginals, model.names, described, view.fixed, view.palette))
+    st.text(f"Posterior: {found.how}." if view.scored.pixels is not None else "Those of the prior.")
+
+
+def decoded(view: View) -> None:
+    """Show the image, the best state with the fixed bits, and its facts."""
+    model = view.model
+    found = view.found
+    st.header("Image and best state" if model.bits else "Image and category")
+    st.session_state["state"] = found.state
+    picture = model.decode(found.state, view.style)
+    images = [picture]
+    captions = ["decoded"]
+    if view.scored.pixels is not None:
+        what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
+        images = [model.shown(view.scored.pixels), picture]
+        captions = ["the image", f"{what}, decoded"]
+    st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
+    st.html(table_html(facts(view)))
+    name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
+    if model.passed_on:
+        file = png_of(picture, LIGHT, ENLARGED)
+        st.download_button("Download the decoded picture", file, f"state-{name}.png", "image/png")
+    else:
+        st.text("Pictures of these images may not be passed on, so there is no download.")
+
+
+def facts(view: View) -> list[tuple[str, str]]:
+    """Return score, probability and bound of the best state by name."""
+    best = view.found.best
+    ranking = view.ranking.best
+    model = view.model
+    state = (
+        "".join(map(str, view.found.state))
+        if model.bits
+        else model.names[view.found.state.index(1)]
+    )
+    condition = " with the fixed bits" if view.fixed and model.bits else ""
+    proof = f" (no {'state' if model.bits else 'category'}{condition} scores more: proved)"
+    proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
+    rows = [("state", state)]
+    if model.bits and are_words(model.names):
+        ones = [name for name, bit in zip(model.names, view.found.state, strict=True) if bit]
+        rows.append(("bits that are 1", ", ".join(ones) or "none"))
+    rows += [
+        ("score", f"{best.scores[0]:.3f}"),
+        ("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")),
+        ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
+    ]
+    if condition:
+        rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
+    if view.found.cost is not None:
+        rows.append(
+            ("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state")
+        )
+    return rows
+
+
+def couplings(view: View, values: NDArray[np.float64]) -> None:
+    """Show the pairwise scores as a graph and as a heat map."""
+    st.header("Couplings between bits")
+    st.text(
+        "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
+    )
+    left, right = st.columns(2, gap="large")
+    names = view.model.names
+    palette = view.palette
+    with left:
+        described = "graph of the couplings between bits"
+        st.html(graph_html(values, view.found.marginals, names, described, view.fixed, palette))
+    with right:
+        st.html(heat_map_html(values, names, "heat map of the couplings between bits", palette))
+
+
+def best_states(view: View) -> None:
+    """Show the best states in order."""
+    best = view.ranking.best
+    model = view.model
+    what = "The best states" if model.bits else "The best categories"
+    st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
+    captions = []
+    for state, score, log_given in zip(best.states, best.scores, best.log_given, strict=True):
+        changed = [model.names[i] for i in np.flatnonzero(state != best.states[0])]
+        what = model.names[int(state.argmax())] if not model.bits else "flips " + ", ".join(changed)
+        first = "best" if model.bits and not changed else what
+        captions.append(f"{first}\nscore {score:.2f}\np {np.exp(log_given):.3f}")
+    images = model.decode_all(best.states, view.style)
+    st.html(strip_html(images, captions, "best state", 100, view.palette))
+
+
+def path(view: View) -> None:
+    """Show the path from the state of the image to that of another one, flip by flip."""
+    model = view.model
+    st.header("A path to another image")
+    st.text(
+        "One flip at a time, in the order whose states have the highest mean scores of both images."
+    )
+    if st.session_state.get("other") is None:
+        st.session_state["other"] = (view.image or 0) + 1
+    other = test_image(model, view.palette, "other")
+    pixels = model.test_image(other)
+    end = encoded(view.folder, pixels, tuple(sorted(view.fixed.items()))).state
+    states, scores = model.path(
+        view.scored, scored_image(view.folder, pixels), end, view.found.state
+    )
+    captions = [f"start\n{scores[0]:.2f}"]
+    for before, after, score in zip(states, states[1:], scores[1:], strict=False):
+        [bit] = np.flatnonzero(before != after)
+        captions.append(f"{model.names[bit]} becomes {after[bit]}\n{score:.2f}")
+    images = model.decode_all(states, view.style)
+    st.html(strip_html(images, captions, "state of the path", 100, view.palette))
+
+
+def samples(view: View) -> None:
+    """Show images from the prior or the posterior, with what is fixed."""
+    st.header("Samples" + (", with what is fixed" if view.fixed else ""))
+    left, right = st.columns([1, 2])
+    seed = left.number_input("Seed", 0, 10**6, 0)
+    of = "of the prior"
+    if view.scored.pixels is not None:
+        of = right.radio("Samples", ["of the prior", "of the image's posterior"], horizontal=True)
+    scored = view.scored if of != "of the prior" else None
+    a_row_each = view.model.has_style and not view.model.bits and not view.fixed and scored is None
+    rows = ROWS if a_row_each else ROWS * 10
+    picture = view.model.samples(rows, int(seed), view.fixed, scored)
+    width = min(640, 2 * picture.shape[1])
+    st.html(image_html(picture, f"samples {of}", width, view.palette))
+
+
+def share(view: View) -> None:
+    """Show a link to what the page shows, and make it the address of the page."""
+    st.header("Share")
+    other = st.session_state.get("other") if view.image is not None else None
+    query = query_of(view.image, view.fixed, other)
+    st.query_params.from_dict(query)
+    if view.image is None:
+        st.text("The link has what is fixed, and not the image.")
+    words = "&".join(f"{name}={value}" for name, value in query.items())
+    base = (st.context.url or "").split("?")[0]
+    st.code(f"{base}?{words}", language=None, wrap_lines=True)
+
+
+def spoken(names: list[str], marginals: NDArray[np.float64]) -> str:
+    """Return the probabilities as text for screen readers."""
+    return ", ".join(f"{name}: {value:.2f}" for name, value in zip(names, marginals, strict=True))

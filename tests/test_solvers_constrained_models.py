@@ -1,0 +1,166 @@
+"""Constrained quadratic models: integers, products in constraints and soft constraints."""
+
+import itertools
+
+import numpy as np
+import pytest
+from optional import optional
+
+from solvers import InfeasibleError, ProblemError, UnsupportedProblemError, solve
+from solvers.constraints import one_of
+from solvers.conversions import from_dimod
+
+dimod = optional("dimod")
+
+SENSES = ["<=", ">=", "=="]
+
+
+def objective_of(model, sample):
+    """The objective plus the penalties of soft constraints; None if a hard one is violated."""
+    value = model.objective.energy(sample)
+    for constraint in model.constraints.values():
+        left = constraint.lhs.energy(sample) - constraint.rhs
+        sense = constraint.sense.value
+        violation = {"<=": max(0.0, left), ">=": max(0.0, -left), "==": abs(left)}[sense]
+        if constraint.lhs.is_soft():
+            power = 2 if constraint.lhs.penalty() == "quadratic" else 1
+            value += constraint.lhs.weight() * violation**power
+        elif violation > 1e-9:
+            return None
+    return value
+
+
+def best_of(model, values):
+    """The least objective, by enumeration."""
+    samples = (
+        dict(zip(values, state, strict=True)) for state in itertools.product(*values.values())
+    )
+    found = [objective_of(model, sample) for sample in samples]
+    return min(value for value in found if value is not None)
+
+
+def random_model(generator, spins=False):
+    """Five bits with a hard, a soft and a product constraint."""
+    make = dimod.Spin if spins else dimod.Binary
+    x = [make(name) for name in "abcde"]
+    model = dimod.ConstrainedQuadraticModel()
+    couplings = generator.integers(-4, 5, (5, 5)).tolist()
+    pairs = itertools.combinations(range(5), 2)
+    linear = sum(couplings[i][i] * x[i] for i in range(5))
+    model.set_objective(linear + sum(couplings[i][j] * x[i] * x[j] for i, j in pairs) + 0.5)
+    return model, x
+
+
+@pytest.mark.parametrize("penalty", ["linear", "quadratic"])
+@pytest.mark.parametrize("sense", SENSES)
+@pytest.mark.parametrize("spins", [False, True])
+def test_soft_constraints_cost_their_weights(penalty, sense, spins):
+    generator = np.random.default_rng(3)
+    model, x = random_model(generator, spins)
+    numbers = generator.integers(-3, 4, 5).tolist()
+    left = sum(number * one for number, one in zip(numbers, x, strict=True))
+    left = left + x[0] * x[1]
+    comparison = {"<=": left <= -1, ">=": left >= 2, "==": left == 1}[sense]
+    model.add_constraint(comparison, label="soft", weight=0.75, penalty=penalty)
+    values = dict.fromkeys("abcde", (-1, 1) if spins else (0, 1))
+    conversion = from_dimod(model)
+    answer = solve(conversion)
+    assert answer.value == pytest.approx(best_of(model, values))
+    assert answer.optimal
+    back = {name: 2 * v - 1 if spins else v for name, v in answer.assignment.items()}
+    assert answer.value == pytest.approx(objective_of(model, back))
+    for state in itertools.product((0, 1), repeat=5):
+        sample = [2 * v - 1 if spins else v for v in state]
+        expected = objective_of(model, dict(zip("abcde", sample, strict=True)))
+        assert conversion.objective(state) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sense", SENSES)
+def test_products_in_hard_constraints_hold(sense):
+    for seed in range(3):
+        model, x = random_model(np.random.default_rng(seed))
+        left = 2 * x[0] * x[1] - 3 * x[1] * x[2] + x[3] * x[4] + x[0]
+        comparison = {"<=": left <= -1, ">=": left >= 2, "==": left == 1}[sense]
+        model.add_constraint(comparison, label="products")
+        answer = solve(from_dimod(model))
+        assert answer.value == pytest.approx(best_of(model, dict.fromkeys("abcde", (0, 1))))
+        assert objective_of(model, answer.assignment) == pytest.approx(answer.value)
+        assert answer.optimal
+        with pytest.raises(UnsupportedProblemError, match="auxiliary bits"):
+            solve(from_dimod(model), k_best=2)
+
+
+def integers():
+    """A model of two integers, a bit and a spin, with a linear constraint."""
+    i = dimod.Integer("i", lower_bound=-2, upper_bound=3)
+    j = dimod.Integer("j", upper_bound=3)
+    b = dimod.Binary("b")
+    s = dimod.Spin("s")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(i * i - 3 * i * j + 2 * b * i + s - 0.5 * j + 1.25)
+    model.add_constraint(i + 2 * j - s <= 4.5, label="capacity")
+    return model, {"i": range(-2, 4), "j": range(4), "b": (0, 1), "s": (-1, 1)}
+
+
+@pytest.mark.parametrize("solver", ["auto", "cp_sat"])
+def test_bounded_integers_are_labels_or_bits(solver):
+    model, values = integers()
+    conversion = from_dimod(model)
+    answer = solve(conversion, solver=solver)
+    assert answer.value == best_of(model, values) == objective_of(model, answer.assignment)
+    assert answer.optimal
+    assert answer.assignment["i"] in values["i"]
+    fixed = solve(conversion, fix={"i": -2, "s": 1}, solver=solver)
+    assert fixed.value == best_of(model, {**values, "i": (-2,), "s": (1,)})
+    several = solve(conversion, k_best=5, solver=solver)
+    every = [
+        objective_of(model, dict(zip(values, state, strict=True)))
+        for state in itertools.product(*values.values())
+    ]
+    assert [one.value for one in several] == sorted(v for v in every if v is not None)[:5]
+
+
+def test_integers_without_constraints_start_anywhere():
+    model, values = integers()
+    model.remove_constraint("capacity")
+    conversion = from_dimod(model)
+    start = {"i": 3, "j": 3, "b": 0, "s": -1}
+    assert solve(conversion, start=start).value == best_of(model, values)
+    place = conversion.places
+    kept = solve(conversion, constraints=[one_of([(place["i"], 0), (place["j"], 0)])])
+    assert (kept.assignment["i"] == -2) != (kept.assignment["j"] == 0)
+
+
+def test_models_that_are_out_of_reach_are_named():
+    i = dimod.Integer("i", upper_bound=3)
+    b = dimod.Binary("b")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(i)
+    model.add_constraint(i * b <= 1, label="products")
+    with pytest.raises(ProblemError, match="'products' has products, and the model has integers"):
+        from_dimod(model)
+    soft = dimod.ConstrainedQuadraticModel()
+    soft.set_objective(i)
+    soft.add_constraint(i <= 1, label="wish", weight=1.0)
+    with pytest.raises(ProblemError, match="'wish' is soft, and the model has integers"):
+        from_dimod(soft)
+    wide = dimod.ConstrainedQuadraticModel()
+    wide.set_objective(dimod.Integer("w"))
+    with pytest.raises(ProblemError, match=r"the integer 'w' is from 0 to .*upper_bound"):
+        from_dimod(wide)
+    real = dimod.ConstrainedQuadraticModel()
+    real.set_objective(dimod.Real("r"))
+    with pytest.raises(ProblemError, match="REAL"):
+        from_dimod(real)
+    fine = dimod.ConstrainedQuadraticModel()
+    bits = [dimod.Binary(f"x{k}") for k in range(20)]
+    fine.set_objective(bits[0])
+    left = sum(3**k * one for k, one in enumerate(bits))
+    fine.add_constraint(left <= 1, label="fine", weight=1.0)
+    with pytest.raises(ProblemError, match="'fine' can be violated by more than 1024 amounts"):
+        from_dimod(fine)
+    none = dimod.ConstrainedQuadraticModel()
+    none.set_objective(b)
+    none.add_constraint(2 * b == 1, label="never")
+    with pytest.raises(InfeasibleError, match="never"):
+        solve(from_dimod(none))
