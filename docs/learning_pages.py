@@ -189,6 +189,32 @@ def many_bits() -> list[list[str]]:
     return lines
 
 
+def step_costs() -> list[list[str]]:
+    """A row for each encoder: what `train` adds to a bare step, in per cent of it."""
+    parts = ["lightning", "hooks", "validation", "metrics", "files"]
+    lines = [["encoder", "bare step, ms", *parts]]
+    for encoder, costs in record("bare_loop")["ms_a_step_by_cause"].items():
+        shares = [f"{100 * costs[part] / costs['bare']:.0f}%" for part in parts]
+        lines.append([f"`{encoder}`", f"{costs['bare']:.1f}", *shares])
+    return lines
+
+
+def quantisers() -> list[list[str]]:
+    """A row for each quantiser, and one for straight-through bits, the best bound first."""
+    lines = [["code", "reconstruction", "-log p(z) or KL", "valid bound", "perplexity"]]
+    for run in sorted(record("quantisers")["runs"], key=lambda run: run["bound"]):
+        config = run["config"]
+        code = f"`{run['name']}`, {config['n']} variables of {config.get('codes', 2)} values"
+        if run["name"] == "bits":
+            code = f"{config['n']} straight-through bits"
+        perplexity = ""
+        if "perplexity" in run:
+            perplexity = f"{run['perplexity']:.1f} of {config['codes']}"
+        numbers = [f"{run[key]:.1f}" for key in ("reconstruction", "kl", "bound")]
+        lines.append([code, *numbers, perplexity])
+    return lines
+
+
 def couplings() -> list[list[str]]:
     """A row a training of fifty bits."""
     lines = [["posterior", "prior", "epochs", "seed", "valid bound", "-log p(x), at most"]]
@@ -315,6 +341,8 @@ TABLES = (
     convolutional_pair,
     learnt_prior,
     many_bits,
+    quantisers,
+    step_costs,
     couplings,
     beside_imle,
     beside_pythae,

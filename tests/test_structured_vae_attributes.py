@@ -299,6 +299,21 @@ def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
     ]
 
 
+def test_importance_weights_of_attributes_bound_the_likelihood_at_each_number():
+    torch.manual_seed(0)
+    vae = AttributeVAE("general", n=3, c=2, channels=1).double()
+    x = torch.rand((2, PIXELS), dtype=torch.float64)
+    labels = torch.ones((2, 3))
+    four = attribute_columns(vae, x, labels, "abc", torch.Generator().manual_seed(2), samples=4)
+    found = attribute_columns(
+        vae, x, labels, "abc", torch.Generator().manual_seed(2), importance=[2, 4]
+    )
+    torch.testing.assert_close(found["importance_4"], four["minus_log_p"])
+    torch.testing.assert_close(found["reconstruction"], four["reconstruction"])
+    assert (found["minus_log_p"] > found["importance_2"]).all()
+    assert (found["importance_2"] > found["importance_4"]).all()
+
+
 def test_the_weight_of_a_sample_is_its_joint_density_over_that_of_the_posterior():
     torch.manual_seed(0)
     vae = AttributeVAE("general", n=3, c=2, channels=1).double()

@@ -123,7 +123,7 @@ def test_estimators_train_the_whole_bound(estimator, prior):
     costs = torch.stack([vae.decoder.cost(x, z) for z in states])
     exact = gradients_of(vae, (log_q.exp() * (costs + log_q - log_p)).sum(dim=0).mean())
     made = estimator()
-    made.draw_autoregressively()
+    made.draw_from(Autoregressive)
     noise = seeded(6)
     draws = []
     for _ in range(300):
@@ -188,7 +188,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ConfigError, match="of all states of bits; leave it out"):
         TrainConfig(posterior="autoregressive", estimator="ram", encoder="categorical")
     with pytest.raises(EstimatorError, match="needs more of the posterior than its density"):
-        Direct().draw_autoregressively()
+        Direct().draw_from(Autoregressive)
     h = Potentials(torch.zeros(1, 2), torch.zeros(1, 1), torch.tensor([[1, 0]]))
     with pytest.raises(ConfigError, match="needs edges"):
         Autoregressive(h)
@@ -197,5 +197,9 @@ def test_what_cannot_be_is_refused():
         with pytest.raises(ConfigError, match="autoregressive"):
             refused()
     assert q.kl(generator=seeded(0)).kind == "bound"
+    assert q.tightest_kl().value.tolist() == pytest.approx([N * np.log(2)] * IMAGES)
+    z = q.sample(seeded(1), 5)
+    mean = N * np.log(2) + q.log_prob(z).mean(dim=0)
+    torch.testing.assert_close(q.tightest_kl(z).value, mean)
     with pytest.raises(TypeError):
         DiscreteVAE()

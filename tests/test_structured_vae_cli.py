@@ -260,8 +260,12 @@ def test_evaluate_shows_and_writes_importance_weighted_bounds(cli):
     assert all(bound["standard_error"] > 0 for bound in bounds)
     assert_refused(cli("evaluate", "mine", "--importance", 0), "numbers of at least 1; got [0]")
     cli("train", "--run", "mixture", "--model", "mixture", "--k", 3, "--epochs", 1)
-    refused = cli("evaluate", "mixture", "--importance", 4)
-    assert_refused(refused, "the model mixture has no importance-weighted bounds")
+    status, out, _ = cli("evaluate", "mixture", "--samples", 2, "--importance", 1, 4)
+    assert status == 0
+    assert "importance_4 " in out
+    cli("train", "--run", "codes", "--model", "quantised", "--n", 3, "--epochs", 1)
+    refused = cli("evaluate", "codes", "--importance", 4)
+    assert_refused(refused, "its posterior is one code for each image")
 
 
 @tiny

@@ -28,7 +28,6 @@ from structured_vae import (
     perturb_and_map,
 )
 from structured_vae.distributions.argmax import argmax
-from structured_vae.distributions.distribution import tightest_kl
 from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.errors import EstimatorError
 from structured_vae.evaluation.bound import evaluate_bound, summarise
@@ -360,7 +359,7 @@ def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
         estimator = Direct(
             "independent", constant(1.0), sides=sides, noise=lambda *given: noise, flips=flips
         )
-        assert estimator.kl == ("folded" if flips is None else "exact")
+        assert estimator.kl == ("folded" if flips is None else "density")
         surrogate = estimator(h, this.cost, seeded(4)).surrogate
         return torch.autograd.grad(surrogate.sum(), h.unary)[0].numpy()
 
@@ -626,7 +625,7 @@ def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
     cost, z = Reconstruction(vae.decoder, x), argmax(h, "auto")
-    folded, exact = (elbo_recipe(vae, x, h, term, weight) for term in ("folded", "exact"))
+    folded, exact = (elbo_recipe(vae, x, h, term, weight) for term in ("folded", "density"))
     torch.testing.assert_close(folded.cost(z), cost(z) + weight * h.score(z))
     kl_slope = weight * h.detach().field(z)
     torch.testing.assert_close(folded.cost.around(z).slope, cost.around(z).slope + kl_slope)
@@ -642,7 +641,7 @@ def test_estimators_of_the_gibbs_distribution_get_its_exact_kl(recipe):
     vae = tiny_vae(general_encoder)
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
-    objective = recipe(vae, x, h, "exact")
+    objective = recipe(vae, x, h, "density")
     assert isinstance(objective.cost, Reconstruction)
     torch.testing.assert_close(objective.kl, Gibbs(h).kl().value)
     assert recipe(vae, x, h, "none").kl == 0
@@ -655,7 +654,7 @@ def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
     for early in (True, False):
         h = vae.encoder(x)
         q = RAM().posterior(h)
-        objective = elbo_recipe(vae, x, q, "exact")
+        objective = elbo_recipe(vae, x, q, "density")
         if early:
             # a way back of its own, as the estimate is not there yet
             assert objective.kl.requires_grad
@@ -703,13 +702,13 @@ def test_only_independent_potentials_have_a_known_kl():
     assert not kl_of_unary(general).valid
     assert kl_ceiling(general).valid
     assert torch.equal(
-        tightest_kl(PerturbAndMAP(independent)).value, kl_of_unary(independent).value
+        PerturbAndMAP(independent).tightest_kl().value, kl_of_unary(independent).value
     )
-    assert tightest_kl(PerturbAndMAP(general)).value.tolist() == pytest.approx(
+    assert PerturbAndMAP(general).tightest_kl().value.tolist() == pytest.approx(
         [3 * math.log(2)] * 2
     )
-    assert tightest_kl(PerturbAndMAP(general)).valid
-    torch.testing.assert_close(tightest_kl(Gibbs(general)).value, Gibbs(general).kl().value)
+    assert PerturbAndMAP(general).tightest_kl().valid
+    torch.testing.assert_close(Gibbs(general).tightest_kl().value, Gibbs(general).kl().value)
 
 
 # --- the bound ----------------------------------------------------------------------------------

@@ -63,6 +63,25 @@ def test_the_bound_improves_by_the_prior_alone(tmp_path, tiny_images, prior):
     assert open_model(tmp_path / "out").training.prior == prior
 
 
+def test_the_prior_of_a_gaussian_model_is_fitted(tmp_path, tiny_images):
+    config = TrainConfig(model="gaussian", n=3, hidden=8, epochs=1, logger="none", device="cpu")
+    folder = train(config, tmp_path / "run", False, data=tiny_images).folder
+    options = {"epochs": 3, "learning_rate": 0.05, "data": tiny_images, "samples": 20}
+    fitted = fit_prior(folder, "linear", target=tmp_path / "out", **options)
+    old, new = fitted.before.quantities, fitted.after.quantities
+    assert new["reconstruction"].value == old["reconstruction"].value
+    assert new["kl"].value < old["kl"].value
+    assert new["bound"].value == pytest.approx(new["reconstruction"].value + new["kl"].value)
+    loaded = load_pretrained(tmp_path / "out")
+    assert loaded.arguments["prior"] == "linear"
+    x = torch.rand(2, 784)
+    assert torch.equal(loaded.posterior(x).mean, load_vae(folder).posterior(x).mean)
+    with pytest.raises(ConfigError, match="no prior of continuous variables is called 'gibbs'"):
+        fit_prior(folder, "gibbs", data=tiny_images)
+    with pytest.raises(ConfigError, match="the prior standard has nothing to fit"):
+        fit_prior(folder, "standard", data=tiny_images)
+
+
 def test_the_command(tmp_path, capsys):
     arguments = "--n 4 --hidden 8 --epochs 1 --estimator exact --logger none --device cpu"
     main(["train", "--run", str(tmp_path / "run"), *arguments.split()])
@@ -88,8 +107,10 @@ def test_what_cannot_be_is_refused(tmp_path, tiny_images):
     ]:
         with pytest.raises(ConfigError, match=message):
             fit_prior(folder, data=tiny_images, **options)
-    gaussian = TrainConfig(model="gaussian", n=3, hidden=8, epochs=1, logger="none", device="cpu")
-    other = train(gaussian, tmp_path / "other", False, data=tiny_images).folder
-    with pytest.raises(RunError, match="GaussianVAE, whose prior is part of the model"):
+    mixture = TrainConfig(
+        model="mixture", estimator="exact", epochs=1, picture_every=0, logger="none", device="cpu"
+    )
+    other = train(mixture, tmp_path / "other", False, data=tiny_images).folder
+    with pytest.raises(RunError, match="MixtureVAE, whose prior is part of the model"):
         fit_prior(other, data=tiny_images)
     assert paper_vae("independent").prior is None

@@ -202,10 +202,36 @@ def test_the_progress_bar_names_a_cost_and_a_bound_and_shows_no_test_images(tmp_
         def on_train_epoch_end(self, trainer, pl_module):
             shown.update(trainer.progress_bar_metrics)
 
-    run = train(replace(TINY, epochs=1), tmp_path / "run", progress=False, callbacks=[Shown()])
+    run = train(replace(TINY, epochs=1), tmp_path / "run", progress=True, callbacks=[Shown()])
     assert set(shown) == {"training cost", "validation bound"}
     assert shown["validation bound"] == pytest.approx(run.metrics["validation/bound"][0], rel=1e-6)
     assert set(run.metrics) == set(run.metrics) - set(shown)
+
+
+def test_a_training_calls_few_hooks_in_a_step(tmp_path):
+    called = []
+
+    class Listed(pl.Callback):
+        def on_train_start(self, trainer, pl_module):
+            others = [callback for callback in trainer.callbacks if callback is not self]
+            for hook in ("on_train_batch_start", "on_before_backward", "on_train_batch_end"):
+                heard = [callback for callback in others if callable(getattr(callback, hook))]
+                called.append({type(callback).__name__ for callback in heard})
+            assert len(others) >= 8
+
+    train(replace(TINY, epochs=1), tmp_path / "run", progress=False, callbacks=[Listed()])
+    assert called == [{"HeardInterrupts"}] * 3
+
+
+def test_without_a_progress_bar_no_step_logs_its_cost(tmp_path):
+    logged = {}
+
+    class Logged(pl.Callback):
+        def on_train_batch_end(self, trainer, *_):
+            logged.update(trainer.progress_bar_metrics)
+
+    train(replace(TINY, epochs=1), tmp_path / "run", progress=False, callbacks=[Logged()])
+    assert logged == {}
 
 
 def test_a_checkpoint_that_cannot_be_written_ends_the_training_and_names_the_cause(

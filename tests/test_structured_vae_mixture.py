@@ -250,6 +250,18 @@ def test_minus_log_p_is_exact_where_the_style_does_not_matter(vae):
     torch.testing.assert_close(found["reconstruction"], expected.detach())
 
 
+def test_importance_weights_of_styles_bound_the_likelihood_at_each_number(vae):
+    x, classes = some_images()
+    four = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=4)
+    found = mixture_columns(
+        vae, x, classes, torch.Generator().manual_seed(2), samples=1, importance=[2, 4]
+    )
+    torch.testing.assert_close(found["importance_4"], four["minus_log_p"])
+    torch.testing.assert_close(found["reconstruction"], four["reconstruction"])
+    assert (found["minus_log_p"] > found["importance_2"]).all()
+    assert (found["importance_2"] > found["importance_4"]).all()
+
+
 @pytest.mark.statistical
 def test_styles_of_the_encoder_are_weighted_by_prior_over_posterior(vae):
     x, classes = some_images()
@@ -337,7 +349,7 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
     x, _ = some_images()
     potentials, style = vae.encoder(x)
     given, kl = vae.given(style, torch.Generator().manual_seed(4))
-    objective = whole_bound(Reconstruction(given, x), potentials, "exact")
+    objective = whole_bound(Reconstruction(given, x), potentials, "density")
     estimate = Exact()(potentials, objective.cost, torch.Generator())
     loss = (estimate.surrogate + objective.kl + kl).sum()
     found = torch.autograd.grad(loss, list(vae.parameters()))

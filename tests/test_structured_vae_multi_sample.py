@@ -146,7 +146,7 @@ def test_the_wake_phase_has_the_self_normalised_gradient(family, make):
 def test_an_autoregressive_posterior_has_the_gradient_of_its_own_bound(make):
     this, cost = problem("general")
     estimator = make(2)
-    estimator.draw_autoregressively()
+    estimator.draw_from(Autoregressive)
     draws, _, estimate = draws_of(estimator, this, cost, DRAWS)
     h = this.potentials(tracked=True)
     states = torch.from_numpy(this.states)

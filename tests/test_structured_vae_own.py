@@ -289,13 +289,13 @@ def test_an_estimator_says_how_its_kl_joins_by_one_of_four_words(tmp_path, array
         kl = "exakt"
 
     with pytest.raises(
-        EstimatorError, match="kl must be one of exact, folded, weighted, none; got 'exakt'"
+        EstimatorError, match="kl must be one of density, folded, weighted, none; got 'exakt'"
     ):
         train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, estimator=Own(), **SMALL)
     assert not (tmp_path / "run").exists()
     vae, x = paper_vae("independent", pixels=9, n=3, hidden=5), torch.zeros(2, 9)
-    with pytest.raises(EstimatorError, match="got 'Exact'"):
-        elbo_recipe(vae, x, vae.encoder(x), "Exact")
+    with pytest.raises(EstimatorError, match="got 'exact', which is now called \"density\""):
+        elbo_recipe(vae, x, vae.encoder(x), "exact")
 
 
 def test_ours_take_no_networks(tmp_path, arrays):

@@ -200,6 +200,21 @@ def test_a_run_learns_and_resumes_bit_for_bit(name, tmp_path):
     assert all(torch.equal(first[weight], second[weight]) for weight in first)
 
 
+def test_the_usual_options_of_lfq_keep_its_bits_in_use(tmp_path):
+    config = TrainConfig(
+        model="quantised",
+        quantiser="lfq",
+        n=8,
+        hidden=50,
+        epochs=2,
+        picture_every=0,
+        logger="none",
+        device="cpu",
+    )
+    run = train(config, tmp_path / "run", False)
+    assert run.metrics["validation/perplexity"][-1] > 1.3
+
+
 @tiny
 def test_a_run_is_evaluated_exported_and_shown(tmp_path):
     run = train(replace(SMALL, quantiser="lfq", codes=None, code_entropy=None), tmp_path / "run")

@@ -185,7 +185,7 @@ def test_an_autoregressive_posterior_has_the_exact_gradient(estimator):
 @pytest.mark.parametrize("estimator", [MuProp(), DoubleControlVariates()])
 def test_estimators_that_need_marginals_refuse_an_autoregressive_posterior(estimator):
     with pytest.raises(EstimatorError, match="needs more of the posterior than its density"):
-        estimator.draw_autoregressively()
+        estimator.draw_from(Autoregressive)
 
 
 @pytest.mark.statistical

@@ -51,9 +51,6 @@ class AutoregressivePrior(Prior):
             f"entries, and the encoder has n = {n} of {variables} variables; they must agree"
         )
 
-    def potentials(self) -> None:
-        """Return None: there are no scores, but `log_prob`."""
-
     def log_prob(self, z: Binary) -> Costs:
         """Return log p(z) `[...]` of states `z [..., n]` in nats, differentiable also in z."""
         logits: torch.Tensor = self.network(z)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -10,9 +11,9 @@ from torch import nn
 
 from ..errors import SettingError
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
-from ..shapes import Binary, Edges
+from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places
-from .prior import Prior
+from .prior import Answer, LearntPrior, Prior
 
 
 class GibbsPrior(Prior):
@@ -27,6 +28,25 @@ class GibbsPrior(Prior):
     @abstractmethod
     def potentials(self) -> AnyPotentials:
         """Return the scores, one row for all images."""
+
+    def described(
+        self,
+        of_potentials: Callable[[AnyPotentials], Answer],
+        of_density: Callable[[LearntPrior], Answer],
+    ) -> Answer:
+        """Return what `of_potentials` makes of the scores, as specified by `Prior`."""
+        return of_potentials(self.potentials())
+
+    def check_space(self, space: LatentSpace) -> None:
+        """Accept any space: `sample` and the scores are over its states."""
+
+    def log_prob(self, z: Binary) -> Costs:
+        """Refuse: log Z is a sum over the states.
+
+        Raises:
+            NotImplementedError: always; use `structured_vae.Gibbs` of the potentials.
+        """
+        raise NotImplementedError(f"log p of a {type(self).__name__} is that of its potentials")
 
     def sample(
         self, count: int, generator: torch.Generator, space: LatentSpace | None = None

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import nn
 
+from ..errors import SettingError
 from ..potentials import AnyPotentials, LatentSpace
 from ..shapes import Binary, Costs
+
+Answer = TypeVar("Answer")
+"""What `Prior.described` returns."""
 
 
 class LearntPrior(nn.Module, ABC):
@@ -43,13 +49,27 @@ class LearntPrior(nn.Module, ABC):
             generator: on the device of the prior.
         """
 
+    def described(
+        self,
+        of_potentials: Callable[[AnyPotentials], Answer],
+        of_density: Callable[[LearntPrior], Answer],
+    ) -> Answer:
+        """Return what one of two functions makes of the prior, by what is known of it.
+
+        Args:
+            of_potentials: takes the scores of a Gibbs distribution, one row for all images.
+            of_density: takes the prior itself, whose `log_prob` is known.
+        """
+        return of_density(self)
+
 
 class Prior(LearntPrior):
     """A learnt prior p(z) over the discrete latent states of a VAE.
 
-    A prior is one of two things. Either it has potentials, and is their Gibbs distribution, whose
-    expectation under a posterior with sums is exact. Or `potentials` is None and `log_prob` gives
-    the density of single states, so that expectations are means over samples.
+    A prior is one of two things, and `described` says which. Either `log_prob` gives the density of
+    single states, so that expectations are means over samples. Or the prior is the Gibbs
+    distribution of potentials, whose expectation under a posterior with sums is exact: a
+    `GibbsPrior`.
     """
 
     @abstractmethod
@@ -65,17 +85,16 @@ class Prior(LearntPrior):
             SettingError: it is over other states.
         """
 
-    @abstractmethod
-    def potentials(self) -> AnyPotentials | None:
-        """Return the scores, one row for all images; None where only `log_prob` is known."""
+    def check_space(self, space: LatentSpace) -> None:
+        """Raise unless this can be a prior over the states of a space alone.
 
-    def log_prob(self, z: Binary) -> Costs:
-        """Return log p(z) `[...]` of states `z [..., n]` in nats, differentiable.
+        Args:
+            space: the space.
 
         Raises:
-            NotImplementedError: the prior has potentials: use `structured_vae.Gibbs` of them.
+            SettingError: it is over all states.
         """
-        raise NotImplementedError(f"log p of a {type(self).__name__} is that of its potentials")
+        raise SettingError(f"the prior {self.name} is over all states, and not over {space}")
 
     @abstractmethod
     def sample(

@@ -105,6 +105,26 @@ class GaussianVAE(Pretrained):
         vae.prior = named_density(prior, n, prior_hidden, prior_layers)
         return vae
 
+    def with_prior(self, prior: DensityPrior) -> GaussianVAE:
+        """Return a model of the same networks with another prior.
+
+        Args:
+            prior: a density of n variables.
+
+        Raises:
+            SettingError: the prior is of another number of dimensions.
+
+        Example:
+            >>> vae = GaussianVAE(pixels=4, n=2, hidden=3)
+            >>> vae.with_prior(named_density("linear", 2)).arguments["prior"]
+            'linear'
+        """
+        vae = GaussianVAE(self.pixels, self.n, self._last.in_features, prior)
+        vae.encoder = self.encoder
+        vae.decoder = self.decoder
+        weight = self._last.weight
+        return vae.to(weight.device, weight.dtype).train(self.training)
+
     def posterior(self, x: Images) -> Gaussian:
         """Return q(z | x) for each image of `x [batch, pixels]`."""
         mean, log_variance = self.encoder(x).chunk(2, dim=-1)

@@ -22,9 +22,9 @@ def options() -> ArgumentParser:
     parser.add_argument("target", type=str, metavar="FOLDER", help="folder for the files")
     parser.add_argument(
         "--prior",
-        choices=["factorised", "gibbs", "linear", "made", "transformer"],
+        choices=["factorised", "gibbs", "linear", "made", "transformer", "flow"],
         default="made",
-        help="the prior to fit",
+        help="the prior to fit; of a Gaussian VAE linear, made or flow",
     )
     parser.add_argument("--hidden", type=int, default=0, help="units of a hidden layer; 0: usual")
     parser.add_argument("--layers", type=int, default=0, help="number of layers; 0: usual")

@@ -46,8 +46,19 @@ class Autoregressive:
     potentials: AnyPotentials
 
     def __post_init__(self) -> None:
-        if why := why_not_autoregressive(self.potentials):
-            raise ConfigError(why)
+        if reasons := self.why_not(self.potentials):
+            raise ConfigError("; ".join(reasons))
+
+    @staticmethod
+    def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return the reasons why potentials make no such distribution; empty where they do."""
+        space = space_of(potentials)
+        if not space.free_flips:
+            return (f"an autoregressive posterior is of all states of bits, and not of {space}",)
+        edges = potentials.edges
+        if edges is not None and bool((edges[:, 0] >= edges[:, 1]).any()):
+            return ("an autoregressive posterior needs edges (i, j) with i < j",)
+        return ()
 
     @property
     def space(self) -> StateSpace:
@@ -229,16 +240,18 @@ class Autoregressive:
                 "the KL of an autoregressive posterior has one method, sampled, which needs a "
                 f"generator; got '{method}'"
             )
-        z = self.sample(generator)
-        return KL(kl_ceiling(self.potentials).value + self.log_prob(z)[0], "bound")
+        return self.tightest_kl(self.sample(generator))
 
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the mean over samples of log q(z), less log of the uniform distribution.
 
-def why_not_autoregressive(potentials: AnyPotentials) -> str:
-    """Return why potentials make no autoregressive distribution; empty where they do."""
-    space = space_of(potentials)
-    if not space.free_flips:
-        return f"an autoregressive posterior is of all states of bits, and not of {space}"
-    edges = potentials.edges
-    if edges is not None and bool((edges[:, 0] >= edges[:, 1]).any()):
-        return "an autoregressive posterior needs edges (i, j) with i < j"
-    return ""
+        In expectation it is KL(q || uniform). Without samples it is the ceiling, log of the number
+        of states.
+
+        Args:
+            z: `[samples, batch, n]`, samples of q; None for none.
+        """
+        ceiling = kl_ceiling(self.potentials)
+        if z is None:
+            return ceiling
+        return KL(ceiling.value + self.log_prob(z).mean(dim=0), "bound")

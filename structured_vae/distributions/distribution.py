@@ -10,7 +10,7 @@ from models.potentials import AnyPotentials
 
 from ..spaces import StateSpace
 from ..spaces.completions import Completions
-from .kl import KL, kl_ceiling
+from .kl import KL
 
 Moments = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]`, and the means of `pairs`; None without pairwise scores.
@@ -77,20 +77,24 @@ class Distribution(Protocol):
     def kl(self, method: str = ..., generator: torch.Generator | None = None) -> KL:
         """Return KL(q || uniform) in nats and its kind, by one of the distribution's methods."""
 
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the tightest valid KL(q || uniform) that needs no further samples.
 
-def tightest_kl(q: Distribution, z: torch.Tensor | None = None) -> KL:
-    """Return the tightest KL to the uniform distribution that is valid without further samples.
+        Args:
+            z: `[samples, batch, n]`, samples of q; None for none.
+        """
 
-    It is exact where q has sums. Where q has a density it is a mean over samples, of which the
-    expectation is the KL. Elsewhere it is the logarithm of the number of states.
 
-    Args:
-        q: the distribution.
-        z: `[samples, batch, n]`, samples of q; None for none.
-    """
-    ceiling = kl_ceiling(q.potentials)
-    if q.tractable:
-        return KL(ceiling.value - q.entropy(), "exact")
-    if q.has_density and z is not None:
-        return KL(ceiling.value + q.log_prob(z).mean(dim=0), "bound")
-    return ceiling
+class DensityDistribution(Distribution, Protocol):
+    """A distribution whose density is known, made of potentials alone: `Gibbs` is one."""
+
+    def __init__(self, potentials: AnyPotentials) -> None:
+        """Make the distribution.
+
+        Raises:
+            ConfigError: the potentials make none.
+        """
+
+    @staticmethod
+    def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return the reasons why potentials make no such distribution; empty where they do."""

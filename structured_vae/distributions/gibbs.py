@@ -67,6 +67,17 @@ class Gibbs:
         if self.potentials.space is not None:
             refuse_pairs(self.space, self.potentials.pairwise)
 
+    @staticmethod
+    def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return the reasons why potentials make no such distribution; empty where they do."""
+        space = space_of(potentials)
+        if space.tractable:
+            return ()
+        return (
+            f"the sums over the states of {space} are not known: use direct optimization, implicit "
+            "MLE or a perturbed argmax",
+        )
+
     @property
     def space(self) -> StateSpace:
         """The set of states."""
@@ -200,6 +211,17 @@ class Gibbs:
         if method != "exact":
             raise ConfigError(f"the KL of a Gibbs posterior has one method, exact; got '{method}'")
         return KL(kl_ceiling(self.potentials).value - self.entropy(), "exact")
+
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return KL(q || uniform), exact, whatever the samples.
+
+        Args:
+            z: not used.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return self.kl()
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:

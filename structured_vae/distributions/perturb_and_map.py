@@ -167,6 +167,16 @@ class PerturbAndMAP:
             )
         return methods[method]()
 
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the exact KL of independent variables, else log of the number of states.
+
+        Args:
+            z: not used: samples of coupled variables have no known density.
+        """
+        if self.tractable:
+            return self._gibbs.kl()
+        return kl_ceiling(self.potentials)
+
     def _histogram(self, generator: torch.Generator | None) -> KL:
         if generator is None:
             raise ConfigError("the method 'histogram' draws samples: pass a generator")

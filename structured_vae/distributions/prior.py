@@ -12,7 +12,7 @@ import torch
 
 from models import DiscreteVAE, Potentials
 from models.potentials import AnyPotentials
-from models.priors import Prior
+from models.priors import LearntPrior
 
 from ..errors import ConfigError
 from ..spaces import Bits, Categories, StateSpace
@@ -156,7 +156,7 @@ class DensityExcess(PriorExcess):
         log_count: the logarithm of the number of states.
     """
 
-    prior: Prior
+    prior: LearntPrior
     space: StateSpace
     log_count: float
 
@@ -207,13 +207,17 @@ def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
     """Return the excess of the model's prior; None for the uniform one."""
     if vae.prior is None:
         return None
-    potentials = vae.prior.potentials()
-    if potentials is not None:
-        return GibbsExcess(replace(potentials, space=vae.space))
+    return vae.prior.described(
+        of_potentials=lambda scores: GibbsExcess(replace(scores, space=vae.space)),
+        of_density=lambda prior: _excess_of_density(prior, vae),
+    )
+
+
+def _excess_of_density(prior: LearntPrior, vae: DiscreteVAE) -> PriorExcess:
     if not vae.categorical:
-        return DensityExcess(vae.prior, Bits(), vae.n * math.log(2))
+        return DensityExcess(prior, Bits(), vae.n * math.log(2))
     values = vae.n // vae.variables
-    return DensityExcess(vae.prior, Categories(vae.variables), vae.variables * math.log(values))
+    return DensityExcess(prior, Categories(vae.variables), vae.variables * math.log(values))
 
 
 def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:

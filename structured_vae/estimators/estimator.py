@@ -12,15 +12,14 @@ from torch import nn
 
 from models.potentials import AnyPotentials
 
-from ..distributions import Autoregressive, Distribution, Gibbs
+from ..distributions import DensityDistribution, Distribution, Gibbs
 from ..distributions.argmax import AnySolver
-from ..distributions.autoregressive import why_not_autoregressive
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm as KLTerm
 from ..spaces import StateSpace, space_of
 from .options import EstimatorOptions
-from .reasons import no_pairs, no_sums
+from .reasons import no_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +66,10 @@ class Estimator(nn.Module, ABC):
     epsilon) train and resume with the network.
 
     Attributes:
-        kl: how the KL of an objective enters: "exact" where z is drawn from the Gibbs distribution,
-            whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "weighted"
-            where the estimator divides p(x, z) by q(z | x) itself; "none".
+        kl: how the KL of an objective enters: "density" where z is drawn from a distribution whose
+            density is known, such as the Gibbs distribution; "folded" into the cost where z comes
+            from perturb-and-MAP; "weighted" where the estimator divides p(x, z) by q(z | x) itself;
+            "none".
         takes_any_density: whether the estimate asks of q for samples, density and completions
             alone, so that q may be autoregressive.
         usual_samples: the number of samples where a configuration names none.
@@ -85,7 +85,7 @@ class Estimator(nn.Module, ABC):
     takes_completions: ClassVar[bool] = False
     perturbs: ClassVar[bool] = False
     sleeps: ClassVar[bool] = False
-    _autoregressive = False
+    _distribution: type[DensityDistribution] = Gibbs
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -111,22 +111,24 @@ class Estimator(nn.Module, ABC):
         Raises:
             StructureError: the estimator needs the Gibbs distribution, and the space has no sums.
         """
-        if self._autoregressive:
-            return Autoregressive(self._in_space(potentials))
-        return Gibbs(self._in_space(potentials))
+        return self._distribution(self._in_space(potentials))
 
-    def draw_autoregressively(self) -> None:
-        """Make the posterior autoregressive: each bit given the bits before it.
+    def draw_from(self, distribution: type[DensityDistribution]) -> None:
+        """Set the class of the posterior.
+
+        Args:
+            distribution: `Gibbs`, as from the start; or `Autoregressive`, whose bits depend on the
+                bits before them.
 
         Raises:
             EstimatorError: the estimator needs a Gibbs distribution.
         """
-        if not self.takes_any_density:
+        if distribution is not Gibbs and not self.takes_any_density:
             raise EstimatorError(
                 f"{type(self).__name__} needs more of the posterior than its density, so that it "
-                "cannot be autoregressive: take ScoreFunction, RAM or VIMCO"
+                f"cannot be {distribution.__name__}: take ScoreFunction, RAM or VIMCO"
             )
-        self._autoregressive = True
+        self._distribution = distribution
 
     def summed(self, potentials: AnyPotentials) -> Distribution | None:
         """Return the distribution whose sums an estimate needs; None where it needs none.
@@ -134,7 +136,7 @@ class Estimator(nn.Module, ABC):
         Args:
             potentials: scores that passed `why_not`.
         """
-        if self.kl in ("exact", "weighted"):
+        if self.kl in ("density", "weighted"):
             return self.posterior(potentials)
         return None
 
@@ -158,11 +160,8 @@ class Estimator(nn.Module, ABC):
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return the reasons why this estimator cannot take such potentials; empty where it can."""
         h = self._in_space(potentials)
-        if self._autoregressive:
-            reason = why_not_autoregressive(h)
-            return (reason,) if reason else ()
-        if self.kl in ("exact", "weighted"):
-            return no_pairs(h) + no_sums(h)
+        if self.kl in ("density", "weighted"):
+            return no_pairs(h) + self._distribution.why_not(h)
         return no_pairs(h)
 
     def forward(

@@ -23,7 +23,7 @@ class Exact(Estimator):
     A step costs one table of all states, decoded once for the batch, and no argmax.
     """
 
-    kl = "exact"
+    kl = "density"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are more than 2^20 states."""

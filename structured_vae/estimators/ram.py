@@ -51,7 +51,7 @@ class RAM(Estimator):
         gradients for black box variational inference.
     """
 
-    kl = "exact"
+    kl = "density"
     takes_any_density = True
     takes_completions = True
 

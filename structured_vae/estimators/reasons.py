@@ -18,17 +18,6 @@ def no_pairs(potentials: AnyPotentials) -> tuple[str, ...]:
     return (f"they have pairwise scores, and {space} has scores of variables alone",)
 
 
-def no_sums(potentials: AnyPotentials) -> tuple[str, ...]:
-    """Return a reason where the estimator needs sums over the states, and the space has none."""
-    space = space_of(potentials)
-    if space.tractable:
-        return ()
-    return (
-        f"the sums over the states of {space} are not known: use direct optimization, implicit MLE "
-        "or a perturbed argmax",
-    )
-
-
 def not_factorised(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
     """Return a reason where variables depend on each other, and `what` needs independent ones."""
     if potentials.pairwise is not None:

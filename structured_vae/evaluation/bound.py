@@ -12,7 +12,6 @@ from models import DiscreteVAE
 from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
-from ..distributions.distribution import tightest_kl
 from ..distributions.kl import kl_of_unary
 from ..distributions.prior import PriorExcess, excess_of
 
@@ -77,7 +76,7 @@ def image_costs(
     if q.space.one_variable:
         table = vae.decoder.table(x, potentials.states())
         probabilities, _ = q.marginals
-        costs["kl"] = tightest_kl(q).value
+        costs["kl"] = q.tightest_kl().value
         joint = table
         if prior is not None:
             excess = prior.table(potentials.states())
@@ -92,7 +91,7 @@ def image_costs(
     z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
     draws = [vae.decoder.cost(x, states) for states in z]
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
-    costs["kl"] = tightest_kl(q, z).value
+    costs["kl"] = q.tightest_kl(z).value
     if prior is None:
         return costs
     # Without sums, the mean over samples is still a bound in expectation.

@@ -30,7 +30,7 @@ from ..runs.assembly import dataset_of
 from ..runs.export import exported_training
 from ..runs.folder import Run
 from ..runs.networks import load_vae
-from ..vaes.config import EstimatorConfig, TrainConfig
+from ..vaes.config import GIBBS, EstimatorConfig, TrainConfig
 from ..vaes.fitting import fitting_estimator, fitting_solver
 from ..vaes.registry import AnyVAE, kind_of_networks, load_exported
 from ..vaes.shown import Shown
@@ -350,9 +350,10 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         )
     if reason := not_shown(vae):
         raise RunError(f"the model of {folder} {reason}")
-    if getattr(training, "draws_autoregressively", False):
+    distribution = getattr(training, "distribution", GIBBS)
+    if distribution != GIBBS:
         raise RunError(
-            f"the model of {folder} has an autoregressive posterior; the explorer shows Gibbs and "
+            f"the model of {folder} has an {distribution} posterior; the explorer shows Gibbs and "
             "perturb-and-MAP ones"
         )
     shown = cast("DiscreteVAE | MixtureVAE | AttributeVAE", vae)

@@ -15,8 +15,13 @@ from ..distributions.prior import PriorExcess, excess_of
 from ..errors import EstimatorError, shortened
 from .costs import Cost, Reconstruction, WithDensity, WithKL, WithPrior
 
-KLTerm = Literal["exact", "folded", "weighted", "none"]
-"""The way in which a KL enters: as an exact term, in the cost, in importance weights, or not."""
+KLTerm = Literal["density", "folded", "weighted", "none"]
+"""The way in which a KL enters: from the density of q, in the cost, in importance weights, or not.
+
+From the density it is exact where q has sums; else log q(z) of the samples is part of the cost."""
+
+FORMER_TERM: Final = "exact"
+"""The former name of the term "density"."""
 
 
 class Objective:
@@ -105,8 +110,11 @@ def check_kl_term(kl_term: object) -> None:
         EstimatorError: it has another value.
     """
     if kl_term not in get_args(KLTerm):
+        renamed = ""
+        if kl_term == FORMER_TERM:
+            renamed = ', which is now called "density"'
         raise EstimatorError(
-            f"kl must be one of {', '.join(get_args(KLTerm))}; got {shortened(kl_term)}"
+            f"kl must be one of {', '.join(get_args(KLTerm))}; got {shortened(kl_term)}{renamed}"
         )
 
 
@@ -135,7 +143,7 @@ def whole_bound(
         if prior is None:
             return Objective(cost)
         return Objective(WithPrior(cost, prior))
-    if kl_term == "exact":
+    if kl_term == "density":
         posterior: Distribution
         if isinstance(q, AnyPotentials):
             posterior = Gibbs(q)

@@ -63,10 +63,10 @@ def evaluate_run(
         raise ConfigError(f"importance takes numbers of at least 1; got {list(importance)}")
     config = Run.at(folder).config()
     kind = kind_of(config)
-    if importance and not kind.weights_samples:
+    if importance and kind.why_unweighted:
         raise ConfigError(
-            f"the evaluation of the model {config.model} has no importance-weighted bounds at "
-            "several numbers of samples; leave importance out"
+            f"the model {config.model} has no importance-weighted bounds: {kind.why_unweighted}. "
+            "Leave importance out"
         )
     kind.check_evaluation(config, refine, appearance)
     given = given_for(config, model, data, estimator)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from models import DiscreteVAE
 from models.errors import SettingError
-from models.priors import Prior, named_prior
+from models.priors import LearntPrior
 
 from ..errors import ConfigError, RunError
 from ..evaluation.quantities import Evaluation
@@ -63,7 +63,8 @@ def fit_prior(
 
     Args:
         folder: of the run.
-        prior: a key of `models.priors.PRIORS`, such as "made" or "transformer".
+        prior: a key of `models.priors.PRIORS`, such as "made" or "transformer"; of Gaussian VAEs
+            one of `models.priors.DENSITY_PRIORS`, such as "made" or "flow".
         hidden: size of its hidden layers; 0 for the usual.
         layers: number of its layers; 0 for the usual.
         epochs: passes over the training images.
@@ -79,7 +80,7 @@ def fit_prior(
     Raises:
         ConfigError: no such prior, or one that cannot be over these states; or a number is too
             small.
-        RunError: the folder is no run, or one without discrete latent variables alone.
+        RunError: the folder is no run, or one whose prior is part of the model.
     """
     if epochs < 1:
         raise ConfigError(f"epochs must be at least 1; got {epochs}")
@@ -93,7 +94,7 @@ def fit_prior(
     if coded is None:
         raise RunError(
             f"{folder} has a {type(vae).__name__}, whose prior is part of the model; fit_prior is "
-            "for discrete latent variables alone"
+            "for discrete latent variables alone, and for Gaussian ones"
         )
     dataset = dataset_of(config, given)
     fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)
@@ -124,20 +125,17 @@ def fit_prior(
     return FittedPrior(fitted, before, after, tuple(costs))
 
 
-def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: int) -> Prior:
-    """Return a new prior over the states of a model.
+def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: int) -> LearntPrior:
+    """Return a new prior over the codes of a model.
 
     Raises:
         ConfigError: no such prior, or one that cannot be over these states.
     """
-    states = replace(coded.states, hidden=hidden, layers=layers)
     try:
         with torch_seeded(seed, Stream.NETWORKS):
-            prior = named_prior(name, states)
+            prior = coded.fresh(name, hidden, layers)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     if prior is None:
-        raise ConfigError("the uniform prior has nothing to fit: name another one")
-    if coded.space is not None and prior.potentials() is None:
-        raise ConfigError(f"the prior {name} is over all states, and not over {coded.space}")
+        raise ConfigError(f"the prior {name} has nothing to fit: name another one")
     return prior

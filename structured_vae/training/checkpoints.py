@@ -15,6 +15,7 @@ from lightning.pytorch.plugins.io import CheckpointIO
 
 from ..atomic import whole_file
 from ..errors import RunError
+from .between_steps import BetweenSteps
 from .sound_checkpoint import UnsoundError, require_sound_content
 
 INSTEAD: Final = {
@@ -131,7 +132,7 @@ def _refuse_archive(path: Path) -> int:
     return file_size
 
 
-class EpochCheckpoints(Checkpoint):
+class EpochCheckpoints(BetweenSteps, Checkpoint):
     """A callback that saves `last.ckpt` after every epoch, and `best.ckpt` after the best.
 
     The best epoch has the lowest metric so far. The callback of Lightning forgets the best epoch

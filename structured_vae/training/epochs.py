@@ -7,9 +7,10 @@ import torch
 
 from ..schedules import Schedule
 from ..seeds import Stream, generator
+from .between_steps import BetweenSteps
 
 
-class RateByEpoch(pl.Callback):
+class RateByEpoch(BetweenSteps):
     """A callback that sets the learning rate at the start of each epoch.
 
     It has no state that a resumed run would need.
@@ -28,7 +29,7 @@ class RateByEpoch(pl.Callback):
                 group["lr"] = self.rate(trainer.current_epoch)
 
 
-class EvaluatedAtLast(pl.Callback):
+class EvaluatedAtLast(BetweenSteps):
     """A callback that has the last epoch evaluated, however many lie between evaluations."""
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -37,7 +38,7 @@ class EvaluatedAtLast(pl.Callback):
             trainer.check_val_every_n_epoch = 1
 
 
-class SeededEpochs(pl.Callback):
+class SeededEpochs(BetweenSteps):
     """A callback that seeds the global generator of torch at the start of each epoch.
 
     The seed depends only on the seed of the run, epoch and process. The networks of this package do

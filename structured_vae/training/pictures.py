@@ -7,11 +7,11 @@ from typing import cast
 
 import lightning.pytorch as pl
 import torch
-from lightning.pytorch.callbacks import Callback
 
 from ..image_grids import save_grid, with_reconstructions
 from ..seeds import Stream, generator
 from .base import Training
+from .between_steps import BetweenSteps
 from .forgiving import Forgiving
 
 
@@ -25,7 +25,7 @@ def picture_name(kind: str, epoch: int) -> str:
     return f"{kind}-{epoch:04d}.png"
 
 
-class Pictures(Callback):
+class Pictures(BetweenSteps):
     """A callback that saves pictures of samples and reconstructions every few epochs.
 
     The files are `samples-EPOCH.png` and `reconstructions-EPOCH.png`, also after the last epoch. A

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from models.priors import Prior
+from models.priors import LearntPrior
 
 from ..distributions import Gibbs
 from ..seeds import Stream, generator
@@ -19,16 +19,16 @@ Batches = Iterable[tuple[torch.Tensor, ...]]
 """Images, and perhaps more, of each batch; iterated once for each epoch."""
 
 
-def prior_log_prob(prior: Prior, z: torch.Tensor) -> torch.Tensor:
-    """Return log p(z) `[...]` of states `z [..., n]` under any learnt prior, differentiable."""
-    potentials = prior.potentials()
-    if potentials is None:
-        return prior.log_prob(z)
-    return Gibbs(potentials).log_prob(z)
+def prior_log_prob(prior: LearntPrior, z: torch.Tensor) -> torch.Tensor:
+    """Return log p(z) `[...]` of codes `z [..., n]` under any learnt prior, differentiable."""
+    return prior.described(
+        of_potentials=lambda scores: Gibbs(scores).log_prob(z),
+        of_density=lambda density: density.log_prob(z),
+    )
 
 
 def fit_to_codes(
-    prior: Prior,
+    prior: LearntPrior,
     codes: Codes,
     images: Batches,
     validation: Batches,
@@ -78,7 +78,7 @@ def fit_to_codes(
 
 
 @torch.no_grad()
-def _mean_cost(prior: Prior, codes: Codes, images: Batches, seed: int) -> float:
+def _mean_cost(prior: LearntPrior, codes: Codes, images: Batches, seed: int) -> float:
     """Return the mean of -log p(z) over codes of images, with the same noise for every epoch."""
     noise = generator(seed, Stream.EVALUATION)
     total = 0.0

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
-from lightning.pytorch.callbacks import Callback
 
 from ..atomic import whole_file
 from ..environment import environment
+from .between_steps import BetweenSteps
 
 
-class RunRecord(Callback):
+class RunRecord(BetweenSteps):
     """A callback that writes `metrics.csv` and `record.json` whole after every evaluated epoch.
 
     The `seconds` of a row are those of all epochs since the row before; its `ms_per_step` is that

@@ -13,7 +13,7 @@ from models.potentials import AnyPotentials
 from models.priors import Prior
 from solvers import Problem, UnsupportedProblemError, resolve, solve
 
-from ..distributions import Gibbs
+from ..distributions import POSTERIORS, Gibbs
 from ..distributions.argmax import AnySolver, argmax
 from ..errors import ConfigError
 from ..estimators import Estimator
@@ -21,7 +21,7 @@ from ..estimators.options import EstimatorOptions
 from ..estimators.registry import ESTIMATORS
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..seeds import Stream, torch_seeded
-from .config import FROM_PYTHON, EstimatorConfig, LabelConfig, RecipeConfig, known
+from .config import FROM_PYTHON, GIBBS, EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
 """Those whose gradients need an estimator."""
@@ -89,8 +89,8 @@ def fitting_estimator(
         _restrict(vae, given)
     worst = _worst(vae, config.backend)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
-    if config.draws_autoregressively:
-        estimator.draw_autoregressively()
+    if config.distribution != GIBBS:  # an estimator from Python may draw from another one
+        estimator.draw_from(POSTERIORS[config.distribution])
     if reasons := _misfit(estimator, worst):
         able = [
             name
@@ -162,11 +162,11 @@ def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> Non
             "a learnt prior is trained by the KL, which the recipe paper leaves out with the estimator "
             f"{config.estimator}: set recipe to elbo"
         )
-    scores = prior.potentials()
-    if scores is None:
-        return
     try:
-        _ = Gibbs(scores).log_partition
+        prior.described(
+            of_potentials=lambda scores: Gibbs(scores).log_partition,
+            of_density=lambda density: None,
+        )
     except UnsupportedProblemError as error:
         raise ConfigError(f"the prior's log Z is out of reach: {error}") from error
 

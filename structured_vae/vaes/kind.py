@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
 from models import Pretrained
-from models.potentials import LatentSpace
-from models.priors import Prior, States
+from models.priors import LearntPrior
 
 from ..data import ImageDataset
 from ..errors import ConfigError
@@ -74,18 +73,17 @@ class Coded(Generic[VAE]):
     """What fitting a prior to the codes of trained networks needs of them.
 
     Attributes:
-        states: the latent states.
+        fresh: makes a prior of a name, hidden units and layers, 0 for the usual; None for the one
+            that learns nothing. It raises a SettingError for what cannot be over these codes.
         codes: draws the code of each image.
         with_prior: returns the same networks with another prior; raises a ConfigError for a prior
             that they cannot have.
-        space: the space of the states; None for all.
         option: the option of the configuration that names the prior.
     """
 
-    states: States
+    fresh: Callable[[str, int, int], LearntPrior | None]
     codes: Codes
-    with_prior: Callable[[Prior], VAE]
-    space: LatentSpace | None = None
+    with_prior: Callable[[Any], VAE]
     option: str = "prior"
 
 
@@ -95,12 +93,12 @@ class Kind(ABC, Generic[Config, VAE]):
     Attributes:
         vae: the class of its networks.
         compares_gradients: whether `structured-vae gradients` measures estimators on it.
-        weights_samples: whether its evaluation has importance-weighted bounds.
+        why_unweighted: why its evaluation has no importance-weighted bounds; empty where it has.
     """
 
     vae: ClassVar[type[Pretrained]]
     compares_gradients: ClassVar[bool] = False
-    weights_samples: ClassVar[bool] = False
+    why_unweighted: ClassVar[str] = "its evaluation does not weigh samples"
 
     @abstractmethod
     def networks(self, config: Config, pixels: int) -> VAE:

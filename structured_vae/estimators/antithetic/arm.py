@@ -28,7 +28,7 @@ class AntitheticPair(Sampled, ABC):
         EstimatorError: `samples` is not a whole number of at least 1.
     """
 
-    kl = "exact"
+    kl = "density"
 
     @abstractmethod
     def weights(

@@ -41,7 +41,7 @@ class ARMS(Sampled):
         variables.
     """
 
-    kl = "exact"
+    kl = "density"
     usual_samples = 4
     least = 2
 

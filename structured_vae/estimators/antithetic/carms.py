@@ -53,7 +53,7 @@ class CARMS(Sampled):
         estimator.
     """
 
-    kl = "exact"
+    kl = "density"
     usual_samples = 4
     least = 2
 

@@ -110,7 +110,7 @@ class Direct(ByArgmax):
         self.noise = noise
         self.flips = flips
         if flips is not None:
-            self.kl = "exact"
+            self.kl = "density"
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:

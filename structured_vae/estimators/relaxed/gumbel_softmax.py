@@ -101,7 +101,7 @@ class Relaxation(Estimator, ABC):
         EstimatorError: `samples` is not a whole number of at least 1.
     """
 
-    kl = "exact"
+    kl = "density"
     relaxation: ClassVar[str] = "the Gumbel-softmax relaxation"
 
     def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):

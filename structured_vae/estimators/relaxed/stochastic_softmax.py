@@ -19,7 +19,6 @@ from ...spaces.of_potentials import unary_noise
 from ..argmax.by_argmax import ByArgmax
 from ..estimator import Estimate, needs_samples
 from ..options import EstimatorOptions
-from ..reasons import no_sums
 
 
 class RelaxedArgmax(ByArgmax, ABC):
@@ -66,7 +65,7 @@ class RelaxedArgmax(ByArgmax, ABC):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where the space has no sums, or takes no pairs and there are some."""
-        return super().why_not(potentials) + no_sums(self._in_space(potentials))
+        return super().why_not(potentials) + Gibbs.why_not(self._in_space(potentials))
 
     def summed(self, potentials: AnyPotentials) -> Distribution:
         """Return the Gibbs distribution, whose marginals are the relaxed states."""

@@ -37,7 +37,7 @@ class ControlVariate(Estimator, ABC):
         EstimatorError: `samples` is not a whole number of at least 1.
     """
 
-    kl = "exact"
+    kl = "density"
 
     def __init__(self, samples: int = 1):
         super().__init__()

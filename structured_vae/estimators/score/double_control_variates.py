@@ -42,7 +42,7 @@ class DoubleControlVariates(Estimator):
         variable models.
     """
 
-    kl = "exact"
+    kl = "density"
     usual_samples = 2
 
     def __init__(self, samples: int = 2):

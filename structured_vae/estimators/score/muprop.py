@@ -35,7 +35,7 @@ class MuProp(Sampled):
         networks.
     """
 
-    kl = "exact"
+    kl = "density"
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

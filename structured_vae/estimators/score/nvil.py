@@ -50,7 +50,7 @@ class NVIL(Estimator):
         Mnih, Gregor (2014), Neural variational inference and learning in belief networks.
     """
 
-    kl = "exact"
+    kl = "density"
     takes_any_density = True
 
     mean: torch.Tensor

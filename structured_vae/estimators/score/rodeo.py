@@ -60,7 +60,7 @@ class RODEO(Estimator):
         Shi, Zhou, Hwang, Titsias, Mackey (2022), Gradient estimation with discrete Stein operators.
     """
 
-    kl = "exact"
+    kl = "density"
     usual_samples = 2
     takes_any_density = True
 

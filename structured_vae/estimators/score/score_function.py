@@ -35,7 +35,7 @@ class ScoreFunction(Estimator):
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
     """
 
-    kl = "exact"
+    kl = "density"
     takes_any_density = True
     usual_samples = 4
 

@@ -56,7 +56,7 @@ class UnorderedSet(Estimator):
         replacement.
     """
 
-    kl = "exact"
+    kl = "density"
     usual_samples = 4
     takes_any_density = True
 

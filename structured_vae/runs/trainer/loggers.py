@@ -19,6 +19,7 @@ from lightning.pytorch.loggers import (
 
 from ...atomic import whole_file
 from ...errors import MissingPackageError, RunError
+from ...training.between_steps import BetweenSteps
 from ...training.forgiving import Forgiving
 from ...vaes.config import TrainConfig
 from ..folder import Run
@@ -82,7 +83,7 @@ def _part(run: Run) -> str:
     return f"part{number}"
 
 
-class Tracked(pl.Callback):
+class Tracked(BetweenSteps):
     """Weights & Biases and MLflow get the configuration, and their id is kept, so that a resumed run goes on there."""
 
     def __init__(self, config: TrainConfig, run: Run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lightning.pytorch as pl
 
 from ...errors import RunError
+from ...training.between_steps import BetweenSteps
 from ..folder import Run
 
 
@@ -21,7 +22,7 @@ def require_present(run: Run) -> None:
         )
 
 
-class FolderPresence(pl.Callback):
+class FolderPresence(BetweenSteps):
     """Ends a training whose run folder is gone, instead of writing the rest of a run into a new one.
 
     Args:

@@ -15,6 +15,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from ...data import ImageDataset
 from ...errors import ConfigError, shortened
 from ...training.base import Training
+from ...training.between_steps import NoProfiler
 from ...training.checkpoints import EpochCheckpoints, WholeCheckpoints
 from ...training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ...training.pictures import Pictures
@@ -112,6 +113,7 @@ def trainer_of(
             strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
             max_epochs=config.epochs,
             callbacks=[*ours, *callbacks],
+            profiler=NoProfiler(),
             logger=logger_of(config, run) if logger is None else logger,
             plugins=[WholeCheckpoints(run.folder)],
             num_sanity_val_steps=0,

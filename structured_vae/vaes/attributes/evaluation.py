@@ -13,6 +13,12 @@ from models.gaussian import Gaussian
 
 from ...distributions import Gibbs
 from ...distributions.argmax import AnySolver, argmax
+from ...evaluation.importance import (
+    ImportanceBounds,
+    draws_needed,
+    importance_columns,
+    importance_quantities,
+)
 from ...evaluation.quantities import Evaluation, Quantity, average
 
 MEANINGS: Final = {
@@ -38,6 +44,7 @@ def attribute_columns(
     generator: torch.Generator,
     solver: AnySolver = "auto",
     samples: int = 1,
+    importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`, and `accuracy_NAME` of every attribute.
 
@@ -52,23 +59,28 @@ def attribute_columns(
         generator: of codes and attributes.
         solver: of the most probable state.
         samples: of both for each image.
+        importance: numbers of samples of importance-weighted bounds.
     """
     with torch.no_grad():
         potentials, code = vae.encoder(x)
         q = Gibbs(potentials)
-        totals, weights = torch.zeros_like(x[:, 0]), []
-        for _ in range(samples):
+        totals = torch.zeros_like(x[:, 0])
+        bounds = ImportanceBounds({samples, *importance})
+        draws = draws_needed(samples, importance)
+        for _ in range(draws):
             drawn, z = code.sample(generator), q.sample(generator)[0]
             reconstruction = vae.decoder.reconstruction(x, z, drawn)
             totals += reconstruction
             cost = reconstruction + vae.decoder.prior_cost(z, drawn)
-            weights.append(code.log_ratio(drawn) - cost - q.log_prob(z) - vae.n * math.log(2))
+            to_prior = code.log_ratio(drawn) - q.log_prob(z) - vae.n * math.log(2)
+            bounds.add((to_prior - cost)[None])
         right = (argmax(potentials, solver) == labels).to(x.dtype)
         columns = {
-            "reconstruction": totals / samples,
+            "reconstruction": totals / draws,
             "kl_discrete": q.kl().value,
             "kl_continuous": kl_of_code(vae, q, code),
-            "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+            "minus_log_p": bounds.values()[samples].to(totals),
+            **importance_columns(bounds, importance),
             "accuracy": right.mean(dim=-1),
             **{f"accuracy_{name}": column for name, column in zip(names, right.T, strict=True)},
         }
@@ -106,6 +118,7 @@ def evaluate_attributes(
     solver: AnySolver = "auto",
     samples: int = 10,
     supervised: bool = True,
+    importance: Sequence[int] = (),
 ) -> Evaluation:
     """Bound with its parts, likelihood, and each accuracy beside the majority's.
 
@@ -121,14 +134,18 @@ def evaluate_attributes(
         samples: of both for each image.
         supervised: whether the model knows which bit is which attribute; without, there is no
             accuracy.
+        importance: numbers K of samples, at each of which there is an importance-weighted bound.
     """
     batches, labels = [], []
     for x, true in image_batches:
-        batches.append(attribute_columns(vae, x, true, names, generator, solver, samples))
+        batches.append(
+            attribute_columns(vae, x, true, names, generator, solver, samples, importance)
+        )
         labels.append(true)
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     bound = [name for name in MEANINGS if supervised or name != "accuracy"]
     quantities = {name: average(columns[name], *MEANINGS[name]) for name in bound}
+    quantities |= importance_quantities(columns, draws_needed(samples, importance), importance)
     if supervised:
         quantities |= _beside_majority(columns, torch.cat(labels).double(), names)
     return Evaluation(quantities, len(columns["bound"]))

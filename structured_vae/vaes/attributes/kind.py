@@ -40,6 +40,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
     """The attributes of CelebA, with a code for the person."""
 
     vae = AttributeVAE
+    why_unweighted = ""
 
     def networks(self, config: AttributesConfig, pixels: int) -> AttributeVAE:
         """Return convolutional networks with fresh weights; the size of their images is fixed."""
@@ -83,6 +84,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
             fitting_solver(config.solver, question.vae),
             SAMPLES if question.samples is None else question.samples,
             config.labels > 0,
+            question.importance,
         )
         if not question.appearance:
             return evaluation

@@ -4,7 +4,7 @@ The configuration of a kind lies in its own folder and derives from these. Loads
 """
 
 from .data import DataConfig
-from .gradient import FROM_PYTHON, EpsilonConfig, EstimatorConfig, SolverConfig
+from .gradient import FROM_PYTHON, GIBBS, EpsilonConfig, EstimatorConfig, SolverConfig
 from .labels import LabelConfig
 from .older import OLDER
 from .recipe import KLConfig, RecipeConfig
@@ -13,6 +13,7 @@ from .values import at_least, known
 
 __all__ = [
     "FROM_PYTHON",
+    "GIBBS",
     "OLDER",
     "DataConfig",
     "Decay",

@@ -15,6 +15,9 @@ Sides = Literal[1, 2]
 FROM_PYTHON: Final = "own"
 """The name of an estimator that a caller gives as an object in Python."""
 
+GIBBS: Final = "gibbs"
+"""The name of the usual posterior."""
+
 
 @dataclass(frozen=True)
 class EpsilonConfig:
@@ -69,9 +72,9 @@ class EstimatorConfig(TrainConfig):
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
 
     @property
-    def draws_autoregressively(self) -> bool:
-        """Whether the posterior is autoregressive."""
-        return False
+    def distribution(self) -> str:
+        """The name of the class of the posterior, a key of `distributions.POSTERIORS`."""
+        return GIBBS
 
     @property
     def from_python(self) -> tuple[str, ...]:

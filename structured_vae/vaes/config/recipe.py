@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...estimators.registry import ESTIMATORS
-from .gradient import FROM_PYTHON, SolverConfig
+from .gradient import FROM_PYTHON, GIBBS, SolverConfig
 from .train_config import TrainConfig
 from .values import known
 
@@ -65,18 +65,18 @@ class RecipeConfig(KLConfig, SolverConfig):
     posterior: Posterior = "gibbs"
 
     @property
-    def draws_autoregressively(self) -> bool:
-        """Whether the posterior is autoregressive."""
-        return self.posterior == "autoregressive"
+    def distribution(self) -> str:
+        """The name of the class of the posterior, a key of `distributions.POSTERIORS`."""
+        return self.posterior
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
-        if not self.draws_autoregressively or self.estimator == FROM_PYTHON:
+        if self.posterior == GIBBS or self.estimator == FROM_PYTHON:
             return
         if not ESTIMATORS[self.estimator].takes_any_density:
             able = [name for name, kind in ESTIMATORS.items() if kind.takes_any_density]
             yield (
-                f"the posterior autoregressive is for the estimators {', '.join(able)}; "
+                f"the posterior {self.posterior} is for the estimators {', '.join(able)}; "
                 f"got {self.estimator}"
             )
 

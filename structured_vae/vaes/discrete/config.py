@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 from ...errors import ConfigError
-from ..config import RecipeConfig, at_least
+from ..config import GIBBS, RecipeConfig, at_least
 from ..config.values import named
 from .spaces import BITS, SPACES, read_options, space_of_options, takes
 
@@ -89,8 +89,8 @@ class DiscreteConfig(RecipeConfig):
             latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
         if self.space != BITS:
             latent = f"{self._space_title}-of-{latent}"
-        if self.draws_autoregressively:
-            latent += "-autoregressive"
+        if self.posterior != GIBBS:
+            latent += f"-{self.posterior}"
         trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
         return f"{self._data_name}-{latent}-{trained}"
 
@@ -176,8 +176,8 @@ class DiscreteConfig(RecipeConfig):
                 f"{self.bandwidth}"
             )
         yield from self._faults_of_prior()
-        if self.draws_autoregressively and (self._is_categorical or self.space != BITS):
-            yield "the posterior autoregressive is of all states of bits; leave it out"
+        if self.posterior != GIBBS and (self._is_categorical or self.space != BITS):
+            yield f"the posterior {self.posterior} is of all states of bits; leave it out"
 
     def _faults_of_prior(self) -> Iterator[str]:
         """Yield what is wrong with the prior and its sizes."""

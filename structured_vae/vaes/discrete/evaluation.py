@@ -20,7 +20,6 @@ from models.networks.own_networks import NetworkDecoder, StatesOfNetwork
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, histogram_kl
-from ...distributions.distribution import tightest_kl
 from ...distributions.kl import kl_ceiling, kl_of_unary
 from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
@@ -223,7 +222,7 @@ class _View:
     ) -> dict[str, torch.Tensor]:
         """Return the columns of a posterior whose probabilities are known."""
         if table is not None:
-            columns = {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
+            columns = {"kl": q.tightest_kl().value, "mean_state": q.marginals[0]}
             columns["reconstruction"] = self._expected(q.potentials, table)
             if self._prior is not None:
                 excess = self._prior.table(q.potentials.states())
@@ -234,7 +233,7 @@ class _View:
                 columns |= {name: weighted[name] for name in importance_names(self.importance)}
             return columns
         columns = self._weighted(q, table, x)
-        columns |= {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
+        columns |= {"kl": q.tightest_kl().value, "mean_state": q.marginals[0]}
         if self._prior is not None and self._prior.has_sums:
             columns["kl"] = columns["kl"] + self._prior.expected(q)
         elif self._prior is not None:

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import torch
 
 from models import DiscreteVAE, paper_vae
-from models.priors import Prior, States
+from models.priors import Prior, States, named_prior
 
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
@@ -38,7 +38,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
 
     vae = DiscreteVAE
     compares_gradients = True
-    weights_samples = True
+    why_unweighted = ""
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the length of the decoder's last bias."""
@@ -94,7 +94,14 @@ class StatesKind(Kind[Config, DiscreteVAE]):
         values = 0
         if vae.categorical:
             values = vae.n // vae.variables
-        return Coded(States(vae.variables, values), codes, with_prior, vae.space)
+
+        def fresh(name: str, hidden: int, layers: int) -> Prior | None:
+            prior = named_prior(name, States(vae.variables, values, hidden, layers))
+            if prior is not None and vae.space is not None:
+                prior.check_space(vae.space)
+            return prior
+
+        return Coded(fresh, codes, with_prior)
 
     def shown(self, vae: DiscreteVAE) -> Shown:
         """Return the states as the explorer shows them."""

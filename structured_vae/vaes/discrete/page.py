@@ -60,20 +60,29 @@ class ShownStates(Shown):
 
         For a prior without potentials they are those of independent variables with its marginals.
         """
-        scores = super().prior_scores()
-        if self.vae.prior is not None:
-            gibbs_scores = self.vae.prior.potentials()
-            if gibbs_scores is None:
-                return replace(scores, unary=self._marginal_scores(scores))
-            scores = gibbs_scores
-        return replace(scores, space=self.vae.space)
+        zeros = super().prior_scores()
+        if self.vae.prior is None:
+            return replace(zeros, space=self.vae.space)
+        return self.vae.prior.described(
+            of_potentials=lambda scores: replace(scores, space=self.vae.space),
+            of_density=lambda _: replace(zeros, unary=self._marginal_scores(zeros)),
+        )
 
     def prior_draws(
         self, fixed: Mapping[int, int], count: int, generator: torch.Generator
     ) -> torch.Tensor | None:
         """Return exact draws from a prior without potentials; None for the others."""
-        if self.vae.prior is None or self.vae.prior.potentials() is not None:
+        if self.vae.prior is None:
             return None
+        return self.vae.prior.described(
+            of_potentials=lambda scores: None,
+            of_density=lambda _: self._table_draws(fixed, count, generator),
+        )
+
+    def _table_draws(
+        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return draws `[count, n]` with fixed values, by the density of all states."""
         states, log_p = self._prior_table
         for variable, value in fixed.items():
             log_p = log_p.masked_fill(states[:, variable] != value, -torch.inf)

@@ -8,6 +8,7 @@ from typing import Final
 import torch
 
 from models import GaussianVAE
+from models.priors import DensityPrior, named_density
 
 from ...errors import ConfigError, RunError
 from ...estimators import Estimator
@@ -15,7 +16,7 @@ from ...evaluation.quantities import Evaluation
 from ...schedules import Ramp
 from ...training.base import Training
 from ..config import known
-from ..kind import Kind, Question
+from ..kind import Coded, Kind, Question
 from ..options import training_options
 from ..shown import Shown
 from .config import GaussianConfig
@@ -30,7 +31,7 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
     """n continuous dimensions."""
 
     vae = GaussianVAE
-    weights_samples = True
+    why_unweighted = ""
 
     def networks(self, config: GaussianConfig, pixels: int) -> GaussianVAE:
         """Return the layers of the discrete models with fresh weights."""
@@ -66,6 +67,17 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
         return evaluate_gaussian(
             question.vae, question.batches, question.noise, samples, question.importance
         )
+
+    def coded(self, config: GaussianConfig, vae: GaussianVAE) -> Coded[GaussianVAE]:
+        """Return codes that the posterior draws, for a density of continuous variables."""
+
+        def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+            return vae.posterior(x).sample(noise)
+
+        def fresh(name: str, hidden: int, layers: int) -> DensityPrior | None:
+            return named_density(name, vae.n, hidden, layers)
+
+        return Coded(fresh, codes, vae.with_prior)
 
     def shown(self, vae: GaussianVAE) -> Shown:
         """Refuse: a continuous code has no states to show.

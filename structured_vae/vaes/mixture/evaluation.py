@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import torch
 
 from models import MixtureVAE
 
+from ...evaluation.importance import (
+    ImportanceBounds,
+    draws_needed,
+    importance_columns,
+    importance_quantities,
+)
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 
 MEANINGS: Final = {
@@ -35,6 +41,7 @@ def mixture_columns(
     classes: torch.Tensor | None,
     generator: torch.Generator,
     samples: int = 1,
+    importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`; and `probabilities [batch, k]`.
 
@@ -44,24 +51,28 @@ def mixture_columns(
         classes: `[batch]`, the true ones; None, and there is no accuracy.
         generator: of the styles.
         samples: of the style for each image; the sum over classes is exact.
+        importance: numbers of samples of importance-weighted bounds.
     """
     potentials, style = vae.encoder(x)
     q = potentials.unary.softmax(dim=-1)
     log_q = potentials.unary.log_softmax(dim=-1)
-    totals, weights = torch.zeros_like(q[:, 0]), []
-    for _ in range(samples):
+    totals = torch.zeros_like(q[:, 0])
+    bounds = ImportanceBounds({samples, *importance})
+    draws = draws_needed(samples, importance)
+    for _ in range(draws):
         drawn = style.sample(generator)
         table = vae.decoder.given(drawn).table(x, potentials.states())
         totals += (q * table).sum(dim=-1)
         # of one style, or of that of every class
         ratio = style.log_ratio(drawn).reshape(len(x), -1)
-        weights.append((ratio - table).logsumexp(dim=-1) - math.log(vae.n))
+        bounds.add(((ratio - table).logsumexp(dim=-1) - math.log(vae.n))[None])
     columns = {
-        "reconstruction": totals / samples,
+        "reconstruction": totals / draws,
         "kl_discrete": (q * log_q).sum(dim=-1) + math.log(vae.n),
         "kl_continuous": style.kl() if style.mean.ndim == 2 else (q * style.kl()).sum(dim=-1),
-        "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+        "minus_log_p": bounds.values()[samples].to(totals),
         "probabilities": q,
+        **importance_columns(bounds, importance),
     }
     if classes is not None:
         columns["accuracy"] = (q.argmax(dim=-1) == classes).to(q.dtype)
@@ -77,6 +88,7 @@ def evaluate_mixture(
     generator: torch.Generator,
     samples: int = 10,
     supervised: bool = True,
+    importance: Sequence[int] = (),
 ) -> Evaluation:
     """Bound with its parts, likelihood, classes in use, and the accuracies.
 
@@ -86,14 +98,17 @@ def evaluate_mixture(
         generator: of the styles, on the images' device.
         samples: of the style for each image.
         supervised: whether the model knows which class is which; without, there is no accuracy.
+        importance: numbers K of samples, at each of which there is an importance-weighted bound;
+            the sum over classes is exact in each.
     """
     batches = [
-        mixture_columns(vae, x, classes if supervised else None, generator, samples)
+        mixture_columns(vae, x, classes if supervised else None, generator, samples, importance)
         for x, classes in image_batches
     ]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["probabilities"].mean(dim=0) >= ACTIVE_SHARE / vae.n).sum())
     names = [name for name in MEANINGS if name in columns]
     quantities = {name: average(columns[name], *MEANINGS[name]) for name in names}
+    quantities |= importance_quantities(columns, draws_needed(samples, importance), importance)
     quantities["active"] = Quantity(used, 0.0, "exact", f"classes in use, of {vae.n}")
     return Evaluation(quantities, len(columns["bound"]))

@@ -38,6 +38,7 @@ class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
     """One of k classes, with a style."""
 
     vae = MixtureVAE
+    why_unweighted = ""
 
     def networks(self, config: MixtureConfig, pixels: int) -> MixtureVAE:
         """Return the paper's networks with fresh weights."""
@@ -85,6 +86,7 @@ class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
             question.noise,
             SAMPLES if question.samples is None else question.samples,
             supervised=question.config.labels > 0,
+            importance=question.importance,
         )
 
     def argmaxes(self, config: MixtureConfig, vae: MixtureVAE) -> int:

@@ -17,7 +17,7 @@ BITS: Final = ("lfq", "bsq")
 USUAL: Final = {
     "fsq": {"codes": 8, "dimensions": 1, "commitment": 0.0, "code_entropy": 0.0},
     "vq": {"codes": 256, "dimensions": 8, "commitment": 0.25, "code_entropy": 0.0},
-    "lfq": {"codes": 2, "dimensions": 1, "commitment": 0.25, "code_entropy": 0.1},
+    "lfq": {"codes": 2, "dimensions": 1, "commitment": 0.05, "code_entropy": 0.05},
     "bsq": {"codes": 2, "dimensions": 1, "commitment": 0.0, "code_entropy": 0.1},
 }
 """Values of options that are not set, by quantiser."""
@@ -44,9 +44,9 @@ class QuantisedConfig(TrainConfig):
             of transformer, 0 for 64.
         prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
         commitment: weight of the mean square distance of the encoder's vectors from those of their
-            codes, in nats per pixel; default: 0.25 of vq and lfq, else 0.
+            codes, in nats per pixel; default: 0.25 of vq and 0.05 of lfq, else 0.
         code_entropy: weight of the mean entropy of soft codes less the entropy of their mean, of
-            lfq and bsq, in nats per pixel; default: 0.1.
+            lfq and bsq, in nats per pixel; default: 0.05 of lfq and 0.1 of bsq.
     """
 
     model: Literal["quantised"] = "quantised"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import torch
@@ -10,7 +11,7 @@ import torch
 from models import QuantisedVAE, quantised_vae
 from models.errors import SettingError
 from models.networks.token_grids import square_size
-from models.priors import AutoregressivePrior, Prior
+from models.priors import AutoregressivePrior, Prior, named_prior
 
 from ...errors import ConfigError
 from ...estimators import Estimator
@@ -30,6 +31,9 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
     """One code for each image, without noise."""
 
     vae = QuantisedVAE
+    why_unweighted = (
+        "its posterior is one code for each image, so every number of samples has the same bound"
+    )
 
     def networks(self, config: QuantisedConfig, pixels: int) -> QuantisedVAE:
         """Return networks with fresh weights.
@@ -95,7 +99,10 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
                 )
             return vae.with_prior(prior)
 
-        return Coded(vae.states, codes, with_prior, option="code_prior")
+        def fresh(name: str, hidden: int, layers: int) -> Prior | None:
+            return named_prior(name, replace(vae.states, hidden=hidden, layers=layers))
+
+        return Coded(fresh, codes, with_prior, option="code_prior")
 
     def shown(self, vae: QuantisedVAE) -> Shown:
         """Return codes as the explorer shows them."""
