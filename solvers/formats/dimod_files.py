@@ -30,14 +30,17 @@ def read_dimod(text: TextFile) -> Conversion:
         ConversionUnavailableError: dimod is not installed.
     """
     content = description_of(text)
+    several_values = text.error(
+        "the model has variables of several values; solvers.labels.formats reads it"
+    )
     if "cases" in content or "INTEGER" in content["vartypes"]:
-        raise text.error(
-            "the model has variables of several values; solvers.labels.formats reads it"
-        )
+        raise several_values
     try:
-        conversion: Conversion = from_dimod(model_of(content))
+        conversion = from_dimod(model_of(content))
     except (ProblemError, ValueError) as error:
         raise text.error(str(error)) from error
+    if not isinstance(conversion, Conversion):
+        raise several_values
     return conversion
 
 
