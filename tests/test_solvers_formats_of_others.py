@@ -363,6 +363,7 @@ def test_discrete_models_of_dimod_are_read(file):
     assert (answer.value, answer.assignment) == (-0.25, {"u": 0, "v": 1})
 
 
+@pytest.mark.slow
 def test_soft_constraints_and_integers_of_a_model_are_read(file):
     x, y = dimod.Binary("x"), dimod.Binary("y")
     model = dimod.ConstrainedQuadraticModel()
