@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.constrained_search.linear_rows import Constraints
+from ..algorithms.constrained_search.groups import Groups
+from ..algorithms.constrained_search.linear_rows import FREE, Constraints, LinearRows
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.constrained import SolveWithin, each_instance
@@ -27,14 +28,13 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
-FREE_LEVEL = 2
-"""Linearization level without constraints: on dense problems three times faster than 1."""
+DENSE_LEVEL = 2
+"""Linearization level of most problems: on dense ones three times faster than 1."""
 
-CONSTRAINED_LEVEL = 1
-"""Linearization level within constraints.
+CROSSED_LEVEL = 1
+"""Linearization level where groups cross, as the rows and columns of an assignment do.
 
-At level 2 cuts from groups of variables take most of the time, and quadratic assignment problems
-stay open for many times as long."""
+At level 2 cuts from such groups take most of the time."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,11 @@ class CpSat(ArgmaxSolver):
         for terms, low, high in constraints.terms():
             _constrain(model, variables, terms, low, high)
         heard = _Heard(scores, variables)
+        rows = LinearRows.of(constraints)
+        crossed = Groups.of(rows, np.full(problem.n, FREE)).member.sum(axis=0).max(initial=0) > 1
+        level = CROSSED_LEVEL if crossed else DENSE_LEVEL
         solver, status = self._searched(
-            cp_model, model, deadline, heard, CONSTRAINED_LEVEL, (cp_model.INFEASIBLE,)
+            cp_model, model, deadline, heard, level, (cp_model.INFEASIBLE,)
         )
         if status == cp_model.INFEASIBLE:
             raise InfeasibleError(constraints.names)
@@ -151,7 +154,7 @@ class CpSat(ArgmaxSolver):
         except NoTimeToBuildError:
             return without_model(problem, state, deadline), math.inf
         heard = _Heard(scores, variables, state)
-        solver, status = self._searched(cp_model, model, deadline, heard, FREE_LEVEL)
+        solver, status = self._searched(cp_model, model, deadline, heard, DENSE_LEVEL)
         if status == cp_model.UNKNOWN:
             return state, math.inf  # CP-SAT then reports 0, which is not a bound
         solution = np.array([solver.boolean_value(variable) for variable in variables], np.int8)

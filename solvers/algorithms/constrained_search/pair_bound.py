@@ -6,8 +6,8 @@ If z_i = 1, exactly one variable j of every group g has z_j = 1, so that for any
 
 These equations move scores between pairs and their variables. What then remains of the pairs is at
 most 0, and the variables carry the rest. This is the dual of the first level of the
-reformulation-linearization technique; for an assignment problem its first step is the bound of
-Gilmore and Lawler.
+reformulation-linearization technique. For an assignment problem the bound of Gilmore and Lawler is
+one step of it, by exact assignments in place of soft maxima.
 
 References:
     Gilmore (1962), Optimal and suboptimal algorithms for the quadratic assignment problem.
