@@ -22,7 +22,6 @@ from .targets import (
     are_labels,
     check_target,
     check_values,
-    frequencies,
     instance_weights,
     is_tensor,
     smoothing_of,
@@ -153,8 +152,7 @@ class LinearChainCRF(nn.Module):
         if share:
             score = (1 - share) * score + share * uniform_score(chains)
         log_p = score - _log_partition(chains)
-        shares = frequencies(target, self.num_tags)
-        weights = instance_weights(shares, chains.mask, sample_weight, class_weight)
+        weights = instance_weights(target, self.num_tags, chains.mask, sample_weight, class_weight)
         tokens = chains.mask.sum(dim=0)
         return reduced(log_p, reduction, tokens, weights).to(emissions.dtype)
 

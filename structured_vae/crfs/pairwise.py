@@ -24,7 +24,6 @@ from .targets import (
     are_labels,
     check_target,
     check_values,
-    frequencies,
     instance_weights,
     smoothing_of,
 )
@@ -142,9 +141,9 @@ class PairwiseCRF(nn.Module):
             uniform = structure.gibbs(level).marginals
             score = (1 - share) * score + share * _product(scores, uniform)
         log_p = score - structure.gibbs(scores).log_partition
-        shares = frequencies(target, structure.k).transpose(0, 1)
-        on = torch.ones(shares.shape[:2], dtype=torch.bool, device=unary.device)
-        weights = instance_weights(shares, on, sample_weight, class_weight)
+        by_variable = target.transpose(0, 1)
+        on = torch.ones(by_variable.shape[:2], dtype=torch.bool, device=unary.device)
+        weights = instance_weights(by_variable, structure.k, on, sample_weight, class_weight)
         return reduced(log_p, reduction, on.sum(dim=0), weights).to(unary.dtype)
 
     def _score_of_target(self, scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:

@@ -97,7 +97,8 @@ def smoothing_of(value: object) -> float:
 
 
 def instance_weights(
-    shares: torch.Tensor,
+    target: torch.Tensor,
+    k: int,
     on: torch.Tensor,
     sample_weight: torch.Tensor | None,
     class_weight: torch.Tensor | None,
@@ -107,7 +108,8 @@ def instance_weights(
     The weight is that of the sample, times the mean weight of the classes of its labels.
 
     Args:
-        shares: `[variables, batch, k]`, the share of each label.
+        target: `[variables, batch]` labels, or `[variables, batch, k]` sets or probabilities.
+        k: the number of labels.
         on: `[variables, batch]`, False at padding.
         sample_weight: `[batch]`; None for ones.
         class_weight: `[k]`; None for ones.
@@ -117,11 +119,12 @@ def instance_weights(
     """
     weights = None
     if sample_weight is not None:
-        batch = shares.shape[1]
-        weights = checked_weights(sample_weight, (batch,), "sample_weight").to(shares)
+        checked = checked_weights(sample_weight, (target.shape[1],), "sample_weight")
+        weights = checked.to(target.device, torch.float64)
     if class_weight is not None:
-        checked = checked_weights(class_weight, (shares.shape[-1],), "class_weight").to(shares)
-        of_labels = (shares @ checked).masked_fill(~on, 0.0)
+        checked = checked_weights(class_weight, (k,), "class_weight")
+        of_classes = checked.to(target.device, torch.float64)
+        of_labels = (frequencies(target, k) @ of_classes).masked_fill(~on, 0.0)
         means = of_labels.sum(dim=0) / on.sum(dim=0)
         weights = means if weights is None else weights * means
     return weights

@@ -49,7 +49,7 @@ class Segments(StateSpace):
         >>> scores = space.scores(space.segment_scores(emissions) - 0.5)
         >>> space.segments(space.argmax(scores))
         [[(0, 2, 0), (2, 4, 1)]]
-        >>> space.gibbs(torch.zeros(1, space.dimension)).log_partition.exp()  # segmentations
+        >>> space.gibbs(torch.zeros(1, space.dimension)).log_partition.exp().round()
         tensor([52.])
     """
 

@@ -28,7 +28,7 @@ def signal():
         segments.append((place, after, label))
         place = after
     levels = torch.cat([torch.full((b - a,), float(label)) for a, b, label in segments])
-    return levels + 0.9 * torch.randn(LENGTH, generator=generator), segments
+    return levels + 0.6 * torch.randn(LENGTH, generator=generator), segments
 
 
 examples = [signal() for _ in range(24)]
