@@ -192,10 +192,11 @@ def many_bits() -> list[list[str]]:
 def step_costs() -> list[list[str]]:
     """A row for each encoder: what `train` adds to a bare step, in per cent of it."""
     parts = ["lightning", "hooks", "validation", "metrics", "files"]
-    lines = [["encoder", "bare step, ms", *parts]]
+    lines = [["encoder", "bare step, ms", *parts, "step of `train` / bare step"]]
     for encoder, costs in record("bare_loop")["ms_a_step_by_cause"].items():
         shares = [f"{100 * costs[part] / costs['bare']:.0f}%" for part in parts]
-        lines.append([f"`{encoder}`", f"{costs['bare']:.1f}", *shares])
+        ratio = f"{costs['ratio of a step']:.2f}"
+        lines.append([f"`{encoder}`", f"{costs['bare']:.1f}", *shares, ratio])
     return lines
 
 
