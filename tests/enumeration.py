@@ -207,7 +207,7 @@ def log_prior(vae, states):
     """log p(z) of `states`, which are all states of a VAE: `[states]`."""
     if vae.prior is None:
         return torch.full((len(states),), -np.log(len(states)), dtype=states.dtype)
-    scores = vae.prior.potentials()
-    if scores is None:
-        return vae.prior.log_prob(states)
-    return scores.table(states)[0].log_softmax(dim=0)
+    return vae.prior.described(
+        of_potentials=lambda scores: scores.table(states)[0].log_softmax(dim=0),
+        of_density=lambda prior: prior.log_prob(states),
+    )

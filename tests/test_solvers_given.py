@@ -59,7 +59,7 @@ def test_fixed_variables_keep_their_values_and_the_others_are_best(seed, n, solv
     assert (solution.z == values)[:, ~free].all()
     np.testing.assert_allclose(solution.score, best_with(problem, values), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(solution.score, problem.score(solution.z), rtol=1e-14)
-    assert solution.optimal.all()
+    assert np.all(solution.optimal)
     assert (solution.bound >= best_with(problem, values) - 1e-14).all()
     assert solution.stats["given"] == (~free).sum()
 
@@ -73,7 +73,7 @@ def test_a_mapping_fixes_a_variable_in_all_instances_and_torch_stays_torch():
     assert solution.z[:, 5].tolist() == [0] * 4
     whole = solve(*arrays, edges=one.edges, fix=dict.fromkeys(range(6), 1))
     assert whole.solver == "fixed"
-    assert whole.optimal.all()
+    assert np.all(whole.optimal)
     np.testing.assert_allclose(whole.score, one.unary.sum(1) + one.pairwise.sum(1))
 
 
@@ -137,7 +137,7 @@ def test_auto_passes_a_start_to_the_backends_of_the_parts():
     found = solve(one, start=random.integers(0, 2, one.n))
     assert found.stats["start"] == "used"
     assert any(name.startswith("turns_") for name in found.stats)
-    assert found.optimal.all()
+    assert np.all(found.optimal)
     late = solve(one, start=found.z, time_limit=1e-6)
     np.testing.assert_array_equal(late.score, found.score)
 

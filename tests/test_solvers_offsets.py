@@ -120,8 +120,8 @@ def test_every_solver_answers_where_nothing_is_to_decide(shape, solver):
     assert solution.z.shape == shape
     for array in (solution.score, solution.bound, solution.optimal):
         assert np.shape(array) == shape[:-1]
-    assert (solution.score == 0).all()
-    assert (solution.bound == 0).all()
+    assert np.all(solution.score == 0)
+    assert np.all(solution.bound == 0)
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5), (0, 40)])

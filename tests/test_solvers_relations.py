@@ -29,7 +29,7 @@ class Drawn:
         # Beside much larger scores rounding may hide the last digit of decimals: then no
         # certificate is given.
         withheld = np.isneginf(problem.tolerance).all()
-        assert solution.optimal.all() or withheld
+        assert np.all(solution.optimal) or withheld
         assert (solution.bound <= solution.score + 2 * problem.rounding).all()
         return float(solution.score)
 
@@ -157,7 +157,7 @@ def test_batch_equals_loop(solver, n, seed):
     unary, matrix = (np.stack([getattr(p, name) for p in problems]) for name in ("unary", "matrix"))
     batch = solve(unary, matrix, solver=solver)
     assert batch.score.tolist() == close([problem.maximum() for problem in problems])
-    assert batch.optimal.all()
+    assert np.all(batch.optimal)
 
 
 @every_solver(EXACT)
@@ -204,4 +204,4 @@ def test_small_and_large_graph_paths_of_max_flow_agree(seed):
     padded = np.concatenate([unary, np.full((2, 60), -1.0)], axis=1)
     large = solve(padded, pairwise, edges=edges, solver="max_flow")
     np.testing.assert_allclose(small.score, large.score, rtol=1e-12)
-    assert large.optimal.all()
+    assert np.all(large.optimal)

@@ -81,9 +81,9 @@ def _refuted(claims: Claims) -> str:
 def _host(array: Any) -> np.ndarray:
     if isinstance(array, torch.Tensor):
         return array.cpu().numpy()
-    return (
-        array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array, device="cpu")
-    )
+    if isinstance(array, float | bool | np.ndarray | np.generic):
+        return np.asarray(array)
+    return np.from_dlpack(array, device="cpu")
 
 
 def _all_scores(host: Problem | LabelProblem) -> np.ndarray:

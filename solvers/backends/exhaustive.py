@@ -9,7 +9,8 @@ import numpy as np
 from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.feasible import best_feasible
-from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
+from ..algorithms.exhaustive.host import host_argmax
+from ..algorithms.exhaustive.positions import MAX_VARIABLES
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..limits.deadline import Deadline

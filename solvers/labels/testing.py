@@ -51,7 +51,7 @@ class LabelInstances:
 
         The last variable changes first. The oracle shares no code with the solvers.
         """
-        states = np.array(list(np.ndindex(*self.sizes)))
+        states = np.array(list(np.ndindex(*self.sizes)), np.int64)
         total = self.unary[:, np.arange(len(self.sizes)), states].sum(axis=-1)
         for edge, (i, j) in enumerate(self.edges):
             total = total + self.pairwise[:, edge, states[:, i], states[:, j]]

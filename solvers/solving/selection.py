@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
-from ..algorithms.presolve.penalties import is_penalised
 from ..any_problem import AnyProblem
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
@@ -149,7 +148,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
-    if one_state and is_penalised(problem):
+    if one_state and _sparse().is_penalised(problem):
         return Selection(
             _sparse().SparsePortfolio(),
             "penalties make groups of variables exclude each other: branch_and_bound for a moment, "

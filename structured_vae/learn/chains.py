@@ -49,6 +49,7 @@ class ChainCRF(LinearEstimator):
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
 
     Example:
+        >>> import numpy as np
         >>> chains, tags = [np.eye(3), np.eye(3)[[2, 1]]], [["a", "b", "a"], ["a", "b"]]
         >>> crf = ChainCRF(C=10.0).fit(chains, tags)  # doctest: +SKIP
         >>> crf.predict([np.eye(3)[[0, 1]]])  # doctest: +SKIP
@@ -133,6 +134,7 @@ class ChainSSVM(LinearEstimator):
         for structural SVMs.
 
     Example:
+        >>> import numpy as np
         >>> chains, tags = [np.eye(3), np.eye(3)[[2, 1]]], [["a", "b", "a"], ["a", "b"]]
         >>> svm = ChainSSVM(random_state=0).fit(chains, tags)  # doctest: +SKIP
         >>> svm.predict([np.eye(3)[[0, 1]]])  # doctest: +SKIP

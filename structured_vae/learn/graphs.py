@@ -50,6 +50,7 @@ class GraphCRF(LinearEstimator):
         objective_: the final value of the objective.
 
     Example:
+        >>> import numpy as np
         >>> square = np.eye(4), [[0, 1], [1, 2], [2, 3], [3, 0]]
         >>> crf = GraphCRF(C=10.0).fit([square], [[0, 1, 1, 0]])  # doctest: +SKIP
         >>> crf.predict([square]), crf.solve([square]).optimal  # doctest: +SKIP
@@ -139,6 +140,7 @@ class GraphSSVM(LinearEstimator):
         gap_: the final duality gap.
 
     Example:
+        >>> import numpy as np
         >>> square = np.eye(4), [[0, 1], [1, 2], [2, 3], [3, 0]]
         >>> svm = GraphSSVM(random_state=0).fit([square], [[0, 1, 1, 0]])  # doctest: +SKIP
         >>> svm.predict([square]), svm.solve([square]).optimal  # doctest: +SKIP

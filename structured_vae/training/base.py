@@ -105,7 +105,8 @@ class Training(pl.LightningModule, ABC):
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch, and show it every few steps where there is a progress bar."""
         loss = self.loss(*batch)
-        shown = self.trainer.progress_bar_callback is not None
+        trainer = self._trainer  # None where a step is called by itself
+        shown = trainer is not None and trainer.progress_bar_callback is not None
         if shown and batch_idx % SHOWN_EVERY == 0:
             self.log(COST_NAME, self._trained["cost"][-1], prog_bar=True, logger=False)
         return loss

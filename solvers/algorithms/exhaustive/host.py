@@ -27,14 +27,12 @@ from functools import partial
 
 import numpy as np
 
-from ...arrays import Edges, Pairwise, States, Unary
+from ...arrays import Pairwise, States, Unary
 from ...compiled._kernels import exhaustive as kernels
 from ...compiled.problem_checks import in_order
 from ...compiled.threads import over_slices
 from ...topology import Topology
-
-MAX_VARIABLES = 25
-"""Largest number of variables."""
+from .positions import positions_of
 
 NANOSECONDS = 0.03
 """Estimated time per state."""
@@ -63,11 +61,3 @@ def host_argmax(
         threads=threads,
     )
     return z
-
-
-def positions_of(n: int, edges: Edges) -> np.ndarray:
-    """Return `[n + e]`, the places of the coefficients in the flattened matrix of weights."""
-    diagonal = np.arange(n)
-    rows, columns = np.concatenate((np.stack((diagonal, diagonal)), edges.T[::-1]), axis=1)
-    positions: np.ndarray = (rows * MAX_VARIABLES + columns).astype(np.uint64)
-    return positions

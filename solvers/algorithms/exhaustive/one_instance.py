@@ -16,7 +16,7 @@ from ...compiled._kernels import exhaustive as kernels
 from ...problem import LARGEST_MAGNITUDE
 from ...solution import Solution
 from ...topology import Topology
-from .host import positions_of
+from .positions import positions_of
 
 MAX_VARIABLES: Final = 16
 """Largest number of variables; for more, the search takes longer than the checks."""

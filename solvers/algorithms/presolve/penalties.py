@@ -40,6 +40,10 @@ ROUNDS = 3
 """Maximum number of searches for pairs; each one uses the pairs before it."""
 
 
+MOST_PAIRS = 2**18
+"""More pairs take too long to look at before a search begins."""
+
+
 @dataclass(frozen=True, eq=False)
 class Penalties:
     """At-most-one constraints that some maximiser satisfies.
@@ -104,7 +108,12 @@ def penalties_of(problem: Problem) -> Penalties | None:
 
 
 def is_penalised(problem: Problem) -> bool:
-    """Return whether constraints replace penalties in the first instance of a batch."""
+    """Return whether constraints replace penalties in the first instance of a batch.
+
+    Instances of more than `MOST_PAIRS` pairs are not looked at.
+    """
+    if problem.e > MOST_PAIRS:
+        return False
     first = problem if problem.batch == 1 else problem.instances(slice(0, 1))
     return penalties_of(first.to_host()) is not None
 
