@@ -179,7 +179,7 @@ class Conditioned:
         for values, rows in _groups(chosen):
             z[rows] = self.problem.sizes - 1  # where these values are forbidden
             z[rows] = np.where(fixed[rows] >= 0, fixed[rows], z[rows])
-            z[np.ix_(rows, self.split.variables)] = values
+            z[rows[:, None], list(self.split.variables)] = values
             branch = self._branch(values)
             if branch is not None:
                 z[rows] = branch.samples(numbers[rows], fixed[rows])
@@ -259,8 +259,9 @@ class Conditioned:
     def _probabilities(self) -> np.ndarray:
         """Return the probability of each assignment of the splitting variables."""
         peak = self.log_weights.max()
-        weights: np.ndarray = np.exp(self.log_weights - peak)
-        return weights / weights.sum()
+        weights = np.exp(self.log_weights - peak)
+        shares: np.ndarray = weights / weights.sum()
+        return shares
 
     def _rows(self, depth: int, before: np.ndarray) -> np.ndarray:
         """`[samples, values]`: the joint probability of a variable and of those before it.
@@ -272,7 +273,7 @@ class Conditioned:
         probabilities = self._probabilities()
         sums = probabilities.sum(axis=tuple(range(depth + 1, probabilities.ndim)))
         rows: np.ndarray = sums[tuple(before.T)]
-        return np.broadcast_to(rows, (len(before), sums.shape[-1]))
+        return np.broadcast_to(rows, (len(before), int(sums.shape[-1])))
 
     def _branch(self, values: tuple[int, ...]) -> _Branch | None:
         """Return the sums with these values; None where they are forbidden together."""
@@ -348,7 +349,8 @@ def _groups(chosen: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
 def _shares(rows: np.ndarray) -> np.ndarray:
     """Divide rows by their sums; zeros where the sum is zero."""
     sums = rows.sum(axis=-1, keepdims=True)
-    return rows / np.where(sums > 0, sums, 1.0)
+    shares: np.ndarray = rows / np.where(sums > 0, sums, 1.0)
+    return shares
 
 
 def _product(along: Direction, ones: np.ndarray, pairs: np.ndarray) -> float:

@@ -75,9 +75,10 @@ class FreeLabelSums:
             split: `split_of(problem, room)`.
         """
         way = split.way
-        if not way.keeps_tables:
+        if split.variables or not way.keeps_tables:
             problem = problem.copied()  # whose scores are read again later
         buckets = buckets_of(problem)
+        openers: list[Callable[[], Part]]
         if split.variables:
             instances = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
             openers = [partial(Conditioned.of, one, split) for one in instances]
@@ -88,7 +89,7 @@ class FreeLabelSums:
         log_z = []
         features = []
         for opener in openers:
-            sums: Part = opener()
+            sums = opener()
             log_z.append(sums.log_partition)
             features.append(sums.marginals())
             parts.append(partial(_itself, sums) if way.keeps_instances else opener)

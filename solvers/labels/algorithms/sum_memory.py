@@ -15,10 +15,11 @@ from typing import Final
 
 import numpy as np
 
+from ...algorithms.elimination.treewidth import SHARE
 from ...arrays import home_of
 from ...limits.memory import free_memory
 from ..problem import LabelProblem
-from .buckets import DEVICE_PART_BYTES, PART_BYTES, SHARE, Buckets
+from .buckets import DEVICE_PART_BYTES, PART_BYTES, Buckets
 
 KEPT_BYTES: Final = 1 << 28
 """Maximum size of the tables that are kept, and of messages where fewer segments are faster."""
