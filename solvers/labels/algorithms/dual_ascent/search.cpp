@@ -55,8 +55,8 @@ void LabelSearch::resize(Index depth) {
 }
 
 Index LabelSearch::bytes() const {
-    const std::size_t words = field_.size() + message_.size() + left_.size() + bound_.size() +
-                              alike_.size();
+    const std::size_t words =
+        field_.size() + message_.size() + left_.size() + bound_.size() + alike_.size();
     return static_cast<Index>(sizeof(Index) * words + sizeof(Value) * values_.size() +
                               done_.size());
 }

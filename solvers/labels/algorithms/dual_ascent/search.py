@@ -73,7 +73,13 @@ class LabelSearch:
         unary = plain(scores.unary)
         sizes = np.ascontiguousarray(scores.sizes, np.int64)
         self._search = kernels.Search(
-            graph_of(scores), unary, sizes, alike_labels(scores), self._below_all, scores.step, depth
+            graph_of(scores),
+            unary,
+            sizes,
+            alike_labels(scores),
+            self._below_all,
+            scores.step,
+            depth,
         )
         if labels is not None:
             self.offer(labels)
