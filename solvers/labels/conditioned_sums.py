@@ -313,7 +313,9 @@ class _Branch:
     def samples(self, uniforms: np.ndarray, given: np.ndarray) -> np.ndarray:
         """Return samples `[samples, n]`."""
         numbers = self.evidence.uniforms(uniforms[None])
-        return self.evidence.states(self.sums.samples(numbers, self._free(given)))[0]
+        z = self.evidence.states(self.sums.samples(numbers, self._free(given)))
+        one: np.ndarray = z[0]
+        return one
 
     def at(self, states: np.ndarray) -> np.ndarray:
         """Return the conditionals `[samples, n, k]` of free variables, zeros of others."""
