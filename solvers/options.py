@@ -27,6 +27,16 @@ def is_whole(value: object, least: int, most: int | None = None) -> bool:
     return least <= int(value) and (most is None or int(value) <= most)
 
 
+def check_memory_limit(memory: int | None) -> None:
+    """Raise if `memory` is neither None nor a positive number of bytes.
+
+    Raises:
+        OptionError: it is not.
+    """
+    if memory is not None:
+        check_whole("memory", memory, 1)
+
+
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
     """Raise if `value` is not a whole number from `least` to `most`.
 

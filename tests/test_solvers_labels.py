@@ -30,7 +30,7 @@ from solvers.labels import (
     gibbs,
     solve,
 )
-from solvers.labels.algorithms import sum_product
+from solvers.labels.algorithms import step_tables
 from solvers.labels.algorithms.buckets import buckets_of
 from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
@@ -196,7 +196,7 @@ def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidd
     values = np.eye(k)[assignments]
     marginals = np.einsum("bx,xnk->bnk", weights / weights.sum(axis=-1, keepdims=True), values)
     np.testing.assert_allclose(found.unary_marginals, marginals, atol=1e-9)
-    monkeypatch.setattr(sum_product, "FACTORED", np.inf)
+    monkeypatch.setattr(step_tables, "FACTORED", np.inf)
     plain = gibbs(unary, pairwise, edges=edges)
     np.testing.assert_allclose(found.log_partition, plain.log_partition, rtol=1e-13)
     np.testing.assert_allclose(

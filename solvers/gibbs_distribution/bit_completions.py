@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elimination.plan import cached_plan
 from ..arrays import ArrayT
 from ..options import check_threads
 from ..problem import Problem
-from . import enumeration_completions, sum_product_completions
 from .bit_evidence import BitEvidence
 from .completions import SampleCompletions, placed
-from .derivatives import FreeSums, derivative
+from .derivatives import derivative
+from .free_sums import FreeSums
 from .samples import Drawn, checked_variables
 
 
@@ -123,17 +122,7 @@ def complete(
     """
     chosen = checked_variables(problem, uniforms.shape[1], variables, evidence.fixed)
     numbers = evidence.numbers(chosen)
-    own_uniforms = evidence.uniforms(uniforms)
-    rest = free.problem
-    if free.running is None:
-        plan = rest.topology.recall(cached_plan)
-        z, completed, conditionals = sum_product_completions.complete(
-            plan, rest.unary, rest.pairwise, own_uniforms, numbers, threads
-        )
-    else:
-        z, completed, conditionals = enumeration_completions.complete(
-            free.running, rest.n, rest.edges, own_uniforms, numbers, threads
-        )
+    z, completed, conditionals = free.completed(evidence.uniforms(uniforms), numbers, threads)
     whole = evidence.states(z)
     others = evidence.states(completed)
     return Completions(

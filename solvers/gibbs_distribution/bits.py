@@ -5,12 +5,13 @@ The distribution is p(z) = exp(score(z)) / Z.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.elimination.plan import cached_plan
+from ..algorithms.elimination.plan import Plan, cached_plan
 from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayT, Scores
 from ..errors import OptionError, UnsupportedProblemError, did_you_mean, shortened
@@ -19,12 +20,15 @@ from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .bit_completions import Completions, complete
 from .bit_evidence import BitEvidence
-from .derivatives import FreeSums, derivative
+from .derivatives import derivative
 from .distribution import Distribution
-from .draws import draw
 from .enumeration import MAX_VARIABLES
 from .estimate import ESTIMATES
+from .free_sums import EliminatedSums, EnumeratedSums, FreeSums
 from .samples import Direction, by_sample, checked_uniforms
+
+OTHER_METHODS = "method='trw' and method='mean_field' have bounds on log Z"
+"""What an error says where exact sums are out of reach."""
 
 METHODS = ("auto", "exact", "enumeration", "elimination")
 """Of exact sums; the first two leave the choice to the number of variables."""
@@ -92,7 +96,7 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
     def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
         if self.method == "elimination":
             uniforms = self._evidence.uniforms(uniforms)
-        return self._evidence.states(_drawn(self._free, uniforms, threads))
+        return self._evidence.states(self._free.drawn(uniforms, threads))
 
     def _covariance(
         self, direction: Direction, threads: int | None
@@ -108,6 +112,8 @@ def sums_of_bits(
     uniforms: Any,
     method: Any,
     threads: int | None,
+    memory: int | None,
+    beyond: Callable[[Problem], FreeSums],
 ) -> Gibbs[ArrayT]:
     """Return the exact sums of a problem over the states that agree with evidence.
 
@@ -117,11 +123,13 @@ def sums_of_bits(
         uniforms: as for `gibbs`; None for no samples.
         method: one of `METHODS`.
         threads: most threads to use; None for all cores.
+        memory: maximum bytes of tables; None for a share of the free memory.
+        beyond: the sums by elimination of a problem whose tables do not fit.
 
     Raises:
         ProblemError: the uniforms have another shape, range or precision.
         UnsupportedProblemError: there are too many variables for the one, and for the other method
-            too large a treewidth or tables that do not fit into the free memory.
+            too large a treewidth, or tables that are out of reach.
         OptionError: there is no such method.
     """
     method = exact_method(evidence.rest, method)
@@ -136,12 +144,15 @@ def sums_of_bits(
         numbers = np.empty((host.batch, 0, *shape))
     else:
         numbers = checked_uniforms(host, uniforms, shape, f" for {method} (`uniforms_shape`)")
-    if method == "elimination":
-        numbers = evidence.uniforms(numbers)
-        free, z = _eliminated(rest, numbers, threads)
+    free: FreeSums
+    if method == "elimination" and not fits(rest, memory):
+        free = beyond(rest)
+        z = free.drawn(evidence.uniforms(numbers), threads)
+    elif method == "elimination":
+        free, z = _eliminated(rest, evidence.uniforms(numbers), threads)
     else:
         free = _enumerated(rest, threads)
-        z = _drawn(free, numbers, threads)
+        z = free.drawn(numbers, threads)
     marginals = evidence.lifted(free.marginals)
     samples = None
     if uniforms is not None:
@@ -207,17 +218,33 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
     many = ""
     if problem.n > MAX_VARIABLES:
         many = f"n = {problem.n} is more than the {MAX_VARIABLES} of enumeration, and "
-    reason = why_not_eliminated(problem, lambda plan: sum_product_derivative.BYTES * plan.entries)
+    reason = why_not_eliminated(problem, lambda plan: 0)
     if not reason:
         return ()
-    return (f"{many}{reason}; method='trw' and method='mean_field' have bounds on log Z",)
+    return (f"{many}{reason}; {OTHER_METHODS}",)
+
+
+def fits(problem: Problem, memory: int | None) -> bool:
+    """Return whether the tables of an elimination that is not too wide fit into memory.
+
+    Args:
+        problem: of the variables without evidence.
+        memory: maximum bytes; None for a share of the free memory.
+    """
+
+    def bytes_of(plan: Plan) -> int:
+        return sum_product_derivative.BYTES * plan.entries
+
+    if memory is not None and bytes_of(problem.topology.recall(cached_plan)) > memory:
+        return False
+    return why_not_eliminated(problem, bytes_of) is None
 
 
 def _enumerated(problem: Problem, threads: int | None) -> FreeSums:
     log_z, marginals, running = enumeration.infer(
         problem.unary, problem.pairwise, problem.edges, threads
     )
-    return FreeSums(problem, log_z, marginals, running)
+    return EnumeratedSums(problem, log_z, marginals, running)
 
 
 def _eliminated(
@@ -228,11 +255,4 @@ def _eliminated(
     log_z, marginals, z = sum_product.infer(
         plan, problem.unary, problem.pairwise, uniforms, threads
     )
-    return FreeSums(problem, log_z, marginals, None), z
-
-
-def _drawn(free: FreeSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-    """Return samples `[batch, samples, n]` of the free variables."""
-    if free.running is None:
-        return _eliminated(free.problem, uniforms, threads)[1]
-    return draw(free.running, free.problem.n, free.problem.edges, uniforms, threads)
+    return EliminatedSums(problem, log_z, marginals), z

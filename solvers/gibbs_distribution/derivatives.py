@@ -1,41 +1,11 @@
-"""Differentiate marginals along a direction, and conditionals of samples, by either method."""
+"""Differentiate marginals along a direction, and conditionals of samples."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ..algorithms.elimination.plan import cached_plan
-from ..arrays import Scores
-from ..problem import Problem
-from . import enumeration_derivative, sum_product_completions, sum_product_derivative
-from .enumeration import RunningSums
+from .free_sums import FreeSums
 from .samples import Drawn
-
-
-@dataclass(frozen=True, eq=False)
-class FreeSums:
-    """The sums over the states of the variables without evidence, on the host.
-
-    Attributes:
-        problem: of these variables.
-        log_partition: `[batch]`.
-        marginals: `[batch, n + e]`.
-        running: what enumeration has kept; None for elimination.
-    """
-
-    problem: Problem
-    log_partition: Scores
-    marginals: np.ndarray
-    running: RunningSums | None
-
-    def scores(self) -> np.ndarray:
-        """`[batch, n + e]`: the float64 scores that were summed."""
-        if self.running is not None:
-            return self.running.coefficients
-        parts = (self.problem.unary, self.problem.pairwise)
-        return np.concatenate(parts, axis=1, dtype=np.float64)
 
 
 def derivative(
@@ -69,33 +39,6 @@ def derivative(
         drawn = drawn._replace(changes=np.ascontiguousarray(drawn.changes / scale[..., None]))
     if direction is not None:
         direction = direction / scale
-    if free.running is None:
-        gradient = _by_elimination(problem, drawn, direction, threads)
-    else:
-        along = np.zeros(free.marginals.shape) if direction is None else direction
-        means = np.sum(free.marginals * along, axis=1)
-        gradient = enumeration_derivative.derivative(
-            free.running, problem.edges, drawn or _nothing(problem), along, means, threads
-        )
+    gradient = free.gradient(drawn, direction, threads)
     gradient *= scale
     return gradient
-
-
-def _by_elimination(
-    problem: Problem, drawn: Drawn | None, direction: np.ndarray | None, threads: int | None
-) -> np.ndarray:
-    """`[batch, n + e]`."""
-    plan = problem.topology.recall(cached_plan)
-    scores = (problem.unary, problem.pairwise)
-    gradient = np.zeros((problem.batch, problem.n + problem.e))
-    if direction is not None:
-        gradient += sum_product_derivative.covariance_product(plan, *scores, direction, threads)
-    if drawn is not None:
-        gradient += sum_product_completions.derivative(plan, *scores, drawn, threads)
-    return gradient
-
-
-def _nothing(problem: Problem) -> Drawn:
-    """No samples."""
-    chosen = np.empty((problem.batch, 0, 0), np.int64)
-    return Drawn(np.empty((problem.batch, 0, problem.n), np.int8), chosen, np.empty(chosen.shape))

@@ -16,7 +16,7 @@ from ..gibbs_distribution.completions import SampleCompletions, placed
 from ..gibbs_distribution.samples import checked_variables
 from ..options import check_threads
 from .evidence import LabelEvidence
-from .free_sums import FreeLabelSums, concatenated
+from .free_sums import FreeLabelSums
 from .problem import LabelProblem
 
 
@@ -93,13 +93,7 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         evidence = self._evidence
         free = self._free
         of_chosen = self._weights("costs", costs)
-        weights = np.zeros((*self._z.shape, free.problem.k))
-        instances, samples = np.ogrid[: len(of_chosen), : of_chosen.shape[1]]
-        chosen = evidence.numbers(self._chosen)
-        # One variable may be chosen twice.
-        np.add.at(weights, (instances[..., None], samples[..., None], chosen), of_chosen)
-        gradients = [sums.pulled_back(*rows) for sums, *rows in free.by_part(self._z, weights)]
-        ones, pairs = concatenated(free.problem, gradients)
+        ones, pairs = free.pulled_back(self._z, evidence.numbers(self._chosen), of_chosen)
         shapes = (problem.n, problem.k), (problem.e, problem.k, problem.k)
         direction = self._direction(unary, pairwise, shapes)
         if direction is not None:
@@ -141,16 +135,31 @@ def complete(
     chosen = checked_variables(problem, samples, variables, evidence.fixed)
     numbers = evidence.numbers(chosen)
     draws = evidence.uniforms(uniforms)
-    z = free.drawn(draws)
-    of_all = np.concatenate([to_numpy(sums.at(rows)) for sums, rows in free.by_part(z)])
-    conditionals = np.take_along_axis(of_all, numbers[..., None], axis=2)
-    completed = _completed(free, draws, z, numbers)
+    z, completed, conditionals = completions_of(free, draws, numbers)
     return LabelCompletions(
         **placed(problem, evidence.states(z), chosen, evidence.states(completed), conditionals),
         _free=free,
         _evidence=evidence,
         _z=z,
     )
+
+
+def completions_of(
+    free: FreeLabelSums, uniforms: np.ndarray, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return samples, their completions, and conditionals.
+
+    They are `[batch, samples, n]`, `[batch, samples, m, k - 1, n]` and `[batch, samples, m, k]`.
+
+    Args:
+        free: the sums over all labels.
+        uniforms: `[batch, samples, n]`.
+        chosen: `[batch, samples, m]`, variables.
+    """
+    z = free.drawn(uniforms)
+    of_all = np.concatenate([to_numpy(sums.at(rows)) for sums, rows in free.by_part(z)])
+    conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
+    return z, _completed(free, uniforms, z, chosen), conditionals
 
 
 def _completed(

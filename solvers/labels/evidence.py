@@ -146,13 +146,13 @@ def _reduced(problem: LabelProblem, allowed: LabelProblem, values: np.ndarray) -
             constant = constant + table[rows, values[:, i], values[:, j]]
     if (constant == -np.inf).any():
         raise InfeasibleError()
-    rest = _of_the_others(host, unary, places)
+    rest = of_the_others(host, unary, places)
     if not isinstance(problem.unary, np.ndarray):
         rest = _on_device(rest, problem)
     return LabelEvidence(problem, rest, values, constant)
 
 
-def _of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> LabelProblem:
+def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> LabelProblem:
     """Return the problem of the variables at some places; that of one without a choice for none.
 
     Args:

@@ -1,18 +1,51 @@
-"""Exact sums over the labels of the variables without evidence, a part of the batch at a time."""
+"""Exact sums over the labels of the variables without evidence, a part of the batch at a time.
+
+Where no way of elimination fits into memory, a part is one instance, split by the values of some
+variables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array, as_float64, beside, namespace_of, to_numpy
+from ..arrays import Array, Scores, States, as_float64, beside, namespace_of, to_numpy
 from ..gibbs_distribution.samples import Direction
-from .algorithms.buckets import buckets_of, in_parts
+from .algorithms.buckets import buckets_of, in_parts, why_too_wide
 from .algorithms.sum_product import Conditionals
+from .conditioned_sums import MOST_ENTRIES, Conditioned, Split
 from .problem import LabelProblem
+
+
+class Part(Protocol):
+    """The sums over some instances, as `Conditionals` has them."""
+
+    @property
+    def problem(self) -> LabelProblem:
+        """Of these instances."""
+
+    @property
+    def log_partition(self) -> Scores:
+        """`[batch]`."""
+
+    def marginals(self) -> tuple[Array, Array]:
+        """Marginals of variables and of pairs."""
+
+    def samples(self, uniforms: Array, given: Array | None = None) -> States:
+        """Samples `[batch, samples, n]`."""
+
+    def derivative(self, direction: LabelProblem) -> tuple[Array, Array]:
+        """Derivative of the marginals."""
+
+    def at(self, states: States) -> Array:
+        """Conditionals `[batch, samples, n, k]`."""
+
+    def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
+        """Gradient of weighted conditionals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,28 +54,48 @@ class FreeLabelSums:
 
     Attributes:
         problem: of the variables without evidence.
-        parts: the conditionals of each variable, some instances each.
+        parts: what gives the sums over some instances each, kept or computed again.
+        log_z: `[batch]`, minus infinity where everything is forbidden.
         ones: `[batch, n, k]`, the probabilities of the values of each variable.
         pairs: `[batch, e, k, k]`, those of the values of each pair.
     """
 
     problem: LabelProblem
-    parts: tuple[Conditionals, ...]
+    parts: tuple[Callable[[], Part], ...]
+    log_z: Array
     ones: Array
     pairs: Array
 
     @classmethod
-    def of(cls, problem: LabelProblem) -> FreeLabelSums:
-        """Return the sums of a problem whose tables fit into memory."""
-        buckets = buckets_of(problem)
-        parts = tuple(Conditionals.of(sums, buckets) for sums in in_parts(problem, buckets))
-        ones, pairs = concatenated(problem, [sums.marginals() for sums in parts])
-        return cls(problem, parts, ones, pairs)
+    def of(cls, problem: LabelProblem, split: Split) -> FreeLabelSums:
+        """Return the sums of a problem.
 
-    def log_partition(self) -> Array:
-        """`[batch]`: minus infinity where everything is forbidden."""
-        xp = namespace_of(self.problem.unary)
-        return xp.concat([sums.log_partition for sums in self.parts], axis=0)
+        Args:
+            problem: whose elimination is not too wide.
+            split: `split_of(problem, room)`.
+        """
+        way = split.way
+        if split.variables or not way.keeps_tables:
+            problem = problem.copied()  # whose scores are read again later
+        buckets = buckets_of(problem)
+        openers: list[Callable[[], Part]]
+        if split.variables:
+            instances = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
+            openers = [partial(Conditioned.of, one, split) for one in instances]
+        else:
+            some = in_parts(problem, buckets)
+            openers = [partial(Conditionals.of, part, buckets, way) for part in some]
+        parts = list[Callable[[], Part]]()
+        log_z = []
+        features = []
+        for opener in openers:
+            sums = opener()
+            log_z.append(sums.log_partition)
+            features.append(sums.marginals())
+            parts.append(partial(_itself, sums) if way.keeps_instances else opener)
+        xp = namespace_of(problem.unary)
+        ones, pairs = concatenated(problem, features)
+        return cls(problem, tuple(parts), xp.concat(log_z, axis=0), ones, pairs)
 
     def entropies(self) -> Array:
         """`[batch]`: log Z less the mean score."""
@@ -56,7 +109,7 @@ class FreeLabelSums:
             i, j = problem.topology.pairs[edge]
             probabilities = self.pairs[:, edge, : problem.sizes[i], : problem.sizes[j]]
             mean = mean + xp.sum(probabilities * _finite(problem.pairwise(edge)), axis=(1, 2))
-        return self.log_partition() - mean
+        return self.log_z - mean
 
     def drawn(self, uniforms: np.ndarray, given: np.ndarray | None = None) -> np.ndarray:
         """`[batch, samples, n]`, numpy: samples for uniforms `[batch, samples, n]`.
@@ -74,9 +127,26 @@ class FreeLabelSums:
         """Cov(phi, phi . d) `[batch, n, k]` and `[batch, e, k, k]`, where phi indicates values."""
         unary, pairwise = (np.ascontiguousarray(scores) for scores in direction)
         gradients = [
-            sums.derivative(_as_scores(sums.problem, *rows))
+            sums.derivative(sums.problem.with_scores(*rows))
             for sums, *rows in self.by_part(unary, pairwise)
         ]
+        return concatenated(self.problem, gradients)
+
+    def pulled_back(
+        self, z: np.ndarray, chosen: np.ndarray, costs: np.ndarray
+    ) -> tuple[Array, Array]:
+        """Return the gradient in the scores of the sum of costs * P(x_v = a | drawn before).
+
+        Args:
+            z: `[batch, samples, n]`, the samples.
+            chosen: `[batch, samples, m]`, variables.
+            costs: `[batch, samples, m, k]`.
+        """
+        weights = np.zeros((*z.shape, self.problem.k))
+        instances, samples = np.ogrid[: len(costs), : costs.shape[1]]
+        # One variable may be chosen twice.
+        np.add.at(weights, (instances[..., None], samples[..., None], chosen), costs)
+        gradients = [sums.pulled_back(*rows) for sums, *rows in self.by_part(z, weights)]
         return concatenated(self.problem, gradients)
 
     def by_part(self, *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
@@ -85,10 +155,33 @@ class FreeLabelSums:
         The rows are arrays of the same kind as those of the part's problem.
         """
         start = 0
-        for sums in self.parts:
+        for part in self.parts:
+            sums = part()
             rows = slice(start, start + sums.problem.batch)
             yield sums, *(beside(sums.problem.unary, array[rows]) for array in arrays)
             start += sums.problem.batch
+
+
+def why_not_summed(problem: LabelProblem, split: Split | None) -> str | None:
+    """Return why exact sums over labels are out of reach, or None if they are not.
+
+    Args:
+        problem: of the variables without evidence.
+        split: `split_of(problem, room)`; None also where elimination is too wide.
+    """
+    if split is not None:
+        return None
+    if reason := why_too_wide(problem):
+        return reason
+    buckets = buckets_of(problem)
+    return (
+        f"the tables of a width of {buckets.width} have {buckets.entries:.2g} entries, and split "
+        f"by values until they fit into memory they have more than {MOST_ENTRIES:.2g}"
+    )
+
+
+def _itself(sums: Part) -> Part:
+    return sums
 
 
 def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -97,16 +190,6 @@ def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tup
     unary = xp.concat([gradient[0] for gradient in parts], axis=0)
     pairwise = xp.concat([gradient[1] for gradient in parts], axis=0)
     return unary, pairwise
-
-
-def _as_scores(problem: LabelProblem, unary: Array, pairwise: Array) -> LabelProblem:
-    """The problem of the same pairs, whose scores a direction is."""
-    tables = np.arange(problem.e)
-    sizes = problem.sizes
-    topology = problem.topology
-    return LabelProblem(
-        unary, pairwise, tables, None, sizes, topology, (problem.batch,), problem.home
-    )
 
 
 def _finite(scores: Array) -> Array:

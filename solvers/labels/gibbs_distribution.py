@@ -15,11 +15,12 @@ from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProb
 from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
-from ..options import check_threads
-from .algorithms.buckets import Buckets, why_not_eliminated
+from ..options import check_memory_limit, check_threads
+from .algorithms.sum_memory import room_for
 from .completions import LabelCompletions, complete
+from .conditioned_sums import split_of
 from .evidence import LabelEvidence
-from .free_sums import FreeLabelSums
+from .free_sums import FreeLabelSums, why_not_summed
 from .gibbs_estimate import estimate_of_labels
 from .problem import LabelProblem
 
@@ -106,6 +107,7 @@ def gibbs(
     fix: Any = None,
     uniforms: Any = None,
     method: Exact = "exact",
+    memory: int | None = None,
 ) -> LabelGibbs: ...
 
 
@@ -120,6 +122,7 @@ def gibbs(
     fix: Any = None,
     uniforms: None = None,
     method: Estimated,
+    memory: int | None = None,
 ) -> GibbsEstimate[LabelProblem]: ...
 
 
@@ -133,6 +136,7 @@ def gibbs(
     fix: Any = None,
     uniforms: Any = None,
     method: Exact | Estimated = "exact",
+    memory: int | None = None,
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
     """Return the log-partition, marginals and samples of p(x) = exp(score(x)) / Z.
 
@@ -149,11 +153,14 @@ def gibbs(
         fix: evidence, as for `solve`: {variable: value}, or `[..., n]` with -1 for a free variable.
             Z is then the sum over the assignments that agree.
         uniforms: None for no samples; `[samples, batch, n]`, float64, in [0, 1), one a variable.
-        method: "exact", as far as tables fit into memory. Elsewhere, on any graph: "trw",
+        method: "exact", where elimination is not too wide. Elsewhere, on any graph: "trw",
             tree-reweighted messages, whose `log_partition` is an upper bound; "mean_field", a
             product of distributions, and a lower bound (minus infinity where no allowed labels were
             found); or "loopy", belief propagation, an estimate that is no bound. "trw" and "loopy"
             are exact on trees.
+        memory: maximum bytes of the tables of exact sums; None for a share of the free memory.
+            With less memory, passes compute tables again, and then run once for each assignment of
+            a few variables: that is slower, and the results are the same up to rounding.
 
     Returns:
         `LabelGibbs`; of the other methods a `GibbsEstimate`, which says what its `log_partition`
@@ -162,9 +169,10 @@ def gibbs(
     Raises:
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
             range or precision.
-        OptionError: there is no such method; `fix` does not fit the problem; or there are uniforms
-            for a method that draws no samples.
-        UnsupportedProblemError: the tables do not fit into the free memory.
+        OptionError: there is no such method; `fix` does not fit the problem; there are uniforms
+            for a method that draws no samples; or `memory` is no whole number above zero.
+        UnsupportedProblemError: elimination is too wide, or its tables have too many entries once
+            they are split until they fit into memory.
         InfeasibleError: every assignment of an instance is forbidden.
 
     References:
@@ -183,23 +191,24 @@ def gibbs(
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     elif any(array is not None for array in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
-    return sums_of_labels(problem, fix, uniforms, method)
+    return sums_of_labels(problem, fix, uniforms, method, memory)
 
 
 def sums_of_labels(
-    problem: LabelProblem[ArrayT], fix: Any, uniforms: Any, method: Any
+    problem: LabelProblem[ArrayT], fix: Any, uniforms: Any, method: Any, memory: Any = None
 ) -> LabelGibbs[ArrayT] | GibbsEstimate[LabelProblem[ArrayT], ArrayT]:
     """Return the sums of a problem, exact or not, over the assignments that agree with evidence.
 
     Arguments and errors are those of `gibbs`.
     """
+    check_memory_limit(memory)
     evidence = LabelEvidence.of(problem, fix)
     if isinstance(method, str) and method in ESTIMATES:
         if uniforms is not None:
             raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
         return estimate_of_labels(problem, evidence, method)
     check_method(method)
-    return _exact(problem, evidence, uniforms)
+    return _exact(problem, evidence, uniforms, memory)
 
 
 def check_method(method: Any) -> None:
@@ -214,10 +223,12 @@ def check_method(method: Any) -> None:
 
 
 def _exact(
-    problem: LabelProblem[ArrayT], evidence: LabelEvidence, uniforms: Any
+    problem: LabelProblem[ArrayT], evidence: LabelEvidence, uniforms: Any, memory: int | None
 ) -> LabelGibbs[ArrayT]:
     rest = evidence.rest
-    if reason := why_not_eliminated(rest, lambda buckets: _bytes_of(rest, buckets)):
+    split = split_of(rest, room_for(memory))
+    reason = why_not_summed(rest, split)
+    if split is None:
         others = "method='trw' and method='mean_field' have bounds on log Z"
         raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
     check_room(
@@ -226,8 +237,8 @@ def _exact(
     numbers = None
     if uniforms is not None:
         numbers = checked_uniforms(problem, uniforms, (problem.n,))
-    free = FreeLabelSums.of(rest)
-    log_z = free.log_partition()
+    free = FreeLabelSums.of(rest, split)
+    log_z = free.log_z
     if bool((to_numpy(log_z) == -np.inf).any()):
         raise InfeasibleError()
     ones, pairs = evidence.lifted(free.ones, free.pairs)
@@ -246,8 +257,3 @@ def _exact(
         _free=free,
         _evidence=evidence,
     )
-
-
-def _bytes_of(problem: LabelProblem, buckets: Buckets) -> int:
-    """The conditionals of the whole batch, and some of the largest."""
-    return 8 * (problem.batch * buckets.entries + 4 * buckets.largest)

@@ -529,6 +529,27 @@ class LabelProblem(AnyProblem[ArrayT]):
             weights = weights[part, :]
         return replace(self, unary=unary, tables=tables, weights=weights, leading=(unary.shape[0],))
 
+    def copied(self) -> LabelProblem[ArrayT]:
+        """Return this problem with copied scores, independent of the caller's arrays."""
+        xp = namespace_of(self.unary)
+        unary, tables = (xp.asarray(array, copy=True) for array in (self.unary, self.tables))
+        weights = self.weights
+        if weights is not None:
+            weights = xp.asarray(weights, copy=True)
+        return replace(self, unary=unary, tables=tables, weights=weights)
+
+    def with_scores(self, unary: Array, pairwise: Array) -> LabelProblem[ArrayT]:
+        """Return the problem of the same pairs with a table of its own for each edge.
+
+        Args:
+            unary: `[batch, n, k]`.
+            pairwise: `[batch, e, k, k]`.
+        """
+        table_of = np.arange(self.e)
+        return replace(
+            self, unary=unary, tables=pairwise, table_of=table_of, weights=None, own=None
+        )
+
     def to_host(self) -> LabelProblem[ArrayT]:
         """This problem with numpy scores; its answers still go back to the caller's device."""
         if isinstance(self.unary, np.ndarray):

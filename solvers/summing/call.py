@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
@@ -16,11 +17,11 @@ from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
-from ..options import check_threads
+from ..options import check_memory_limit, check_threads
 from ..problem import Problem, check_problem
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
-from .two_labels import estimate_of_bits
+from .two_labels import TwoLabelSums, estimate_of_bits
 
 Exact: TypeAlias = Literal["auto", "exact", "enumeration", "elimination"]
 AnyProblem: TypeAlias = Problem | LabelProblem
@@ -33,6 +34,7 @@ class Options(TypedDict, total=False):
 
     fix: Any
     threads: int | None
+    memory: int | None
 
 
 class ExactOptions(Options, total=False):
@@ -109,6 +111,7 @@ def gibbs(
     uniforms: Any = None,
     method: Any = "auto",
     threads: int | None = None,
+    memory: int | None = None,
 ) -> Gibbs | LabelGibbs | GibbsEstimate | GibbsAnswer:
     """Compute log Z, marginals and samples of p(z) = exp(score(z)) / Z, exactly or approximately.
 
@@ -152,6 +155,9 @@ def gibbs(
             distributions, whose `log_partition` is a lower bound; or "loopy", belief propagation,
             an estimate that is no bound. Bits are then labels of two values.
         threads: most threads to use, over bits; None for all cores.
+        memory: maximum bytes of the tables of elimination; None for a share of the free memory.
+            With less memory, passes compute tables again, and then run once for each assignment of
+            a few variables: that is slower, and the results are the same up to rounding.
 
     Returns:
         `Gibbs`; of a `LabelProblem` a `LabelGibbs`. A method that is not exact gives a
@@ -162,12 +168,13 @@ def gibbs(
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
             range or precision.
         UnsupportedProblemError: there are too many variables for the one, and for the other method
-            too large a treewidth or tables, of 48 bytes an entry, that do not fit into the free
-            memory. Or a conversion has constraints, or capacities that were capped: its problem has
-            other sums.
+            too large a treewidth, or tables of too many entries once they are split until they fit
+            into memory. Or a conversion has constraints, or capacities that were capped: its
+            problem has other sums.
         InfeasibleError: every assignment of labels is forbidden.
-        OptionError: there is no such method, or so many threads; `fix` does not fit the problem; or
-            there are uniforms for a method that draws no samples.
+        OptionError: there is no such method, or so many threads; `fix` does not fit the problem;
+            there are uniforms for a method that draws no samples; or `memory` is no whole number
+            above zero.
 
     References:
         Koller and Friedman (2009), Probabilistic Graphical Models, chapters 9 and 12.
@@ -185,20 +192,21 @@ def gibbs(
         [1.0, 0.731059]
     """
     check_threads(threads)
+    check_memory_limit(memory)
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-        return _sums_of_bits(problem, fix, uniforms, method, threads)
+        return _sums_of_bits(problem, fix, uniforms, method, threads, memory)
     if pairwise is not None or edges is not None:
         raise ProblemError(
             f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
         )
     if isinstance(unary, Problem):
-        return _sums_of_bits(unary, fix, uniforms, method, threads)
+        return _sums_of_bits(unary, fix, uniforms, method, threads, memory)
     if isinstance(unary, LabelProblem):
-        return sums_of_labels(unary, fix, uniforms, method)
+        return sums_of_labels(unary, fix, uniforms, method, memory)
     _check_sums(unary)
     places = _evidence_of(unary, fix)
-    return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads))
+    return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads, memory))
 
 
 def uniforms_shape(
@@ -242,22 +250,33 @@ def uniforms_shape(
 
 
 def _sums_of(
-    problem: AnyProblem, fix: Any, uniforms: Any, method: Any, threads: int | None
+    problem: AnyProblem,
+    fix: Any,
+    uniforms: Any,
+    method: Any,
+    threads: int | None,
+    memory: int | None,
 ) -> Gibbs | LabelGibbs | GibbsEstimate:
     if isinstance(problem, LabelProblem):
-        return sums_of_labels(problem, fix, uniforms, method)
-    return _sums_of_bits(problem, fix, uniforms, method, threads)
+        return sums_of_labels(problem, fix, uniforms, method, memory)
+    return _sums_of_bits(problem, fix, uniforms, method, threads, memory)
 
 
 def _sums_of_bits(
-    problem: Problem, fix: Any, uniforms: Any, method: Any, threads: int | None
+    problem: Problem,
+    fix: Any,
+    uniforms: Any,
+    method: Any,
+    threads: int | None,
+    memory: int | None,
 ) -> Gibbs | GibbsEstimate:
     evidence = _evidence(problem, fix)
     if isinstance(method, str) and method in ESTIMATES:
         if uniforms is not None:
             raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
         return estimate_of_bits(problem, evidence, method)
-    return sums_of_bits(problem, evidence, uniforms, method, threads)
+    beyond = partial(TwoLabelSums.of, memory=memory)
+    return sums_of_bits(problem, evidence, uniforms, method, threads, memory, beyond)
 
 
 def _evidence(problem: Problem, fix: Any) -> BitEvidence:

@@ -18,7 +18,7 @@ class Graph:
 class Search:
     """A search for the best labels of one instance, node by node."""
 
-    def __init__(self, graph: Graph, unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], below_all: int, step: int, depth: int) -> None: ...
+    def __init__(self, graph: Graph, unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], alike: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], below_all: int, step: int, depth: int) -> None: ...
 
     def run(self, nodes: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
         """Handle up to `nodes` nodes; return how many."""

@@ -94,16 +94,17 @@ Index columns_of(const Scores& scores) {
 // A search, with the arrays that it looks at.
 class BoundSearch {
 public:
-    BoundSearch(const BoundGraph& graph, Scores unary, Indices sizes, Index below_all, Index step,
-                Index depth)
+    BoundSearch(const BoundGraph& graph, Scores unary, Indices sizes, Indices alike,
+                Index below_all, Index step, Index depth)
         : unary_(unary), sizes_(sizes) {
         graph.require_labels(rows_of(unary), columns_of(unary));
         require_sizes(sizes, rows_of(unary), columns_of(unary));
         require(columns_of(unary) < Index{1} << 16, "there are 2^16 values or more");
+        require_values(view(alike), columns_of(unary), columns_of(unary));
         require(rows_of(unary) > 0 && depth >= 2,
                 "there are variables, and the stack has room for a node and a child");
-        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), below_all,
-                                               step, depth);
+        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), view(alike),
+                                               below_all, step, depth);
     }
 
     Index run(Index nodes, StopFlag stop) {
@@ -315,10 +316,10 @@ BIND_KERNELS(labels, m) {
              whole("tables"), whole("weights"));
     nb::class_<BoundSearch>(m, "Search",
                             "A search for the best labels of one instance, node by node.")
-        .def(nb::init<const BoundGraph&, Scores, Indices, solvers::Index, solvers::Index,
+        .def(nb::init<const BoundGraph&, Scores, Indices, Indices, solvers::Index, solvers::Index,
                       solvers::Index>(),
              nb::keep_alive<1, 2>(), nb::arg("graph"), whole("unary"), whole("sizes"),
-             nb::arg("below_all"), nb::arg("step"), nb::arg("depth"))
+             whole("alike"), nb::arg("below_all"), nb::arg("step"), nb::arg("depth"))
         .def("run", &BoundSearch::run, nb::arg("nodes"), whole("stop"),
              "Handle up to `nodes` nodes; return how many.")
         .def("offer", &BoundSearch::offer, whole("labels"),

@@ -20,6 +20,7 @@ import numpy as np
 from ...algorithms.elimination.order import elimination_order
 from ...algorithms.elimination.treewidth import PROBED, SHARE, treewidth_bound
 from ...arrays import Array, Edges, as_float64, home_of, namespace_of
+from ...kept import kept
 from ...limits.memory import free_memory
 from ..problem import LabelProblem
 
@@ -64,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Buckets:
-    """The steps of an elimination, each after its children.
+    """The steps of an elimination, each after its children, and right after the last of them.
 
     Attributes:
         steps: `[n]`.
@@ -77,6 +78,15 @@ class Buckets:
     entries: int
     largest: int
     width: int
+
+    @kept
+    def readers(self) -> tuple[int, ...]:
+        """`[n]`: the step that reads each step's message, -1 for none."""
+        readers = [-1] * len(self.steps)
+        for t, step in enumerate(self.steps):
+            for child in step.children:
+                readers[child] = t
+        return tuple(readers)
 
 
 def buckets_of(problem: LabelProblem) -> Buckets:
@@ -92,7 +102,9 @@ def _remembered(n: int, pairs: bytes, sizes: bytes) -> Buckets:
 
 def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     """By the best order that the heuristics for graphs find; they do not see the sizes."""
-    order = _leaves_first(n, edges) or np.asarray(elimination_order(n, edges), np.int64).tolist()
+    order = _leaves_first(n, edges)
+    if order is None:
+        order = _depth_first(np.asarray(elimination_order(n, edges), np.int64).tolist(), edges)
     place = {v: t for t, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in range(n)]
     edges_of: list[list[tuple[int, int]]] = [[] for _ in range(n)]
@@ -116,6 +128,34 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
         largest = max(largest, size)
         width = max(width, len(ahead))
     return Buckets(tuple(steps), entries, largest, width)
+
+
+def _depth_first(order: list[int], edges: Edges) -> list[int]:
+    """Return an order with the same tables, in which few messages wait for their reader.
+
+    Each step comes after all that its message is made of, and these come one after the other.
+    """
+    place = {v: t for t, v in enumerate(order)}
+    later: list[set[int]] = [set() for _ in order]
+    for i, j in edges.tolist():
+        first, second = sorted((place[i], place[j]))
+        later[first].add(second)
+    children: list[list[int]] = [[] for _ in order]
+    roots = []
+    for t, ahead in enumerate(later):
+        if not ahead:
+            roots.append(t)
+            continue
+        reader = min(ahead)
+        children[reader].append(t)
+        later[reader] |= ahead - {reader}
+    backwards = []
+    stack = roots
+    while stack:
+        t = stack.pop()
+        backwards.append(order[t])
+        stack += children[t]
+    return backwards[::-1]
 
 
 def _leaves_first(n: int, edges: Edges) -> list[int] | None:
@@ -154,9 +194,9 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
         problem: its edges and sizes count.
         bytes_of: the memory that an instance takes.
     """
-    width = treewidth_bound(problem.topology, PROBED)
-    if width is None or (buckets := buckets_of(problem)).width > WIDEST:
-        return f"no elimination order of width {WIDEST} or less was found"
+    if reason := why_too_wide(problem):
+        return reason
+    buckets = buckets_of(problem)
     needed = bytes_of(buckets)
     room = SHARE * free_memory()
     if needed <= room:
@@ -165,6 +205,14 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
         f"the tables of a width of {buckets.width} take {needed / 2**30:.3g} GiB, "
         f"more than {SHARE:.0%} of the memory that is free, {room / 2**30:.1f} GiB"
     )
+
+
+def why_too_wide(problem: LabelProblem) -> str | None:
+    """Return that no elimination order is narrow enough, or None if one is."""
+    width = treewidth_bound(problem.topology, PROBED)
+    if width is not None and buckets_of(problem).width <= WIDEST:
+        return None
+    return f"no elimination order of width {WIDEST} or less was found"
 
 
 def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:

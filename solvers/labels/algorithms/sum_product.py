@@ -6,34 +6,33 @@ conditionals.
 Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of
 each variable given its separator. Going down, the separator's probabilities come from the step that
 eliminates its first variable.
+
+Small tables of conditionals are kept. Large ones are computed again from messages, a block at a
+time, whenever a pass reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
-from operator import itemgetter, mul
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...arrays import Array, Scores, States, as_float64, beside, namespace_of, to_numpy
+from ...arrays import Array, Scores, States, beside, namespace_of, to_numpy
 from ..problem import LabelProblem
-from .buckets import Buckets, Step, joined, terms
+from .buckets import Buckets, Step, terms
+from .step_tables import ComputedTable, KeptTable, Place, StepTable, block_of, joined_blocks
+from .sum_memory import Way
+from .sweep import Sweep
 
-FACTORED: Final = 8
-"""Minimum ratio of entries at which exp(sum) is computed as a product of exponentials.
+Block: TypeAlias = tuple[Step, Place, Array]
+"""A block `[batch, values, ...]` of a table over a step's scope, and where it lies."""
 
-The ratio compares the entries of the sum with those of its terms.
-"""
-
-DEEPEST: Final = -700.0
-"""Lowest depth of a sum of scores below its peak at which no product underflows.
-
-Products of exponentials underflow below -708.
-"""
+Message: TypeAlias = Array | None
+"""`[batch, sizes of the separator]`; None where the table itself is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,33 +42,40 @@ class Conditionals:
     Attributes:
         problem: whose scores.
         buckets: its elimination.
-        tables: by step, `[batch, sizes of its scope]`.
+        way: which tables and messages are kept.
+        tables: by step, `[batch, sizes of its scope]`, where they are kept.
+        messages: of each step, which give all other tables.
         log_partition: `[batch]`, minus infinity where everything is forbidden.
     """
 
     problem: LabelProblem
     buckets: Buckets
-    tables: tuple[Array, ...]
+    way: Way
+    tables: dict[int, Array]
+    messages: Sweep[Message]
     log_partition: Scores
 
     @classmethod
-    def of(cls, problem: LabelProblem, buckets: Buckets) -> Conditionals:
+    def of(cls, problem: LabelProblem, buckets: Buckets, way: Way) -> Conditionals:
         """By one pass up."""
+        tables: dict[int, Array] = {}
+
+        def message(t: int, below: dict[int, Message]) -> Message:
+            scores = tuple(terms(problem, buckets, buckets.steps[t], below))
+            table = ComputedTable.of(buckets.steps[t], scores, way.block)
+            if not way.keeps_tables:
+                return table.message()
+            tables[t], passed = table.whole()
+            return passed
+
+        messages = Sweep.up(buckets, way.segments, message)
         xp = namespace_of(problem.unary)
-        messages = dict[int, Array]()
-        tables = []
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
-        for t, step in enumerate(buckets.steps):
-            weights, peak = _exponentials(xp, list(terms(problem, buckets, step, messages)))
-            sums = xp.sum(weights, axis=1, keepdims=True)
-            weights /= xp.where(sums > 0, sums, xp.ones_like(sums))
-            tables.append(weights)
-            message = (_log(xp, sums) + peak)[:, 0, ...]
-            if step.separator:
-                messages[t] = message
-            else:
-                total = total + message
-        return cls(problem, buckets, tuple(tables), total)
+        for root in messages.roots():
+            total = total + root
+        if way.keeps_tables:
+            messages = messages.emptied()
+        return cls(problem, buckets, way, tables, messages, total)
 
     def marginals(self) -> tuple[Array, Array]:
         """Return the marginals of variables `[batch, n, k]` and of pairs `[batch, e, k, k]`."""
@@ -92,14 +98,13 @@ class Conditionals:
         """
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
-        for step, table in self._downwards():
-            sums = xp.cumulative_sum(
-                _conditionals(table, _below(step, table, chosen, uniforms)), axis=-1
-            )
-            draw = uniforms[:, :, step.variable][..., None] * sums[..., -1:]
+        for _, table in self._downwards():
+            variable = table.step.variable
+            sums = xp.cumulative_sum(table.rows(chosen, uniforms), axis=-1)
+            draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
-            fixed = None if given is None else given[:, :, step.variable]
-            chosen[step.variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
+            fixed = None if given is None else given[:, :, variable]
+            chosen[variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
 
     def at(self, states: States) -> Array:
@@ -109,9 +114,9 @@ class Conditionals:
         """
         conditionals = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
-        for step, table in self._downwards():
-            of_variable = _conditionals(table, _below(step, table, chosen, states))
-            conditionals[:, :, step.variable, : table.shape[1]] = of_variable
+        for _, table in self._downwards():
+            of_variable = table.rows(chosen, states)
+            conditionals[:, :, table.step.variable, : table.shape[1]] = of_variable
         return conditionals
 
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
@@ -132,177 +137,173 @@ class Conditionals:
         """
         return self._collected(self._scope_gradients(states, weights))
 
-    def _scope_gradients(self, states: States, weights: Array) -> Iterator[tuple[Step, Array]]:
+    def _downwards(self) -> Iterator[tuple[int, StepTable]]:
+        for t, below in self.messages.down():
+            yield t, self._table(t, below)
+
+    def _table(self, t: int, below: dict[int, Message]) -> StepTable:
+        """Return the table of a step, by the messages of its children."""
+        step = self.buckets.steps[t]
+        if self.way.keeps_tables:
+            return KeptTable(step, self.tables[t])
+        scores = tuple(terms(self.problem, self.buckets, step, below))
+        return ComputedTable.of(step, scores, self.way.block)
+
+    def _scope_probabilities(self) -> Iterator[Block]:
+        """The probabilities of each step's scope, the last step first."""
+        above = _Above(self.buckets)
+        for t, table in self._downwards():
+            outside = above.take(t)
+            for place, block in table.blocks():
+                joint = block if outside is None else block * _across(outside, place)
+                above.give(table, place, joint)
+                yield table.step, place, joint
+
+    def _scope_gradients(self, states: States, weights: Array) -> Iterator[Block]:
         """The gradient in each step's table of scores, the last step first."""
         xp = namespace_of(self.problem.unary)
         above = _Above(self.buckets)
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
-        for step, table in self._downwards():
-            below = _below(step, table, chosen, states)
-            conditionals = _conditionals(table, below)
-            places = xp.reshape(_places(table, below), (-1,))
-            weight = weights[:, :, step.variable, : table.shape[1]]
+        hosted = to_numpy(states)
+        for t, table in self._downwards():
+            outside = above.take(t)
+            conditionals = table.rows(chosen, states)
+            weight = weights[:, :, table.step.variable, : table.shape[1]]
             moved = conditionals * (weight - xp.sum(conditionals * weight, axis=-1, keepdims=True))
-            gradient = np.zeros(prod(table.shape))
-            # equal places add up
-            np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))
-            joint = xp.reshape(beside(table, gradient), table.shape)
-            outside = above.take(step)
-            if outside is not None:
-                joint += table * outside[:, None, ...]
-            above.give(step, joint)
-            yield step, joint
+            moves = to_numpy(moved)
+            for place, block in table.blocks():
+                joint = beside(block, _scattered(table.step, place, hosted, moves))
+                if outside is not None:
+                    joint += block * _across(outside, place)
+                above.give(table, place, joint)
+                yield table.step, place, joint
 
-    def _downwards(self) -> Iterator[tuple[Step, Array]]:
-        return zip(reversed(self.buckets.steps), reversed(self.tables), strict=True)
+    def _scope_derivatives(self, direction: LabelProblem) -> Iterator[Block]:
+        """The derivatives of the probabilities of each step's scope, the last step first.
 
-    def _scope_probabilities(self) -> Iterator[tuple[Step, Array]]:
-        """The probabilities of each step's scope, the last step first."""
-        above = _Above(self.buckets)
-        for step, table in self._downwards():
-            outside = above.take(step)
-            joint = table if outside is None else table * outside[:, None, ...]
-            above.give(step, joint)
-            yield step, joint
-
-    def _scope_derivatives(self, direction: LabelProblem) -> Iterator[tuple[Step, Array]]:
-        """The derivatives of the probabilities of each step's scope, the last step first."""
+        The rate of a message is the mean of the direction's score below it. Probabilities and their
+        derivatives flow down side by side.
+        """
         xp = namespace_of(self.problem.unary)
-        messages = dict[int, Array]()
-        moves = []
-        for t, (step, table) in enumerate(zip(self.buckets.steps, self.tables, strict=True)):
-            moved = joined(direction, self.buckets, step, messages)
-            message = xp.sum(table * moved, axis=1, keepdims=True)
-            moves.append((moved, message))
-            if step.separator:
-                messages[t] = message[:, 0, ...]
+
+        def read(t: int, below: dict[int, tuple[Message, Array]]) -> tuple[StepTable, list[Array]]:
+            messages = {child: message for child, (message, _) in below.items()}
+            rates = {child: rate for child, (_, rate) in below.items()}
+            scores = terms(direction, self.buckets, self.buckets.steps[t], rates)
+            return self._table(t, messages), list(scores)
+
+        def passed(t: int, below: dict[int, tuple[Message, Array]]) -> tuple[Message, Array]:
+            table, scores = read(t, below)
+            rates = (
+                (place, xp.sum(block * _total(scores, place), axis=1))
+                for place, block in table.blocks()
+            )
+            return table.message(), joined_blocks((table.shape[0], *table.shape[2:]), rates)
+
+        sweep = Sweep.up(self.buckets, self.way.segments, passed)
         above = _Above(self.buckets)
         above_moved = _Above(self.buckets)
-        for (step, table), (move, message) in zip(self._downwards(), reversed(moves), strict=True):
-            outside = above.take(step)
-            known_moved = above_moved.take(step)
-            if outside is None or known_moved is None:
-                move = move - message  # not in place: that of a variable by itself is the caller's
-            else:
-                move *= outside[:, None, ...]
-                move += (known_moved - outside * message[:, 0, ...])[:, None, ...]
-            move *= table
-            if step.children:  # else nobody reads these
-                passed = table if outside is None else table * outside[:, None, ...]
-                above.give(step, passed)
-                above_moved.give(step, move)
-            yield step, move
+        for t, below in sweep.down():
+            table, scores = read(t, below)
+            outside = above.take(t)
+            outside_moved = above_moved.take(t)
+            for place, block in table.blocks():
+                moved = _total(scores, place)
+                rate = xp.sum(block * moved, axis=1, keepdims=True)
+                joint = block if outside is None else block * _across(outside, place)
+                move = joint * (moved - rate)
+                if outside_moved is not None:
+                    move += block * _across(outside_moved, place)
+                above.give(table, place, joint)
+                above_moved.give(table, place, move)
+                yield table.step, place, move
 
-    def _collected(self, scopes: Iterator[tuple[Step, Array]]) -> tuple[Array, Array]:
-        """What tables over scopes say of each variable and of each pair."""
+    def _collected(self, scopes: Iterator[Block]) -> tuple[Array, Array]:
+        """What blocks of tables over scopes say of each variable and of each pair."""
         xp = namespace_of(self.problem.unary)
         problem = self.problem
         kind = {"dtype": xp.float64, "device": getattr(problem.unary, "device", None)}
         unary = xp.zeros((problem.batch, problem.n, problem.k), **kind)
         pairwise = xp.zeros((problem.batch, problem.e, problem.k, problem.k), **kind)
-        for step, table in scopes:
-            left = table
-            for edge, place, second in sorted(step.edges, key=itemgetter(1), reverse=True):
-                left = _first_axes(xp, left, place + 1)  # all that the pairs after this one need
+        for step, place, block in scopes:
+            values = slice(0, block.shape[1])
+            left = block
+            for edge, axis, second in sorted(step.edges, key=itemgetter(1), reverse=True):
+                left = _first_axes(xp, left, axis + 1)  # all that the pairs after this one need
                 pair = _ends(xp, left)
                 if second:
-                    pair = xp.matrix_transpose(pair)
-                pairwise[:, edge, : pair.shape[1], : pair.shape[2]] = pair
-            unary[:, step.variable, : table.shape[1]] = _first_axes(xp, left, 1)
+                    pairwise[:, edge, place[axis - 1], values] += xp.matrix_transpose(pair)
+                else:
+                    pairwise[:, edge, values, place[axis - 1]] += pair
+            unary[:, step.variable, values] += _first_axes(xp, left, 1)
         return unary, pairwise
 
 
-def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
-    """Return exp(sum of scores - peak), and the peak.
-
-    The peak does not vary along the first variable's axis.
-
-    Where the sum has many more entries than its terms it is the product of the terms' exponentials,
-    which are fewer; their ranges must not let a product underflow.
-    """
-    entries = prod(np.broadcast_shapes(*(term.shape for term in scores)))
-    if entries > FACTORED * sum(prod(term.shape) for term in scores):
-        scores = [as_float64(term) for term in scores]
-        axes = tuple(range(1, scores[0].ndim))
-        peaks = [_finite(xp, xp.max(term, axis=axes, keepdims=True)) for term in scores]
-        depths = (
-            xp.where(xp.isinf(term), peak, term) - peak
-            for term, peak in zip(scores, peaks, strict=True)
-        )
-        if sum(float(xp.min(depth)) for depth in depths) > DEEPEST:
-            factors = (xp.exp(term - peak) for term, peak in zip(scores, peaks, strict=True))
-            return reduce(mul, factors), sum(peaks[1:], start=peaks[0])
-    total = sum(scores[1:], start=scores[0])
-    peak = _finite(xp, xp.max(total, axis=1, keepdims=True))
-    return xp.exp(total - peak), peak
-
-
-def _finite(xp: Any, peaks: Array) -> Array:
-    """0 where all is forbidden."""
-    return xp.where(xp.isinf(peaks), xp.zeros_like(peaks), peaks)
-
-
 class _Above:
-    """Keep the tables over scopes from which steps below read their separators.
+    """Keep what tables over scopes say of the separators of steps below.
 
-    A table is dropped once the last of these steps has read it.
+    A separator's array is dropped once its step has taken it.
     """
 
     def __init__(self, buckets: Buckets):
         self._buckets = buckets
-        self._place = {step.variable: t for t, step in enumerate(buckets.steps)}
-        self._left = {t: len(step.children) for t, step in enumerate(buckets.steps)}
-        self._tables: dict[int, Array] = {}
+        self._separators: dict[int, Array] = {}
 
-    def give(self, step: Step, table: Array) -> None:
-        """A table over the scope of a step."""
-        if step.children:
-            self._tables[self._place[step.variable]] = table
+    def give(self, table: StepTable, place: Place, block: Array) -> None:
+        """Add a block over the scope of a step, a table's at some place."""
+        xp = namespace_of(block)
+        scope = table.step.scope
+        for child in table.step.children:
+            axes = tuple(scope.index(u) for u in self._buckets.steps[child].separator)
+            part = _summed(xp, block, axes)
+            if tuple(block.shape) == table.shape:
+                self._separators[child] = part
+                continue
+            if child not in self._separators:
+                shape = (table.shape[0], *(table.shape[axis + 1] for axis in axes))
+                device = getattr(block, "device", None)
+                self._separators[child] = xp.zeros(shape, dtype=block.dtype, device=device)
+            spans = (slice(0, table.shape[1]), *place)
+            self._separators[child][(slice(None), *(spans[axis] for axis in axes))] += part
 
-    def take(self, step: Step) -> Array | None:
-        """`[batch, sizes of the separator]`; None where there is none."""
-        if not step.separator:
-            return None
-        parent = self._place[step.separator[0]]
-        scope = self._buckets.steps[parent].scope
-        table = self._tables[parent]
-        self._left[parent] -= 1
-        if not self._left[parent]:
-            del self._tables[parent]
-        return _summed(namespace_of(table), table, tuple(scope.index(u) for u in step.separator))
+    def take(self, t: int) -> Array | None:
+        """`[batch, sizes of the separator of a step]`; None where there is none."""
+        return self._separators.pop(t, None)
 
 
-def _below(step: Step, table: Array, chosen: dict[int, Array], samples: Array) -> Array:
-    """Return `[batch, samples]`: the separator's state in each sample.
+def _across(outside: Array, place: Place) -> Array:
+    """Return a block of an array over a separator, with an axis for the step's variable."""
+    return outside[(slice(None), *place)][:, None, ...]
 
-    A state is a place in the flattened axes of the table after the first variable's.
+
+def _total(scores: list[Array], place: Place) -> Array:
+    """Return the sum of a block's scores."""
+    first, *others = (block_of(term, place) for term in scores)
+    return sum(others, start=first)
+
+
+def _scattered(step: Step, place: Place, states: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return a block `[batch, values, ...]` of what samples add to the scores of their rows.
+
+    Args:
+        step: of the table.
+        place: of the block.
+        states: `[batch, samples, n]`.
+        moves: `[batch, samples, values]`.
     """
-    place = beside(table, np.zeros(samples.shape[:2], np.int64))
-    for u, length in zip(step.separator, table.shape[2:], strict=True):
-        place = place * length + chosen[u]
-    return place
-
-
-def _places(table: Array, below: Array) -> Array:
-    """`[batch, samples, size]`: where the conditional of each sample stands in the flat table."""
-    batch, size, *lengths = table.shape
-    values = np.arange(batch * size).reshape(batch, 1, size) * prod(lengths)
-    return below[..., None] + beside(table, values)
-
-
-def _conditionals(table: Array, below: Array) -> Array:
-    """`[batch, samples, size]`: the conditional of each sample."""
-    xp = namespace_of(table)
-    (batch, size, *lengths) = table.shape
-    rest = prod(lengths)
-    if below.shape[1] < rest:  # few of them: the table stays as it lies
-        places = _places(table, below)
-        return xp.reshape(
-            xp.take(xp.reshape(table, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape
-        )
-    rows = xp.reshape(xp.moveaxis(table, 1, -1), (batch * rest, size))
-    flat = xp.reshape(below + beside(table, rest * np.arange(batch)[:, None]), (-1,))
-    return xp.reshape(xp.take(rows, flat, axis=0), (*below.shape, size))
+    batch, _, values = moves.shape
+    lengths = [span.stop - span.start for span in place]
+    inside = np.ones(states.shape[:2], bool)
+    below = np.zeros(states.shape[:2], np.int64)
+    for u, span, length in zip(step.separator, place, lengths, strict=True):
+        value = states[:, :, u] - span.start
+        inside &= (value >= 0) & (value < length)
+        below = below * length + value
+    gradient = np.zeros((batch, values, prod(lengths)))
+    instance, sample = np.nonzero(inside)
+    rows = instance[:, None], np.arange(values), below[instance, sample][:, None]
+    np.add.at(gradient, rows, moves[instance, sample])  # equal places add up
+    return gradient.reshape(batch, values, *lengths)
 
 
 def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
@@ -337,10 +338,3 @@ def _ends(xp: Any, table: Array) -> Array:
 
 def _ones(xp: Any, like: Array, count: int) -> Array:
     return xp.ones(count, dtype=like.dtype, device=getattr(like, "device", None))
-
-
-def _log(xp: Any, values: Array) -> Array:
-    """Logarithms; minus infinity of zeros, without a warning."""
-    positive = values > 0
-    logs = xp.log(xp.where(positive, values, xp.ones_like(values)))
-    return xp.where(positive, logs, xp.full_like(logs, -np.inf))

@@ -29,7 +29,9 @@ class DualAscent(LabelSolver):
     Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of
     equal values (Potts) in time linear in the number of values. Where that alone proves nothing,
     moves by minimum cuts and a tabu search improve the labels that the search starts from. Values
-    that cannot lead above the best labels so far are removed. On large problems it rarely gets to a
+    that cannot lead above the best labels so far are removed. Of labels that may be exchanged in all
+    variables without a change of any score, as in colourings and communities, the search tries one
+    until a branch tells them apart. On large problems it rarely gets to a
     proof: with a time limit, labels and a bound near each other come from the root.
 
     Attributes:
@@ -40,6 +42,8 @@ class DualAscent(LabelSolver):
         start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
 
     References:
+        Roney-Dougal, Gent, Kelsey, Linton (2004), Tractable symmetry breaking using restricted
+        search trees.
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
         Kolmogorov (2015), A new look at reweighted message passing.
         Cooper, de Givry, Sanchez, Schiex, Zytnicki, Werner (2010), Soft arc consistency revisited.

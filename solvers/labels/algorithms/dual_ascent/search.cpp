@@ -22,7 +22,8 @@ constexpr Index ASCENT = 20;
 }  // namespace
 
 LabelSearch::LabelSearch(const Graph& graph, Matrix<const Index> unary,
-                         std::span<const Index> sizes, Index below_all, Index step, Index depth)
+                         std::span<const Index> sizes, std::span<const Index> alike,
+                         Index below_all, Index step, Index depth)
     : graph_(graph),
       unary_(unary),
       sizes_(sizes),
@@ -34,10 +35,12 @@ LabelSearch::LabelSearch(const Graph& graph, Matrix<const Index> unary,
       labels_(n_),
       trial_(n_),
       scratch_(k_),
-      ended_(n_, 1.0) {
+      ended_(n_, 1.0),
+      seen_(2 * k_, 0) {
     for (Index i = 0; i < n_; ++i)
         labels_[i] = std::ranges::max_element(unary[i]) - unary[i].begin();
     resize(depth);
+    std::ranges::copy(alike, alike_.begin());
     bound_[0] = Messages(graph_, node(0), scratch_).begin(unary_, sizes_);
 }
 
@@ -48,10 +51,12 @@ void LabelSearch::resize(Index depth) {
     left_.resize(depth * n_);
     done_.resize(depth * n_);
     bound_.resize(depth);
+    alike_.resize(depth * k_);
 }
 
 Index LabelSearch::bytes() const {
-    const std::size_t words = field_.size() + message_.size() + left_.size() + bound_.size();
+    const std::size_t words =
+        field_.size() + message_.size() + left_.size() + bound_.size() + alike_.size();
     return static_cast<Index>(sizeof(Index) * words + sizeof(Value) * values_.size() +
                               done_.size());
 }
@@ -81,7 +86,7 @@ Index LabelSearch::run(Index nodes, Stop stop) {
     Index handled = 0;
     while (depth_ >= 0 && handled < nodes && !full() && !stop.requested()) {
         ++handled;
-        tighten(depth_, stop);
+        if (bound_[depth_] >= best_ + step_) tighten(depth_, stop);
         if (bound_[depth_] < best_ + step_) {
             --depth_;
         } else if (!stop.requested()) {
@@ -123,7 +128,7 @@ void LabelSearch::read_labels(const Node& current, Direction direction, bool at_
     offer(trial_);
 }
 
-// Writes a child behind its parent, which keeps the other values.
+// Writes a child behind its parent, which keeps the values that are not alike the child's.
 void LabelSearch::branch(Index depth) {
     const Index child = depth + 1;
     std::copy_n(field_.data() + depth * n_ * k_, n_ * k_, field_.data() + child * n_ * k_);
@@ -134,22 +139,44 @@ void LabelSearch::branch(Index depth) {
     std::copy_n(done_.data() + depth * n_, n_, done_.data() + child * n_);
     bound_[child] = bound_[depth];
     const Node parent = node(depth);
-    const Index i = chosen(parent);
+    const std::span<Index> same = alike(depth);
+    const Index i = chosen(parent, same);
     Index place = 0;
     for (Index p = 1; p < parent.left[i]; ++p)
         if (parent.field(i, parent.values(i, p)) > parent.field(i, parent.values(i, place)))
             place = p;
     Messages(graph_, node(child), scratch_).keep(i, place, place + 1);
-    Messages(graph_, parent, scratch_).remove(i, place, place + 1);
+    const Value a = parent.values(i, place);
+    const Index number = same[a];
+    std::ranges::copy(same, alike(child).begin());
+    alike(child)[a] = k_ + a;
+    Messages rest(graph_, parent, scratch_);
+    for (Index p = parent.left[i] - 1; p >= 0; --p)
+        if (same[parent.values(i, p)] == number) rest.remove(i, p, p + 1);
+    if (parent.left[i] == 0) bound_[depth] = FORBIDDEN_FIELD;  // the child stands for all
 }
 
-// The variable with the fewest values for the branches that it has ended.
-Index LabelSearch::chosen(const Node& current) const {
+// How many values are left, of which none are alike.
+Index LabelSearch::different(std::span<const Value> values, std::span<const Index> alike) {
+    ++counts_;
+    Index count = 0;
+    for (Value a : values) {
+        if (seen_[alike[a]] == counts_) continue;
+        seen_[alike[a]] = counts_;
+        ++count;
+    }
+    return count;
+}
+
+// The variable with the fewest different values for the branches that it has ended.
+Index LabelSearch::chosen(const Node& current, std::span<const Index> alike) {
     Index best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n_; ++i) {
-        const double weighted = static_cast<double>(current.left[i]) / ended_[i];
-        if (current.left[i] <= 1 || weighted >= least) continue;
+        if (current.left[i] <= 1) continue;
+        const Index count = different(current.values_of(i), alike);
+        const double weighted = static_cast<double>(count) / ended_[i];
+        if (weighted >= least) continue;
         best = i;
         least = weighted;
     }

@@ -5,9 +5,16 @@
 // the messages of its parent, so that a few sweeps suffice. The variable is one of few values that
 // has ended many branches (dom/wdeg).
 //
+// Labels are alike at a node where exchanging any two of them changes neither the problem nor what
+// the branches above have decided. The child with one value then stands for those with all values
+// that are alike, and the sibling loses them all. Only the child with a value tells it from the
+// others; values that bounds remove matter to neither.
+//
 // References:
 //     Boussemart, Hemery, Lecoutre, Sais (2004), Boosting systematic search by weighting
 //     constraints.
+//     Roney-Dougal, Gent, Kelsey, Linton (2004), Tractable symmetry breaking using restricted
+//     search trees.
 #pragma once
 
 #include <vector>
@@ -23,10 +30,11 @@ public:
     //     unary: `[n, k]`, likewise.
     //     sizes: `[n]`, likewise.
     //     below_all: less than the score of any assignment.
+    //     alike: `[k]`: labels with equal numbers below k may be exchanged in all variables.
     //     step: a better score is better by so much.
     //     depth: of the stack at first, at least 2.
     LabelSearch(const Graph& graph, Matrix<const Index> unary, std::span<const Index> sizes,
-                Index below_all, Index step, Index depth);
+                std::span<const Index> alike, Index below_all, Index step, Index depth);
 
     // Handles up to `nodes` nodes, as far as the stack reaches, or until `stop`; returns how many.
     Index run(Index nodes, Stop stop);
@@ -52,7 +60,11 @@ private:
     void tighten(Index depth, Stop stop);
     void read_labels(const Node& current, Direction direction, bool at_root, Stop stop);
     void branch(Index depth);
-    Index chosen(const Node& current) const;
+    Index chosen(const Node& current, std::span<const Index> alike);
+    Index different(std::span<const Value> values, std::span<const Index> alike);
+    std::span<Index> alike(Index depth) {
+        return {alike_.data() + depth * k_, static_cast<std::size_t>(k_)};
+    }
 
     const Graph& graph_;
     Matrix<const Index> unary_;
@@ -76,6 +88,9 @@ private:
     std::vector<Index> left_;         // [depth, n]
     std::vector<std::uint8_t> done_;  // [depth, n]
     std::vector<Index> bound_;        // [depth]
+    std::vector<Index> alike_;        // [depth, k]: numbers below 2 k, equal where labels are alike
+    std::vector<Index> seen_;         // [2 k]: when a number was last counted
+    Index counts_ = 0;
 };
 
 }  // namespace solvers::labels

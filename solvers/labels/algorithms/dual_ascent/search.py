@@ -6,6 +6,9 @@ A child has one value of one variable, and its sibling the other values. Either 
 messages of its parent, so that a few sweeps suffice. The variable is one of few values that has
 ended many branches (dom/wdeg).
 
+Labels that may be exchanged in all variables (`alike`) count as one value until a branch tells them
+apart.
+
 An edge e = (i, j) hands m_i(a) to value a of i and m_j(b) to b of j, which leaves it with T(a, b) -
 m_i(a) - m_j(b). With what it is handed, i has the field h_i(a). Nothing that is left, of an edge or
 of a field, is above zero: what was above went into the constant. So the constant is a bound, and a
@@ -32,6 +35,7 @@ from ....compiled.plain import plain
 from ....limits.deadline import Deadline
 from ....limits.progress import Known
 from ..whole_scores import WholeScores
+from .alike import alike_labels
 from .graph import graph_of
 
 ROOT_SWEEPS = 500
@@ -69,7 +73,13 @@ class LabelSearch:
         unary = plain(scores.unary)
         sizes = np.ascontiguousarray(scores.sizes, np.int64)
         self._search = kernels.Search(
-            graph_of(scores), unary, sizes, self._below_all, scores.step, depth
+            graph_of(scores),
+            unary,
+            sizes,
+            alike_labels(scores),
+            self._below_all,
+            scores.step,
+            depth,
         )
         if labels is not None:
             self.offer(labels)

@@ -1,0 +1,91 @@
+"""Values that steps of an elimination pass up, for a later pass down.
+
+A pass down needs what each step got from its children. Where all of that takes too much memory, the
+steps form segments: what passes from one segment to a later one is kept, and the rest is computed
+again, segment by segment, on the way down. So s segments cost one more pass up, and they need the
+memory of about one s-th of the values.
+
+References:
+    Chen, Xu, Zhang, Guestrin (2016), Training deep nets with sublinear memory cost.
+    Zweig, Padmanabhan (2000), Exact alpha-beta computation in logarithmic space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic
+
+from typing_extensions import TypeVar
+
+from .buckets import Buckets
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Generic[T]):
+    """The values of all steps, some of them kept.
+
+    Attributes:
+        buckets: the steps.
+        segments: consecutive ranges of steps; with one, all values are kept.
+        of_step: the value of a step, by those of its children.
+        values: of the steps whose value is kept.
+    """
+
+    buckets: Buckets
+    segments: tuple[range, ...]
+    of_step: Callable[[int, dict[int, T]], T]
+    values: dict[int, T]
+
+    @classmethod
+    def up(
+        cls,
+        buckets: Buckets,
+        segments: tuple[range, ...],
+        of_step: Callable[[int, dict[int, T]], T],
+    ) -> Sweep[T]:
+        """Return the values of one pass up."""
+        sweep = cls(buckets, segments, of_step, {})
+        for segment in segments:
+            passing: dict[int, T] = {}
+            for t in segment:
+                value = of_step(t, sweep._below(t, passing))
+                for child in buckets.steps[t].children:
+                    passing.pop(child, None)
+                target = sweep.values if sweep._is_kept(t, segment) else passing
+                target[t] = value
+        return sweep
+
+    def roots(self) -> list[T]:
+        """Return the values that no step reads."""
+        return [self.values[t] for t, reader in enumerate(self.buckets.readers) if reader < 0]
+
+    def emptied(self) -> Sweep[T | None]:
+        """Return the same with None for every value."""
+        values: dict[int, T | None] = dict.fromkeys(range(len(self.buckets.steps)))
+        return Sweep(self.buckets, self.segments, lambda t, below: None, values)
+
+    def down(self) -> Iterator[tuple[int, dict[int, T]]]:
+        """Yield each step with the values of its children, the last step first."""
+        for segment in reversed(self.segments):
+            again: dict[int, T] = {}
+            for t in segment:
+                if not self._is_kept(t, segment):
+                    again[t] = self.of_step(t, self._below(t, again))
+            for t in reversed(segment):
+                yield t, self._below(t, again)
+                for child in self.buckets.steps[t].children:
+                    again.pop(child, None)
+
+    def _is_kept(self, t: int, segment: range) -> bool:
+        return len(self.segments) == 1 or self.buckets.readers[t] not in segment
+
+    def _below(self, t: int, passing: dict[int, T]) -> dict[int, T]:
+        """Return the values of a step's children."""
+        below = {}
+        for child in self.buckets.steps[t].children:
+            source = passing if child in passing else self.values
+            below[child] = source[child]
+        return below
