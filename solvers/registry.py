@@ -35,6 +35,7 @@ BUILT_IN = {
     "mini_buckets": "solvers.backends.mini_buckets:MiniBuckets",
     "dual_ascent": "solvers.backends.dual_ascent:DualAscent",
     "cycle_cuts": "solvers.backends.cycle_cuts:CycleCuts",
+    "semidefinite": "solvers.backends.semidefinite:Semidefinite",
     "cplex": "solvers.backends.cplex:Cplex",
     "cp_sat": "solvers.backends.cp_sat:CpSat",
     "highs": "solvers.backends.highs:Highs",

@@ -254,14 +254,14 @@ def _sparse() -> Any:
 
 def _search(n: int) -> Selection[ArgmaxSolver]:
     long = (
-        f"n = {n} with scores of any sign: "
-        "an exact search, which may take long without a time limit"
+        f"n = {n} with scores of any sign: a semidefinite bound beside a local search, "
+        "then an exact search, which may take long without a time limit"
     )
     chosen = third_party(n)
     absent = {"cplex": (), "cp_sat": (why_not_cplex(n),)}.get(
         chosen.name, (why_not_cplex(n), why_not_cp_sat())
     )
-    return Selection(chosen, "; ".join((long, *absent)))
+    return Selection(_sparse().SparsePortfolio(), "; ".join((long, *absent)))
 
 
 @cache

@@ -28,7 +28,7 @@ from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver
 from ..starts import given_states
-from .portfolio import SEPARATOR, Portfolio, Search, Turn
+from .portfolio import CUT_SHARE, SEPARATOR, Portfolio, Search, Turn
 from .third_parties import third_party, why_not_cp_sat
 
 QUICK_WIDTH = 20
@@ -62,6 +62,9 @@ TABLES_SHARE = 0.5
 EDGE_DEGREE = 8
 """Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
 
+MESSAGES_DEGREE = 20
+"""Mean degree above which messages bound a problem hardly better than its signs do."""
+
 FEW_VISITS = 1 << 17
 """Visits of `dual_ascent` before other backends run: about 10 ms."""
 
@@ -89,6 +92,12 @@ TURN_SHARE = 0.1
 
 MOST_SECONDS = 60.0
 """Maximum seconds of such a run."""
+
+BOUND_SECONDS = 10.0
+"""Seconds of the semidefinite bound before a third party searches without a time limit."""
+
+MOST_MODELLED = 100_000
+"""Pairs up to which a third party gets a share of the time after the semidefinite bound."""
 
 MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
@@ -223,7 +232,8 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return
-    if in_a_field or problem.n <= MOST_TURNED:
+    dense = 2 * problem.e > MESSAGES_DEGREE * problem.n
+    if (in_a_field or problem.n <= MOST_TURNED) and not dense:
         visits = SOME_VISITS if excludes else FEW_VISITS
         if sparse and in_a_field:
             visits = MORE_VISITS
@@ -244,7 +254,27 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     else:
         if _tables_in_time(_entries(problem, deadline=deadline), deadline):
             yield Turn(elimination)
+        yield from _large(problem, deadline)
+
+
+def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield what bounds a problem that is too large for convex bounds at every node of a search.
+
+    The semidefinite bound comes with a local search. A third party proves some of these problems.
+    It runs for its share of a time limit; then the local search continues.
+    """
+    semidefinite = _with_one_thread("semidefinite")
+    if semidefinite.why_not(problem):
         yield Turn(third_party(problem.n))
+        return
+    if not deadline.limited:
+        yield Turn(semidefinite, BOUND_SECONDS)
+        yield Turn(third_party(problem.n))
+        return
+    yield Turn(semidefinite, CUT_SHARE * deadline.left)
+    if problem.e <= MOST_MODELLED:
+        yield Turn(third_party(problem.n), CUT_SHARE * deadline.left)
+    yield Turn(semidefinite)
 
 
 def _within_constraints(n: int) -> ArgmaxSolver:

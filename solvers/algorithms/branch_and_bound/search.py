@@ -14,10 +14,10 @@ import numpy as np
 
 from ...arrays import Edges, States
 from ...compiled.best import Best, in_order, take
-from ...limits.deadline import Deadline, now
+from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problem import EPSILON, Problem
-from ..local_search.improvement import improved
+from ..local_search.improvement import Improver
 from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state
 from ..precision.units import Units, to_units
@@ -30,15 +30,6 @@ WORK_A_CALL = 100 * 100**3
 
 NANOSECONDS = 20
 """Approximate time of the first relaxation, per n^3."""
-
-IMPROVED_FROM = 0.05
-"""Seconds of search before the first local search for a better state."""
-
-IMPROVED_AGAIN = 3.0
-"""Factor by which the time must grow before the next local search."""
-
-IMPROVED_SHARE = 0.15
-"""Share of the time so far that such a local search may take."""
 
 LARGE_GAP = 1.75
 """Gap of the root, in mean d_i, beyond which triangle inequalities pay.
@@ -57,35 +48,6 @@ nodes remain.
 
 FIRST_SHARE = 0.2
 """Share of the remaining time after which the first `Forecast` decides at the latest."""
-
-
-class Improver:
-    """A local search beside the exact search, which waits in case that ends early.
-
-    Attributes:
-        problem: a single instance on the host.
-    """
-
-    def __init__(self, problem: Problem):
-        """Start the clock; the first local search waits for `IMPROVED_FROM` seconds."""
-        self.problem = problem
-        self._begin = now()
-        self._next = IMPROVED_FROM
-        self._seed = 0
-
-    @property
-    def wait(self) -> float:
-        """Seconds until the next local search."""
-        return max(0.0, self._next - (now() - self._begin))
-
-    def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
-        """Return a state `[n]` that is no worse than `z`; None where it is too early to search."""
-        if (spent := now() - self._begin) < self._next:
-            return None
-        self._next = IMPROVED_AGAIN * spent
-        self._seed += 1
-        soon = deadline.within(min(IMPROVED_SHARE * spent, IMPROVED_SHARE * deadline.left))
-        return improved(self.problem, z, soon, self._seed)
 
 
 def search_dense(

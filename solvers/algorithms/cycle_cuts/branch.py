@@ -7,6 +7,7 @@ contradicts itself or contains cuts, and no bound relies on a linear program rep
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,13 +58,20 @@ class BranchAndCut:
         nodes: number of nodes that were handled so far.
     """
 
-    def __init__(self, cut: MaxCut, side: np.ndarray):
+    def __init__(
+        self,
+        cut: MaxCut,
+        side: np.ndarray,
+        improve: Callable[[BranchAndCut], None] = lambda search: None,
+    ):
         """Prepare the search without handling any node.
 
         Args:
             cut: a problem with at least one edge.
             side: `[vertices]`, a cut to start from.
+            improve: called again and again during the search, to offer better cuts.
         """
+        self._improve = improve
         self.cut = cut
         self.graph = Graph.of(cut.vertices, cut.edges)
         self.side = side.astype(np.int8)
@@ -97,7 +105,7 @@ class BranchAndCut:
         while not self.finished and not self._root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
-            if not self._separate(deadline) or not self.relaxation.solve(deadline):
+            if not self._separate(deadline) or not self._solve(deadline):
                 self._root_done = not deadline.passed
                 return
             certificate = self.relaxation.certificate()
@@ -110,6 +118,10 @@ class BranchAndCut:
     def lower(self, bound: int) -> None:
         """Lower the bound, if the new one is better."""
         self.bound = max(self.best, min(self.bound, bound))
+
+    def _solve(self, deadline: Deadline) -> bool:
+        """Solve the relaxation, and look for better cuts meanwhile."""
+        return self.relaxation.solve(deadline, lambda: self._improve(self))
 
     def _known(self) -> Known:
         return Known.of(self.cut.state(self.side), self.cut.score_bound(self.bound))
@@ -158,7 +170,7 @@ class BranchAndCut:
         bound = -node.key
         self.relaxation.fix(*_limits(fixed))
         for _ in range(ROUNDS):
-            if not self.relaxation.solve(deadline):
+            if not self._solve(deadline):
                 break
             self.offer(rounded(self.graph, self.relaxation.x))
             certificate = self.relaxation.certificate()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...limits.deadline import Deadline
@@ -99,9 +101,14 @@ class Relaxation:
         self._low = low.copy()
         self._high = high.copy()
 
-    def solve(self, deadline: Deadline) -> bool:
-        """Resume until an optimum; return False after the deadline or a failure of the simplex."""
-        if not self._run(deadline):
+    def solve(self, deadline: Deadline, between: Callable[[], None] = lambda: None) -> bool:
+        """Resume until an optimum; return False after the deadline or a failure of the simplex.
+
+        Args:
+            deadline: when to end.
+            between: called before each run of the simplex.
+        """
+        if not self._run(deadline, between):
             return False
         self.iterations += self._highs.getInfo().simplex_iteration_count
         solution = self._highs.getSolution()
@@ -110,10 +117,11 @@ class Relaxation:
         self._idle = np.where(self.multipliers > USED * self.unit, 0, self._idle + 1)
         return True
 
-    def _run(self, deadline: Deadline) -> bool:
+    def _run(self, deadline: Deadline, between: Callable[[], None]) -> bool:
         status = None
         codes = self._module.HighsModelStatus
         while status in (None, codes.kTimeLimit):
+            between()
             if deadline.passed:
                 return False
             until = self._highs.getRunTime() + min(SLICE, deadline.left)

@@ -9,6 +9,7 @@ import numpy as np
 from ...limits.deadline import Deadline, now
 from ...problem import Problem
 from ..local_search.ascent import ascend
+from ..local_search.improvement import Improver
 from ..local_search.recombination import recombination
 from ..local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
 from ..local_search.warm_start import first_state
@@ -50,10 +51,19 @@ def search_cuts(
     cut = MaxCut.of(problem)
     if not len(cut.weights):
         return z, cut.score_bound(0), {}
-    search = BranchAndCut(cut, _sides(cut, z))
+    improver = Improver(problem)
+
+    def improve(search: BranchAndCut) -> None:
+        better = improver.better(cut.state(search.side), deadline)
+        if better is not None:
+            search.offer(_sides(cut, better))
+
+    search = BranchAndCut(cut, _sides(cut, z), improve)
     search.cut_root(deadline)
     if not search.finished:
-        better = _improved(problem, cut.state(search.side), deadline, now() - begin)
+        # The local searches so far count as time for moves.
+        seconds = MOVES_SHARE * (now() - begin) - improver.spent
+        better = _improved(problem, cut.state(search.side), deadline, seconds)
         search.offer(_sides(cut, better))
     if not search.finished and cut.vertices <= MOST_SWEPT:
         close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
@@ -63,14 +73,11 @@ def search_cuts(
     return z, cut.score_bound(search.bound), counts
 
 
-def _improved(
-    problem: Problem, z: np.ndarray, deadline: Deadline, root_seconds: float
-) -> np.ndarray:
+def _improved(problem: Problem, z: np.ndarray, deadline: Deadline, seconds: float) -> np.ndarray:
     """Return `z [n]`, or a better state of a sparse problem."""
     if problem.n > LARGEST_PART or 2 * problem.e > MOVES_DEGREE * problem.n:
         return z
-    seconds = min(MOST_MOVES, max(LEAST_MOVES, MOVES_SHARE * root_seconds), 0.1 * deadline.left)
-    soon = deadline.within(seconds)
+    soon = deadline.within(min(MOST_MOVES, max(LEAST_MOVES, seconds), 0.1 * deadline.left))
     return recombination(problem, z, SubgraphMoves, np.random.default_rng(0), soon)
 
 

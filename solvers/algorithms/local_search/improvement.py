@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 
 from ...arrays import States
-from ...limits.deadline import Deadline
+from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
 from ...problem import Problem
 from .recombination import recombination
 from .subgraph_moves import SubgraphMoves
-from .tabu import tabu_search
+from .tabu import TabuSearch
 from .tabu_runs import TabuRuns
 
 SUBGRAPH_DEGREE = 6
@@ -26,6 +26,15 @@ MOST_EDGES = 1_000_000
 
 RECOMBINED_SHARE = 0.5
 """Maximum share of the time for the recombination of problems that are not sparse."""
+
+IMPROVED_FROM = 0.05
+"""Seconds of a search for a proof before the first local search for a better state."""
+
+IMPROVED_AGAIN = 3.0
+"""Factor by which the time must grow before the next local search."""
+
+IMPROVED_SHARE = 0.15
+"""Share of the time so far that such a local search may take."""
 
 
 def is_recombined(problem: Problem) -> bool:
@@ -60,29 +69,94 @@ def better(problem: Problem, z: States, others: States) -> States:
     return np.where(gains[:, None], others, z)
 
 
-def improved(problem: Problem, z: np.ndarray, deadline: Deadline, seed: int = 0) -> np.ndarray:
-    """Improve a state `z [n]` until the deadline, on one thread.
+def improved(problem: Problem, z: np.ndarray, deadline: Deadline) -> np.ndarray:
+    """Return a state that is no worse than `z [n]`, by a search on one thread until the deadline.
 
     Args:
         problem: a single instance on the host.
         z: `[n]` of zeros and ones.
         deadline: when to end; a step that has begun by then is completed.
-        seed: seed of the random numbers; another one for every call.
     """
-    best = z[None].astype(np.int8)
-    if deadline.passed:
+    return Improvement(problem).improved(z, deadline)
+
+
+class Improvement:
+    """A local search of one instance that can be stopped and resumed, on one thread.
+
+    Attributes:
+        problem: a single instance on the host.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        """Prepare the search without any step."""
+        self.problem = problem
+        self._tabu: TabuSearch | None = None
+        self._slices = 0
+
+    def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:
+        """Return a state that is no worse than `z [n]`, and resume the search until the deadline.
+
+        Every call recombines with other random numbers. Tabu search keeps its elite states.
+
+        Args:
+            z: `[n]` of zeros and ones.
+            deadline: when to end; a step that has begun by then is completed.
+        """
+        best = z[None].astype(np.int8)
+        if deadline.passed:
+            return np.asarray(best[0])
+        if is_recombined(self.problem):
+            share = 1.0 if has_subgraph_moves(self.problem) else RECOMBINED_SHARE
+            soon = deadline.within(share * deadline.left)
+            best = recombined(self.problem, best, self._slices, soon)
+            self._slices += 1
+        if not deadline.passed:
+            best = better(self.problem, best, self._by_tabu(deadline))
         return np.asarray(best[0])
-    if is_recombined(problem):
-        share = 1.0 if has_subgraph_moves(problem) else RECOMBINED_SHARE
-        best = recombined(problem, best, seed, deadline.within(share * deadline.left))
-    if not deadline.passed:
-        arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
-        states = tabu_search(
-            *arrays,
-            seed=seed,
-            deadline=deadline,
-            threads=1,
-            report=lambda z: deadline.tell(lambda: Known(z)),
-        )
-        best = better(problem, best, states)
-    return np.asarray(best[0])
+
+    def _by_tabu(self, deadline: Deadline) -> States:
+        if self._tabu is None:
+            problem = self.problem
+            arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
+            self._tabu = TabuSearch(*arrays, threads=1)
+        self._tabu.run_until(deadline, report=lambda z: deadline.tell(lambda: Known(z)))
+        return self._tabu.best
+
+
+class Improver:
+    """A local search beside a search for a proof, which waits in case the proof comes early.
+
+    Until `IMPROVED_FROM` seconds it waits. Then it takes `IMPROVED_SHARE` of the time so far
+    whenever the time has grown by the factor `IMPROVED_AGAIN`.
+
+    Attributes:
+        spent: seconds of all local searches so far.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        """Start the clock.
+
+        Args:
+            problem: a single instance on the host.
+        """
+        self._search = Improvement(problem)
+        self._begin = now()
+        self._next = IMPROVED_FROM
+        self.spent = 0.0
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next local search."""
+        return max(0.0, self._next - (now() - self._begin))
+
+    def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
+        """Return a state `[n]` that is no worse than `z`; None where it is too early to search."""
+        begin = now()
+        so_far = begin - self._begin
+        if so_far < self._next:
+            return None
+        self._next = IMPROVED_AGAIN * so_far
+        soon = deadline.within(IMPROVED_SHARE * min(so_far, deadline.left))
+        state = self._search.improved(z, soon)
+        self.spent += now() - begin
+        return state

@@ -60,41 +60,81 @@ def tabu_search(
         once: whether to end after `starts` runs even if the deadline is later.
         report: gets the best states so far, between two looks at the deadline.
     """
-    batch, n = unary.shape
-    flips = flips or default_flips(n)
-    graph = _adjacency(edges, n)
-    pool = np.zeros((batch, ELITES, n), np.int8)
-    values = np.full((batch, ELITES), -np.inf)
-    stalled = np.zeros(batch, np.int64)
-    random = random_states(batch, np.random.default_rng(seed))
-    # Instances search in integers where these keep what matters, which is faster, else in floats.
-    scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
-    scale, coarse, symmetric = _scales(edges, *scores)
-    state = [*scores, scale, symmetric, pool, values, stalled, random]
-    until_then = deadline is not None and not once
-    deadline = deadline or Deadline.after(None)
+    search = TabuSearch(unary, pairwise, edges, seed, flips, threads)
+    if deadline is None or once:
+        search.run(starts, deadline or Deadline.after(None))
+    else:
+        search.run_until(deadline, starts, report)
+    return search.best
 
-    def search(runs: int, stop: np.ndarray) -> None:
-        work = runs * nanoseconds_a_run(n, flips)
+
+class TabuSearch:
+    """A search that can be stopped and resumed; its elite states stay."""
+
+    def __init__(
+        self,
+        unary: Unary,
+        pairwise: Pairwise,
+        edges: Edges,
+        seed: int = 0,
+        flips: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Prepare the search without any run; the arguments are those of `tabu_search`."""
+        batch, n = unary.shape
+        self._flips = flips or default_flips(n)
+        self._threads = threads
+        self._edges = plain(edges)
+        self._graph = _adjacency(edges, n)
+        self._pool = np.zeros((batch, ELITES, n), np.int8)
+        self._values = np.full((batch, ELITES), -np.inf)
+        stalled = np.zeros(batch, np.int64)
+        random = random_states(batch, np.random.default_rng(seed))
+        # Where integers keep what matters, instances search in integers, which is faster.
+        scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
+        scale, self._coarse, symmetric = _scales(edges, *scores)
+        self._state = [*scores, scale, symmetric, self._pool, self._values, stalled, random]
+        self._run_nanoseconds = nanoseconds_a_run(n, self._flips)
+
+    @property
+    def best(self) -> States:
+        """The best states `[batch, n]` so far; zeros before the first run."""
+        return _best(self._pool, self._values)
+
+    def run(self, starts: int, deadline: Deadline) -> None:
+        """Make some runs of each instance; the deadline may cut them short."""
+        with deadline.flag(1e-9 * starts * len(self._pool) * self._run_nanoseconds) as stop:
+            self._search(starts, stop)
+
+    def run_until(
+        self,
+        deadline: Deadline,
+        starts: int = STARTS,
+        report: Callable[[States], None] | None = None,
+    ) -> None:
+        """Run once, then `starts` times between two looks at the deadline, until it passes.
+
+        Args:
+            deadline: when to end.
+            starts: number of runs between two looks.
+            report: gets the best states so far, at each look.
+        """
+        with deadline.flag() as stop:
+            self._search(1, stop)
+            while not deadline.passed:
+                if report is not None:
+                    report(self.best)
+                self._search(starts, stop)
+
+    def _search(self, runs: int, stop: np.ndarray) -> None:
         for kernel_of_type, used in (
-            (kernels.search_in_integers, coarse),
-            (kernels.search_in_floats, ~coarse),
+            (kernels.search_in_integers, self._coarse),
+            (kernels.search_in_floats, ~self._coarse),
         ):
             if used.any():
-                kernel = partial(kernel_of_type, plain(edges), *graph, runs, flips, stop)
-                over_slices(kernel, used, *state, nanoseconds=work, threads=threads)
-
-    work = 1e-9 * batch * nanoseconds_a_run(n, flips)
-    seconds = np.inf if until_then else starts * work
-    first_runs = 1 if until_then else starts
-    with deadline.flag(seconds) as stop:
-        search(first_runs, stop)
-        # With a deadline, `starts` more runs follow again and again; the elites stay.
-        while until_then and not deadline.passed:
-            if report is not None:
-                report(_best(pool, values))
-            search(starts, stop)
-    return _best(pool, values)
+                kernel = partial(kernel_of_type, self._edges, *self._graph, runs, self._flips, stop)
+                work = runs * self._run_nanoseconds
+                over_slices(kernel, used, *self._state, nanoseconds=work, threads=self._threads)
 
 
 def _best(pool: np.ndarray, values: np.ndarray) -> States:

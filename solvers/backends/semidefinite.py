@@ -1,0 +1,53 @@
+"""Bound large problems of any signs by semidefinite programming, beside a local search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.semidefinite.search import search_semidefinite
+from ..compiled.threads import available_cores
+from ..limits.deadline import Deadline
+from ..options import check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
+
+
+@dataclass(frozen=True)
+class Semidefinite(ArgmaxSolver):
+    """Bounds within some per cent for problems of up to some thousand variables of any signs.
+
+    The semidefinite relaxation of the problem as a maximum cut, with vectors of low rank and, on
+    sparse graphs, odd-cycle inequalities over edges and chords. A Cholesky factor proves the bound.
+    A local search takes about half of the time, from the start. Without a time limit, and up to 600
+    variables, `branch_and_bound` closes the remaining gap. Instances of a batch share the cores.
+
+    Attributes:
+        threads: instances at once; None for all cores.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
+            from the solution of `local_search`.
+
+    References:
+        Burer, Monteiro (2003), A nonlinear programming algorithm for solving semidefinite programs
+        via low-rank factorization.
+        Helmberg, Rendl (1998), Solving quadratic (0,1)-problems by semidefinite programs and
+        cutting planes.
+        Rump (2006), Verification of positive definiteness.
+    """
+
+    threads: int | None = None
+    start: Any = field(default=None, compare=False)
+
+    name = "semidefinite"
+    capabilities = Capabilities(exact=True, max_size=4000, time_limit=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        threads = self.threads or available_cores()
+        start = given_states(self.start, problem)
+        return one_by_one(problem, deadline, search_semidefinite, threads, start)
