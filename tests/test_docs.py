@@ -968,6 +968,9 @@ def of_own_networks():
     yield "chain posterior gain {:.1f} nats with a uniform prior", [gain]
     gain = bounds["independent-linear"] - bounds["chain-linear"]
     yield "and {:.1f} nats with a learnt prior", [gain]
+    autoregressive = quantities("couplings/autoregressive-linear-seed0.json")["bound"]
+    gain = bounds["independent-linear"] - autoregressive
+    yield "An autoregressive posterior gains {:.1f} nats", [gain]
     runs = record("convolutional.json")["runs"]
     whole, convolutional = (
         {
