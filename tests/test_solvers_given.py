@@ -59,7 +59,7 @@ def test_fixed_variables_keep_their_values_and_the_others_are_best(seed, n, solv
     assert (solution.z == values)[:, ~free].all()
     np.testing.assert_allclose(solution.score, best_with(problem, values), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(solution.score, problem.score(solution.z), rtol=1e-14)
-    assert np.all(solution.optimal)
+    assert solution.optimal.all()
     assert (solution.bound >= best_with(problem, values) - 1e-14).all()
     assert solution.stats["given"] == (~free).sum()
 
@@ -73,7 +73,7 @@ def test_a_mapping_fixes_a_variable_in_all_instances_and_torch_stays_torch():
     assert solution.z[:, 5].tolist() == [0] * 4
     whole = solve(*arrays, edges=one.edges, fix=dict.fromkeys(range(6), 1))
     assert whole.solver == "fixed"
-    assert np.all(whole.optimal)
+    assert whole.optimal.all()
     np.testing.assert_allclose(whole.score, one.unary.sum(1) + one.pairwise.sum(1))
 
 

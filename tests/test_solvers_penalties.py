@@ -19,7 +19,6 @@ from solvers.limits.deadline import Deadline
 BACKENDS = [
     name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()
 ]
-NEVER = Deadline.after(None)
 
 
 def all_states(n):
@@ -157,12 +156,12 @@ def test_the_bound_of_an_assignment_is_at_most_that_of_gilmore_and_lawler():
         costs[i, k] = flows @ np.sort(np.delete(distance[k], k))[::-1]
     lawler = -costs[linear_sum_assignment(costs)].sum()
     rows = LinearRows.of(Rows.of([one_of(group) for group in groups], problem.n))
-    bound = bound_within(problem, rows, rows.implied(), NEVER)
+    bound = bound_within(problem, rows, rows.implied(), Deadline.after(None))
     assert best <= bound <= lawler
     penalised, *_ = assignment(size, seed=3, penalty=2000.0)
     penalties = penalties_of(penalised)
     rows = LinearRows.of(penalties)
-    bound = bound_within(penalised, rows, rows.implied(), NEVER)
+    bound = bound_within(penalised, rows, rows.implied(), Deadline.after(None))
     assert best <= bound - 10 * 2000 <= lawler
 
 
@@ -200,8 +199,8 @@ def test_exchanges_find_the_best_assignment(extra):
         best = scores_of(problem, states[constraints.satisfied(states)]).max()
     rows = LinearRows.of(constraints)
     search = ConstrainedSearch(problem, rows, rows.implied())
-    search.run(np.zeros(36, np.int8), 2000, NEVER)
-    search.exchange(2000, NEVER)
+    search.run(np.zeros(36, np.int8), 2000, Deadline.after(None))
+    search.exchange(2000, Deadline.after(None))
     assert rows.satisfied(search.state[None]).all()
     assert problem.score_flat(search.state[None])[0] == best
 
@@ -219,9 +218,9 @@ def test_exchanges_keep_constraints_and_score(kind):
     problem = one_hot(generator, [], 24, 0.0, True)
     rows = LinearRows.of(Rows.of(constraints, 24))
     search = ConstrainedSearch(problem, rows, rows.implied())
-    search.run(np.zeros(24, np.int8), 30, NEVER, 30)
+    search.run(np.zeros(24, np.int8), 30, Deadline.after(None), 30)
     first = problem.score_flat(search.state[None])[0]
-    search.exchange(400, NEVER)
+    search.exchange(400, Deadline.after(None))
     assert rows.satisfied(search.state[None]).all()
     last = problem.score_flat(search.state[None])[0]
     solution = solve(problem, constraints=constraints, solver=BACKENDS[0])

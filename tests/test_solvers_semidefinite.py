@@ -20,7 +20,6 @@ from solvers.solving.sparse import turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
-FOREVER = Deadline.after(None)
 
 
 def drawn_problem(n, seed, scale=1.0):
@@ -54,13 +53,13 @@ def test_a_bound_is_never_below_the_best_score(n, seed, rounds, scale):
         return
     best = enumerate_scores(problem).max()
     relaxation = Relaxation(cut)
-    relaxation.prove(FOREVER)
+    relaxation.prove(Deadline.after(None))
     for chorded in (False, True):
         if chorded:
             relaxation.add_chords()
         for _ in range(rounds):
-            relaxation.tighten(FOREVER)
-        relaxation.prove(FOREVER)
+            relaxation.tighten(Deadline.after(None))
+        relaxation.prove(Deadline.after(None))
         assert cut.score_bound(relaxation.bound) >= best - problem.rounding[0]
 
 
@@ -77,7 +76,7 @@ def test_bad_vectors_and_multipliers_give_a_valid_bound(n, seed):
     relaxation.tighten(Deadline.after(-1.0))  # no step
     random = np.random.default_rng(seed)
     relaxation._multipliers = 3.0 * random.random(len(relaxation.cycles))
-    relaxation.prove(FOREVER)
+    relaxation.prove(Deadline.after(None))
     assert relaxation.bound >= best
 
 
@@ -123,7 +122,7 @@ def test_bounds_are_rounded_down_to_what_a_cut_can_weigh():
     edges = [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]]
     problem = Problem.from_arrays(np.full(5, 2.0), np.full(5, -2.0), edges=edges)
     relaxation = Relaxation(MaxCut.of(problem))
-    relaxation.prove(FOREVER)
+    relaxation.prove(Deadline.after(None))
     assert relaxation.cut.score_bound(relaxation.bound) == 4.0
 
 
@@ -131,13 +130,13 @@ def test_odd_cycles_and_then_chords_tighten_the_bound():
     relaxation = Relaxation(MaxCut.of(couplings(60, 8, whole=False)))
     bounds = []
     for chorded in (False, True):
-        relaxation.prove(FOREVER)
+        relaxation.prove(Deadline.after(None))
         bounds.append(relaxation.bound)
         if chorded:
             relaxation.add_chords()
         for _ in range(8):
-            relaxation.tighten(FOREVER)
-    relaxation.prove(FOREVER)
+            relaxation.tighten(Deadline.after(None))
+    relaxation.prove(Deadline.after(None))
     bounds.append(relaxation.bound)
     assert bounds[0] > bounds[1] > bounds[2]
 
@@ -208,7 +207,7 @@ def test_cycle_cuts_look_for_better_cuts_while_they_bound():
     bounds = []
     sides = np.zeros(cut.vertices, np.int8)
     search = BranchAndCut(cut, sides, lambda search: bounds.append(search.bound))
-    search.cut_root(FOREVER)
+    search.cut_root(Deadline.after(None))
     assert bounds
     assert bounds[0] > search.bound  # called before the root is finished
 
@@ -219,7 +218,7 @@ def test_a_resumed_tabu_search_keeps_its_best_states():
     search = TabuSearch(*arrays, flips=5)
     scores = []
     for _ in range(5):
-        search.run(1, FOREVER)
+        search.run(1, Deadline.after(None))
         scores.append(problem.score_flat(search.best)[0])
     assert scores == sorted(scores)
     assert scores[-1] > scores[0]
