@@ -186,7 +186,10 @@ class Conditioned:
         return self._beside(z[None])
 
     def at(self, states: States) -> Array:
-        """Return P(x_v = a | drawn before v), `[1, samples, n, k]`, for states `[1, samples, n]`."""
+        """Return P(x_v = a | values drawn before v), `[1, samples, n, k]`.
+
+        The states are `[1, samples, n]`.
+        """
         z = to_numpy(states)[0]
         conditionals = np.zeros((*z.shape, self.problem.k))
         chosen = z[:, self.split.variables]

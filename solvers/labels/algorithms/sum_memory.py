@@ -1,4 +1,4 @@
-"""How sums over labels use memory: which tables and messages they keep, and what they compute again.
+"""Decide which tables and messages sums over labels keep, and what they compute again.
 
 Passes are fastest where all tables of conditionals are kept. Without these, messages give any block
 of a table again. Where all messages together take too much, those within segments of the steps are
