@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import Problem, ProblemError, prepare, solve
+from solvers import Problem, ProblemError, SolverError, prepare, solve
 from solvers.algorithms.exhaustive.one_instance import solve_matrix, solve_pairs
 from solvers.pairs import topology_of
 
@@ -101,3 +101,11 @@ def test_prepared_scores_of_other_lengths_are_refused():
         chain(np.zeros(4), np.ones(2))
     with pytest.raises(ProblemError):
         chain(np.zeros(3), np.ones(3))
+
+
+def test_arrays_in_the_place_of_options_are_refused_in_words():
+    unary, pairwise = scores_of(4, 0, 3)
+    with pytest.raises(SolverError):
+        solve(unary, pairwise, constraints=np.zeros(2, [("a", float)]))
+    with pytest.raises(SolverError):
+        solve(unary, pairwise, solver=np.array(["auto", "auto"]))

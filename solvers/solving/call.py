@@ -149,9 +149,10 @@ def solve(
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
     begin = perf_counter()
-    if type(pairwise) is np.ndarray and edges is None and solver == "auto":
+    if type(pairwise) is np.ndarray and edges is None and type(solver) is str:
         plain = fix is None and start is None and k_best is None and time_limit is None
-        if plain and callback is None and constraints == ():
+        free = type(constraints) is tuple and not constraints
+        if plain and free and callback is None and solver == "auto":
             at_once = solve_matrix(unary, pairwise)
             if at_once is not None:
                 return at_once
