@@ -33,8 +33,6 @@ class Answer:
             where it is minimised.
         optimal: whether that is proved, up to rounding.
         solution: as the solver has it.
-        gap: the distance between the value and the bound; 0 where they are equal.
-        seconds: wall-clock time of the call of `solve`, for all answers of it together.
     """
 
     assignment: Mapping[Hashable, Any]
