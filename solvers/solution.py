@@ -25,7 +25,7 @@ from .tables import (
 
 @dataclass(frozen=True, eq=False, init=False)
 class Maximiser:
-    """The answer of a backend.
+    """The states and bounds that the `_argmax` method of a solver returns.
 
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
