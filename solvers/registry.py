@@ -57,7 +57,7 @@ BUILT_IN_OF_LABELS = {
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One row of the table of backends.
+    """The name, package and capabilities of a solver: one row of `available_solvers()`.
 
     Attributes:
         name: registry name.

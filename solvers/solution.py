@@ -71,7 +71,7 @@ class Maximiser:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The answer of a backend that finds many states at once.
+    """The states and bounds that a backend returns if it finds many states at once.
 
     Its states may be in any order: `solvers.ranking` checks, orders and certifies them.
 
