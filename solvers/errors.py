@@ -55,7 +55,7 @@ class SolverUnavailableError(SolverError, ImportError):
 
 
 class SolveFailedError(SolverError, RuntimeError):
-    """The backend stopped without an answer."""
+    """The backend of a solver stopped without an answer."""
 
 
 class InfeasibleError(SolverError, ValueError):

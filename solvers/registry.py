@@ -57,7 +57,7 @@ BUILT_IN_OF_LABELS = {
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One row of the table of backends.
+    """The name, package and capabilities of a solver: one row of `available_solvers()`.
 
     Attributes:
         name: registry name.
@@ -146,7 +146,7 @@ class Registry(Generic[SolverT]):
         return self.solver_class(solver)()
 
     def available(self, load: bool = False) -> tuple[SolverInfo, ...]:
-        """List every solver that can be named: what it takes, and what is missing to use it.
+        """List every solver with a name: what it can take, and which package it still needs.
 
         Args:
             load: import plug-ins too, so that they say what they take.
@@ -257,7 +257,7 @@ def solver_class(name: str, kind: str = "bits") -> type[CertifiedSolver[Any]]:
 
 
 def available_solvers(kind: str = "bits", *, load: bool = False) -> tuple[SolverInfo, ...]:
-    """List every solver that can be named: what it takes, and what is missing to use it.
+    """List every solver with a name: what it can take, and which package it still needs.
 
     Args:
         kind: of the problems that they solve: "bits" or "labels". Problems over labels also take

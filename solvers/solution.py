@@ -25,7 +25,7 @@ from .tables import (
 
 @dataclass(frozen=True, eq=False, init=False)
 class Maximiser:
-    """The answer of a backend.
+    """The states and bounds that the `_argmax` method of a solver returns.
 
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
@@ -71,7 +71,7 @@ class Maximiser:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The answer of a backend that finds many states at once.
+    """The states and bounds that a backend returns if it finds many states at once.
 
     Its states may be in any order: `solvers.ranking` checks, orders and certifies them.
 

@@ -468,7 +468,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
 
 class ArgmaxSolver(CertifiedSolver[Problem]):
-    """Finds argmax over z in {0,1}^n of a pairwise score.
+    """Base class of the solvers over bits: find the z in {0,1}^n of highest pairwise score.
 
     A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
     certificates are the same for all and live here.

@@ -30,7 +30,7 @@ class ConversionUnavailableError(SolverError, ImportError):
 
 
 def from_dimod(bqm: Any) -> AnyConversion[Any]:
-    """From a model of dimod: binary quadratic, constrained quadratic, or a polynomial; minimised.
+    """Convert a dimod model: binary quadratic, constrained quadratic, or a polynomial; minimised.
 
     Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
     constraints get auxiliary bits: the value of an answer is the objective plus the penalties of
@@ -118,7 +118,7 @@ def _biases(view: Any) -> dict[Any, Any]:
 
 
 def to_dimod(problem: Problem, labels: Labels | None = None) -> Any:
-    """A dimod binary quadratic model whose energy is -score(z).
+    """Return the dimod binary quadratic model whose energy is -score(z).
 
     Args:
         problem: one instance.

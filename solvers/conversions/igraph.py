@@ -25,7 +25,7 @@ def from_igraph(
     source: Any = None,
     sink: Any = None,
 ) -> Conversion:
-    """From an igraph graph: the scores on its nodes and edges, or its maximum or minimum cut.
+    """Convert an igraph graph: the scores on its nodes and edges, or its maximum or minimum cut.
 
     Variables have the names of the vertices (attribute `name`), or their numbers without names.
 

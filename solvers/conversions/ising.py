@@ -27,7 +27,7 @@ def from_ising(
     offset: float | Sense = 0.0,
     sense: Sense = "minimise",
 ) -> Conversion:
-    """From offset + sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j with spins s = 2z - 1.
+    """Convert an Ising model: offset + sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j; spins s = 2z - 1.
 
     Every entry counts.
 
@@ -87,7 +87,7 @@ def _fields(h: Any) -> dict[Hashable, Any]:
 def to_ising(
     problem: Problem, labels: Labels | None = None
 ) -> tuple[dict[Hashable, float], dict[tuple[Hashable, Hashable], float], float]:
-    """(h, J, offset) with -score(z) = sum h_i s_i + sum J[i,j] s_i s_j + offset, spins s = 2z - 1.
+    """Return the Ising model (h, J, offset) whose energy is -score(z), with spins s = 2z - 1.
 
     Args:
         problem: one instance.

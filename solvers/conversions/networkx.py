@@ -24,7 +24,7 @@ def from_networkx(
     source: Any = None,
     sink: Any = None,
 ) -> Conversion:
-    """From a networkx graph: the scores on its nodes and edges, or its maximum or minimum cut.
+    """Convert a networkx graph: the scores on its nodes and edges, or its maximum or minimum cut.
 
     Args:
         graph: directed or not; parallel and opposite edges add up, a loop goes to its node.
@@ -76,7 +76,7 @@ def _graph_of(graph: Any) -> Graph:
 
 
 def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:
-    """A networkx graph with the scores as node attribute `unary` and edge attribute `pairwise`.
+    """Return a networkx graph with scores as attributes: `unary` of nodes, `pairwise` of edges.
 
     Args:
         problem: one instance.

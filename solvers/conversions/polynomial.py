@@ -30,7 +30,7 @@ def from_polynomial(
     variables: Variables = "bits",
     reduction: Reduction = "auto",
 ) -> AnyConversion[Any]:
-    """From offset + sum_t terms[t] prod_(i in t) v_i, of any degree.
+    """Convert a polynomial of any degree: offset + sum_t terms[t] prod_(i in t) v_i.
 
     Terms of three variables or more become pairs with auxiliary bits, or tables of labels. The
     maxima stay the same, and the value of an answer is the polynomial itself at its assignment.

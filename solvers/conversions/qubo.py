@@ -19,7 +19,7 @@ def from_qubo(
     offset: float | Sense = 0.0,
     sense: Sense = "minimise",
 ) -> Conversion:
-    """From offset + sum_(i,j) Q[i,j] z_i z_j, every entry counted; (i, i) are the linear terms.
+    """Convert a QUBO: offset + sum_(i,j) Q[i,j] z_i z_j; every entry counts, (i, i) are linear.
 
     Args:
         Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas
@@ -56,7 +56,7 @@ def from_qubo(
 def to_qubo(
     problem: Problem, labels: Labels | None = None
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """The entries Q[i, j], i <= j, of -score(z) = sum Q[i,j] z_i z_j; every (i, i) is there.
+    """Return the entries Q[i, j], i <= j, of the QUBO -score(z); every (i, i) is there.
 
     Args:
         problem: one instance.

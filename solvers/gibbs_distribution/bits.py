@@ -36,7 +36,7 @@ METHODS = ("auto", "exact", "enumeration", "elimination")
 
 @dataclass(frozen=True, eq=False)
 class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
-    """What `gibbs` finds of p(z) = exp(score(z)) / Z over bits.
+    """The distribution p(z) = exp(score(z)) / Z over bits: log Z, marginals, entropy and samples.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
     kind; all but the samples are float64.

@@ -32,7 +32,7 @@ EXACT = ("auto", "exact", "elimination")
 
 @dataclass(frozen=True, eq=False)
 class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
-    """What `gibbs` finds of p(x) = exp(score(x)) / Z over labels.
+    """The distribution p(x) = exp(score(x)) / Z over labels: log Z, marginals, entropy and samples.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
     kind; all but the samples are float64.

@@ -87,7 +87,7 @@ def prepare(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
 ) -> PreparedLabels:
-    """Return a function of scores alone, for many calls over the same pairs.
+    """Check the edges of a graph once, and return a function that finds its best labels.
 
     `solvers.prepare` does the same for bits.
 

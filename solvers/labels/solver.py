@@ -16,7 +16,7 @@ from .problem import LabelProblem, check_label_problem
 
 
 class LabelSolver(CertifiedSolver[LabelProblem]):
-    """Finds argmax over x, with x_i in {0, ..., sizes[i] - 1}, of a pairwise score.
+    """Base class of the solvers over labels: find the x of highest pairwise score, x_i < sizes[i].
 
     A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
     certificates are those of all solvers.

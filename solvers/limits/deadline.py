@@ -105,7 +105,7 @@ def uncounted() -> Iterator[None]:
 
 @dataclass(frozen=True, init=False)
 class Deadline:
-    """The time at which to return the best result, or earlier after an interrupt or a callback.
+    """The time at which a solver returns its best result; interrupts and callbacks end it early.
 
     The clock stops while a package is loaded, in whatever thread: loading counts against no limit.
 

@@ -41,7 +41,7 @@ _INTERRUPTS = _Interrupts()
 
 
 def interrupt_solves() -> None:
-    """Make every search of this process stop early, as Ctrl-C does; from any thread.
+    """Stop every search of this process early, as Ctrl-C does; any thread may call it.
 
     The calls raise `SolveInterrupted`, which carries their result so far.
     """

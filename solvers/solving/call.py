@@ -91,7 +91,7 @@ def solve(
     constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
 ) -> Solution | Answer | Answers:
-    """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
+    """Return the assignment of highest score for each pairwise binary problem of a batch.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
 

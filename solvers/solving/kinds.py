@@ -38,7 +38,7 @@ Choose: TypeAlias = Callable[[Any], CertifiedSolver[Any]]
 
 @dataclass(frozen=True)
 class Selection(Generic[SolverT]):
-    """The solver that `auto` takes for a problem, and why.
+    """The solver that `auto` picks for a problem, with its reason.
 
     Attributes:
         solver: ready to use.

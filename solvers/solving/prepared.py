@@ -122,7 +122,7 @@ class Prepared(AnyPrepared):
 def prepare(
     edges: Any, n: int, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
 ) -> Prepared:
-    """Check pairs once, and return a function of scores for many calls over these pairs.
+    """Check the edges of a graph once, and return a function that solves for scores on this graph.
 
     `solve` checks the pairs in each call.
 

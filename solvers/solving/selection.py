@@ -50,7 +50,7 @@ Most searches take longer.
 
 @contextmanager
 def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
-    """Inside it, a solver's refusal of `problem` says which others would take it.
+    """Add the names of solvers that can take `problem` to errors raised inside this context.
 
     Args:
         problem: a `Problem` or a `LabelProblem`.
@@ -87,7 +87,7 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver: ...
 @overload
 def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> CertifiedSolver[Any]: ...
 def resolve(solver: str | CertifiedSolver[Any], problem: AnyProblem) -> CertifiedSolver[Any]:
-    """The solver object that `solver` means for `problem`, of either kind.
+    """Return the solver object that a name, an object or "auto" stands for, for this problem.
 
     Raises:
         UnknownSolverError: no solver has that name.
@@ -101,7 +101,7 @@ def select_solver(problem: Problem) -> Selection[ArgmaxSolver]: ...
 @overload
 def select_solver(problem: AnyProblem) -> Selection[Any]: ...
 def select_solver(problem: AnyProblem) -> Selection[Any]:
-    """An installed solver that is exact for `problem`, the fastest that we know of.
+    """Return the fastest installed solver that is exact for `problem`, with the reason.
 
     It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
     `optimal` is False then.

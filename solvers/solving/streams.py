@@ -28,7 +28,7 @@ WINDOW = 256
 
 @dataclass(frozen=True)
 class Failure:
-    """A problem of a stream that got no solution.
+    """The error of a problem that `solve_many` could not solve, in the place of its solution.
 
     Attributes:
         index: its place in the stream, from 0.
@@ -46,7 +46,7 @@ def solve_many(
     time_limit: float | None = None,
     jobs: int = -1,
 ) -> Iterator[Solution[ArrayT] | Failure]:
-    """The solutions of a stream of problems, in its order, as they come.
+    """Solve a stream of problems, and yield the solutions in the order of the stream.
 
     Runs in threads, for which the compiled backends release the interpreter's lock, unless the
     caller says otherwise: inside `joblib.parallel_config(backend="loky")` it runs in processes, and

@@ -216,7 +216,7 @@ def uniforms_shape(
     *,
     fix: Any = None,
 ) -> tuple[int, ...]:
-    """The shape of the uniform numbers that `gibbs` takes for this many samples of a problem.
+    """Return the shape of the uniform numbers that `gibbs` needs to draw samples of a problem.
 
     Args:
         problem: `Problem.from_arrays` of the same arrays; or a `LabelProblem` or a conversion.

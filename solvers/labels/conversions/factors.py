@@ -40,7 +40,7 @@ def from_factors(
     names: Sequence[Hashable] | None = None,
     values: Sequence[Sequence[Hashable]] | None = None,
 ) -> LabelConversion:
-    """The problem of a sum of factors, each a table over some of the variables.
+    """Convert a sum of factors, which are tables over some of the variables.
 
     Factors of one scope are added up. One of three variables or more gets a variable of its own,
     whose values are the allowed tuples, and which forbids all values that are not those of its

@@ -13,7 +13,7 @@ from .factors import Factor, from_factors
 
 
 def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) -> LabelConversion:
-    """The sum of the logarithms of a pgmpy model's factors or conditional probabilities, maximised.
+    """Convert a pgmpy model: the sum of the logarithms of its factors or tables, maximised.
 
     Its argmax is the most probable explanation, and `gibbs` of its problem has the exact posterior.
 
