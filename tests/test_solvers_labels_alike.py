@@ -8,17 +8,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.labels import LabelProblem, solve
+from solvers.labels.algorithms.dual_ascent.alike import alike_labels
+from solvers.labels.algorithms.dual_ascent.search import LabelSearch
+from solvers.labels.algorithms.whole_scores import WholeScores
 from solvers.labels.backends.dual_ascent import DualAscent
+from solvers.limits.deadline import Deadline
+
+
+def all_states(problem):
+    """`[assignments, n]`: all assignments."""
+    return np.array(list(itertools.product(*map(range, problem.sizes))))
+
+
+def scores_of(problem, states, instance=0):
+    """`[assignments]`: scores by the definition; minus infinity for values beyond a size."""
+    rows = np.arange(problem.n)
+    scores = np.asarray(problem.unary[instance])[rows, states].sum(axis=1)
+    inside = np.minimum(states, problem.sizes - 1)
+    for edge, (i, j) in enumerate(problem.edges):
+        table = problem.pairwise(edge)
+        table = table[min(instance, len(table) - 1)]
+        scores = scores + table[inside[:, i], inside[:, j]]
+    return scores
 
 
 def best_of(problem):
     """The highest score of all assignments."""
-    states = np.array(list(itertools.product(*map(range, problem.sizes))))
-    rows = np.arange(problem.n)
-    scores = np.asarray(problem.unary[0])[rows, states].sum(axis=1)
-    for edge, (i, j) in enumerate(problem.edges):
-        scores = scores + problem.pairwise(edge)[0][states[:, i], states[:, j]]
-    return scores.max()
+    return scores_of(problem, all_states(problem)).max()
 
 
 def check(problem, **options):
@@ -122,3 +138,154 @@ def test_an_interrupted_search_bounds_all_permutations():
     for visits in (1, 500, 2000, 5000):
         found = solve(problem, solver=DualAscent(visits=visits))
         assert float(found.bound) >= best - 1e-9
+
+
+def exchangeable_problem(kind, random):
+    """Small problem whose labels are alike, or nearly so, in the way that `kind` names."""
+    n = int(random.integers(2, 6))
+    k = int(random.integers(2, 5))
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < 0.8]
+    label_class = random.integers(0, 2, k)
+    unary = random.integers(-3, 4, (n, 2))[:, label_class].astype(float)
+    tables = random.integers(-4, 5, (len(edges), k, k))[:, label_class[:, None], label_class]
+    diagonal = random.integers(-4, 5, (len(edges), 2))[:, label_class]
+    tables[:, range(k), range(k)] = diagonal
+    tables = tables.astype(float)
+    sizes = None
+    if kind == "unary differs at a later variable":
+        unary[:] = 0.0
+        unary[random.integers(1, n), random.integers(k)] = 2.0
+    if kind == "forbidden labels":
+        unary[random.random((n, k)) < 0.3] = -np.inf
+        unary[:, 0] = 0.0
+    if kind == "forbidden pairs":
+        tables[tables > 2.0] = -np.inf
+    if kind == "sizes":
+        sizes = random.integers(1, k + 1, n)
+    if kind == "equal rows":
+        unary[:] = 0.0
+        tables = random.normal(size=tables.shape)[:, label_class]
+    if kind == "equal columns":
+        unary[:] = 0.0
+        tables = random.normal(size=tables.shape)[:, :, label_class]
+    if kind == "one table differs" and len(edges):
+        tables[-1, random.integers(k), random.integers(k)] += 1.0
+    if kind == "unrelated tables":
+        unary[:] = 0.0
+        tables = random.normal(size=tables.shape)
+    return LabelProblem.from_arrays(unary, tables, edges=edges, sizes=sizes)
+
+
+KINDS = [
+    "all exchanges",
+    "unary differs at a later variable",
+    "forbidden labels",
+    "forbidden pairs",
+    "sizes",
+    "equal rows",
+    "equal columns",
+    "one table differs",
+    "unrelated tables",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exchanging_alike_labels_keeps_the_score_of_each_assignment(kind):
+    merged = 0
+    for seed in range(25):
+        problem = exchangeable_problem(kind, np.random.default_rng(seed))
+        first = alike_labels(WholeScores.of(problem))
+        states = np.array(list(itertools.product(range(problem.k), repeat=problem.n)))
+        scores = scores_of(problem, states)
+        for a, b in itertools.combinations(range(problem.k), 2):
+            if first[a] != first[b]:
+                continue
+            merged += 1
+            order = np.arange(problem.k)
+            order[[a, b]] = b, a
+            np.testing.assert_allclose(scores_of(problem, order[states]), scores, atol=1e-9)
+    if kind in ("all exchanges", "forbidden pairs"):
+        assert merged > 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_without_heuristics_proves_the_score_of_enumeration(kind):
+    for seed in range(25):
+        problem = exchangeable_problem(kind, np.random.default_rng(seed))
+        check_search(problem, visits=1 + seed % 2 * 2**20)
+
+
+def check_search(problem, visits):
+    """Check all bounds of a search that starts from its own labels, and its answer."""
+    best = best_of(problem)
+    search = LabelSearch(WholeScores.of(problem))
+    for _ in range(10000):
+        search.run(Deadline.after(None), visits)
+        assert search.bound >= best - 1e-9
+        if search.finished:
+            break
+    assert search.finished
+    if best == -np.inf:
+        assert search.bound == -np.inf
+        return
+    assert search.bound == pytest.approx(best, abs=1e-9)
+    assert scores_of(problem, search.labels[None])[0] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [92, 94, 118, 123])
+def test_a_label_in_use_is_not_exchanged_with_others(seed):
+    """The root misses the maximum here: some variables must share the label of a branch above."""
+    random = np.random.default_rng(seed)
+    edges = dense(random, 8, 0.7)
+    potts = random.normal(size=len(edges))
+    problem = LabelProblem.from_arrays(np.zeros((8, 3)), potts=potts, edges=edges)
+    check_search(problem, visits=np.inf)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_k_best_has_all_assignments_of_a_class(kind):
+    for seed in range(4):
+        problem = exchangeable_problem(kind, np.random.default_rng(seed))
+        expected = np.sort(scores_of(problem, all_states(problem)))[::-1]
+        expected = expected[expected > -np.inf][:6]
+        if not len(expected):
+            continue
+        several = solve(problem, k_best=len(expected), solver="dual_ascent")
+        np.testing.assert_allclose(several.score, expected, atol=1e-9)
+        assert len({tuple(labels) for labels in several.labels.tolist()}) == len(expected)
+
+
+def test_instances_of_a_batch_have_their_own_alike_labels():
+    random = np.random.default_rng(4)
+    edges = dense(random, 5, 1.0)
+    unary = np.zeros((6, 5, 3))
+    unary[range(1, 6), range(5), [0, 1, 2, 0, 1]] = 1.5
+    tables = random.normal(size=(6, len(edges), 3, 3))
+    tables[:3] = -np.eye(3)
+    problem = LabelProblem.from_arrays(unary, tables, edges=edges)
+    solution = solve(problem, solver="dual_ascent")
+    states = all_states(problem)
+    expected = [scores_of(problem, states, instance).max() for instance in range(6)]
+    assert np.all(solution.optimal)
+    np.testing.assert_allclose(solution.score, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["all exchanges", "sizes", "unrelated tables"])
+def test_fixed_labels_and_callbacks_agree_with_enumeration(kind):
+    for seed in range(6):
+        problem = exchangeable_problem(kind, np.random.default_rng(seed))
+        states = all_states(problem)
+        scores = scores_of(problem, states)
+        last = problem.n - 1
+        value = int(problem.sizes[last]) - 1
+        best = scores[states[:, last] == value].max()
+        bounds = []
+
+        def heard(incumbent, bounds=bounds):
+            bounds.append(float(incumbent.bound))
+
+        solution = solve(problem, fix={last: value}, solver="dual_ascent", callback=heard)
+        assert solution.optimal
+        assert float(solution.score) == pytest.approx(best, abs=1e-9)
+        assert min(bounds, default=np.inf) >= best - 1e-9
