@@ -87,6 +87,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.networks\.own_networks\.Shape"),  # private
     (r"py:class", r"solvers\.conversions\.objective\.Objective"),  # private
+    (r"py:class", r"(solvers\.conversions\.thresholds\.)?Threshold"),  # private
+    (r"py:class", r"models\.priors\.prior\.Answer"),  # a type variable
 ]
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run
