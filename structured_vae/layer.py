@@ -21,6 +21,7 @@ from .spaces.bits import solution_of
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.of_potentials import no_noise
 from .stepping import SteppingModule
+from .transforms import Dims, leading, refuse_mapped_edges, transformable
 
 Backward = Literal["implicit_mle", "straight_through"]
 
@@ -246,7 +247,7 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    learnable: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
+    learnable: torch.Tensor = _learn(*potentials.scores(), potentials.edges, z, layer._number)
     return learnable
 
 
@@ -315,4 +316,15 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     return singles, pairs, None, None, None
 
 
-_learnable.register_autograd(_backward, setup_context=_keep)
+def _instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]:
+    """Call the operator for all instances that `vmap` maps over at once."""
+    unary, pairwise, edges, z, layer = args
+    refuse_mapped_edges(in_dims[2])
+    rows = [
+        leading(value, dim, info.batch_size)
+        for value, dim in zip((unary, pairwise, z), (*in_dims[:2], in_dims[3]), strict=True)
+    ]
+    return _learn(rows[0], rows[1], edges, rows[2], layer), 0
+
+
+_learn = transformable(_learnable, _keep, _backward, _instances, "implicit MLE of an ArgmaxLayer")

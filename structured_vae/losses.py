@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 import torch
 
 from models import Potentials
+from models.traced import is_traced
 from solvers import ArgmaxSolver, ProblemError
 
 from .distributions import Gibbs
@@ -102,7 +103,7 @@ class StructuredLoss(ArgmaxModule):
         if (
             is_structure(self.solver)
             and not self._targets_known
-            and not torch.compiler.is_compiling()
+            and not is_traced()
         ):
             self._check_states(y)
             self._targets_known = True
@@ -322,6 +323,8 @@ class DirectLoss(SteppingModule, StructuredLoss):
         slope = distance_slope(y, self.weights)
         moved, epsilon = self.second(perturbed, z, slope, self.sign)
         difference = _sampled(potentials, "DirectLoss").score_difference(moved, z)
+        if epsilon.ndim == z.ndim:  # each instance has its own
+            epsilon = epsilon[..., 0]
         surrogate = self.sign * difference / epsilon
         # The value is D(z*, y), the gradient that of the surrogate.
         return (slope * (z - y)).sum(dim=-1) + surrogate - surrogate.detach()

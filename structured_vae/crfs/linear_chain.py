@@ -10,12 +10,15 @@ import torch
 from torch import nn
 
 from solvers import Solution, labels
+from models.traced import holds, is_traced, plain
 from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 from ..spaces.checks.batches import is_dense, is_of_floats, positive_integer
 from ..spaces.sums.chain_sums import BELOW, Chains
+from ..transforms import refuse_transforms
+from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
 
 INITIAL: Final = 0.1
@@ -137,6 +140,9 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
+        if is_traced():
+            marginals = self._chains(emissions, mask).marginals()
+            return self._by_steps(marginals).to(emissions.dtype)
         learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
         differentiable = torch.is_grad_enabled() and learns
         # The marginals are the gradient of log Z in the emissions.
@@ -179,8 +185,11 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
+        refuse_transforms(f"{type(self).__name__}.solve", "call it outside of torch.func")
         with torch.no_grad():
             chains = self._chains(emissions, mask)
+            if not chains.mask.shape[1]:
+                return empty_solution(len(chains.mask), emissions)
             solution = labels.solve(_problem_of(_penalised(chains)), solver="elimination")
             _refuse_impossible(chains.score(solution.labels.T), -torch.inf)
         # The solver saw the batch only up to the end of the longest chain.
@@ -195,10 +204,11 @@ class LinearChainCRF(nn.Module):
         self._check_emissions(emissions)
         self._check_parameters()
         mask = self._by_steps(self._mask(mask, emissions))
-        mask = mask[: int(mask.sum(dim=0).max())]
+        if not is_traced() and mask.shape[1]:
+            mask = mask[: int(mask.sum(dim=0).max())]
         scores = self._by_steps(emissions)[: len(mask)].double()
         scores = torch.where(mask[..., None], scores, scores.new_zeros(()))
-        if not bool(scores.detach().amax(dim=-1).isfinite().all()):
+        if not holds(scores.detach().amax(dim=-1).isfinite()):
             raise StructureError(
                 "emissions must be finite, or minus infinity where a tag is forbidden; at least "
                 "one tag of each position must be allowed"
@@ -217,16 +227,20 @@ class LinearChainCRF(nn.Module):
                 "emissions must be a tensor of a floating-point type of 16 bits or more; "
                 f"got {shortened(emissions)}"
             )
-        if emissions.ndim != 3 or emissions.shape[2] != self.num_tags or 0 in emissions.shape:
-            order = "batch, length" if self.batch_first else "length, batch"
+        order = "batch, length" if self.batch_first else "length, batch"
+        if emissions.ndim != 3 or emissions.shape[2] != self.num_tags:
             raise StructureError(
-                f"emissions must be [{order}, {self.num_tags}] and not empty; "
+                f"emissions must be [{order}, {self.num_tags}]; got {list(emissions.shape)}"
+            )
+        if not self._by_steps(emissions).shape[0]:
+            raise StructureError(
+                f"emissions must be [{order}, {self.num_tags}] of a length of at least 1; "
                 f"got {list(emissions.shape)}"
             )
 
     def _check_parameters(self) -> None:
         for parameter in self.parameters():
-            if not bool((parameter < torch.inf).all()):  # nan fails the comparison as well
+            if not holds(parameter < torch.inf):  # nan fails the comparison as well
                 raise StructureError(
                     "parameters must be finite, or minus infinity where a transition, a first or "
                     "a last tag is forbidden"
@@ -244,7 +258,7 @@ class LinearChainCRF(nn.Module):
             raise StructureError(f"mask must be a tensor {list(shape)}; got {received}")
         mask = mask.to(emissions.device).bool()
         steps = self._by_steps(mask)
-        if not bool(steps[0].all()) or bool((steps[1:] & ~steps[:-1]).any()):
+        if not holds(steps[0]) or not holds(~steps[1:] | steps[:-1]):
             raise StructureError(
                 "mask must be true from the first position of each chain up to its end, "
                 "without holes"
@@ -263,7 +277,7 @@ class LinearChainCRF(nn.Module):
             )
         steps = self._by_steps(tags.to(emissions.device))[: len(mask)].long()
         steps = torch.where(mask, steps, steps.new_zeros(()))
-        if bool(((steps < 0) | (steps >= self.num_tags)).any()):
+        if not holds((steps >= 0) & (steps < self.num_tags)):
             raise StructureError(
                 f"tags must be from 0 to {self.num_tags - 1} where the mask is true"
             )
@@ -287,10 +301,10 @@ def _log_partition(chains: Chains) -> torch.Tensor:
 
 def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
     """Raise if the score of a chain is at most `limit`, because all its tags are forbidden."""
-    impossible = scores <= limit
-    if bool(impossible.any()):
+    possible = scores > limit
+    if not holds(possible):
         raise StructureError(
-            f"chain {int(impossible.nonzero()[0])} has no allowed tags: minus infinity in "
+            f"chain {int((~plain(possible)).nonzero()[0, -1])} has no allowed tags: minus infinity in "
             "emissions and parameters forbids all of them; allow more transitions"
         )
 
@@ -309,7 +323,9 @@ def _penalised(chains: Chains) -> Chains:
 
 
 def _largest(scores: torch.Tensor) -> torch.Tensor:
-    """Return the largest absolute value among the finite scores."""
+    """Return the largest absolute value among the finite scores; 0 where there are none."""
+    if not scores.numel():
+        return scores.new_zeros(())
     return torch.where(scores.isfinite(), scores, 0.0).abs().amax()
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from models import Potentials
+from models.traced import is_traced, is_transformed
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from ..errors import ConfigError, shortened
@@ -19,6 +20,7 @@ from ..noise import gumbel_differences
 from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
 from ..spaces.of_potentials import unary_noise
+from ..transforms import Dims, leading, refuse_mapped_edges
 from .argmax import argmax
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
@@ -91,7 +93,7 @@ class ArgmaxModule(nn.Module, ABC):
         """
         refuse_recording(self)
         free = potentials.detach()
-        if torch.compiler.is_compiling():
+        if is_traced():
             best: torch.Tensor = _argmax(*free.scores(), free.edges, self._number)
             return best
         return argmax(free, self.solver)
@@ -109,9 +111,10 @@ class ArgmaxModule(nn.Module, ABC):
             return potentials.shifted(unary_noise(potentials, generator)[0])
         if self.seed is None or not self.training or not torch.is_grad_enabled():
             return potentials
-        learns = potentials.unary.requires_grad or (
-            potentials.pairwise is not None and potentials.pairwise.requires_grad
-        )
+        # Under `torch.func`, tensors do not say whether they require a gradient.
+        learns = is_transformed() or potentials.unary.requires_grad
+        if potentials.pairwise is not None:
+            learns = learns or potentials.pairwise.requires_grad
         if not learns:
             return potentials
         _refuse_second_forward()
@@ -166,6 +169,15 @@ def _(
     return torch.empty_like(unary, memory_format=torch.contiguous_format)
 
 
+@_argmax.register_vmap
+def _(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]:
+    unary, pairwise, edges, module = args
+    refuse_mapped_edges(in_dims[2])
+    size = info.batch_size
+    rows = leading(unary, in_dims[0], size)
+    return _argmax(rows, leading(pairwise, in_dims[1], size), edges, module), 0
+
+
 @torch.library.custom_op("structured_vae::noise", mutates_args=())
 def _noise(like: torch.Tensor, module: int) -> torch.Tensor:
     return gumbel_differences(like, module_of(module).generator_on(like.device))
@@ -174,3 +186,16 @@ def _noise(like: torch.Tensor, module: int) -> torch.Tensor:
 @_noise.register_fake
 def _(like: torch.Tensor, module: int) -> torch.Tensor:
     return torch.empty_like(like, memory_format=torch.contiguous_format)
+
+
+@_noise.register_vmap
+def _(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
+    like, module = args
+    if info.randomness == "error":
+        raise ConfigError(
+            "vmap over a module that draws noise: say torch.func.vmap(..., "
+            "randomness='different') or 'same', or make the module without noise"
+        )
+    if info.randomness == "same":
+        return _noise(like.select(in_dims[0], 0), module), None
+    return _noise(like.movedim(in_dims[0], 0), module), 0

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ..errors import MissingPackageError, StructureError
+from ..transforms import refuse_transforms
 from .checks.batches import checked, positive_integer, shaped
 from .space import StateSpace
 
@@ -67,6 +68,9 @@ class _TwoSides(StateSpace):
 
     def _flat(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the checked scores `[batch, rows columns]`."""
+        refuse_transforms(
+            f"{type(self).__name__}.argmax", "call ArgmaxLayer(structure, seed=None)"
+        )
         rows, columns = self._shape
         return checked(scores, rows * columns)
 

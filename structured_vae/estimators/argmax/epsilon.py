@@ -38,6 +38,12 @@ Step: TypeAlias = torch.Tensor | float
 class Epsilon(nn.Module, ABC):
     """The epsilon of a training step."""
 
+    by_instance: bool = False
+    """Whether each instance has its own epsilon, `[..., batch, 1]`, of its scores and slope alone.
+
+    The gradient of a batch is then the sum of those of its instances, as for gradient accumulation.
+    """
+
     @abstractmethod
     def forward(self, step: int, slope: torch.Tensor) -> Step:
         """Return epsilon, positive.
