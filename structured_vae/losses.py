@@ -100,11 +100,7 @@ class StructuredLoss(ArgmaxModule):
         dtype = potentials.unary.dtype
         potentials = potentials.widened()
         y = target.to(potentials.unary)
-        if (
-            is_structure(self.solver)
-            and not self._targets_known
-            and not is_traced()
-        ):
+        if is_structure(self.solver) and not self._targets_known and not is_traced():
             self._check_states(y)
             self._targets_known = True
         return self._loss(potentials, y, generator).to(dtype)

@@ -6,7 +6,7 @@ from enumeration import seeded
 from torch import func
 from torch.autograd import forward_ad
 
-from models import CategoricalPotentials, Potentials
+from models import Potentials
 from structured_vae import (
     Arborescences,
     ArgmaxLayer,
@@ -32,6 +32,7 @@ SCORES = torch.randn((3, 4), generator=seeded(), dtype=torch.float64)
 PAIRS = torch.randn(3, generator=seeded(1), dtype=torch.float64)
 TARGET = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=torch.float64)
 
+SUBSETS = GibbsLikelihood(KOfN(2))
 CHAIN = LinearChainCRF(2, batch_first=True).double()
 GRAPH = PairwiseCRF(2, 2, [[1, 0]]).double()
 with torch.no_grad():
@@ -82,7 +83,7 @@ BOTH_WAYS = {
     "perceptron": with_target(StructuredPerceptron()),
     "hinge": with_target(StructuredHinge()),
     "likelihood": with_target(GibbsLikelihood()),
-    "likelihood of a structure": lambda x: GibbsLikelihood(KOfN(2))(x, target=target(x)),
+    "likelihood of a structure": lambda x: SUBSETS(x, target=target(x)),
     "bits' marginals": lambda x: Gibbs(potentials(x)).marginals[0],
     "KL": lambda x: Gibbs(potentials(x)).kl().value,
     "subsets": marginals(KOfN(2)),
@@ -96,6 +97,11 @@ BOTH_WAYS = {
 """Functions with derivatives in either mode."""
 
 FUNCTIONS = ONE_WAY | BOTH_WAYS
+
+COMPILED = ("layer of pairs", "likelihood", "chain", "graph's marginals")
+"""The functions that every run of the tests compiles; a compilation takes seconds."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
 
 
 def total(function):
@@ -169,7 +175,10 @@ def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
         func.hessian(log_z)(x)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in COMPILED else pytest.mark.slow) for name in FUNCTIONS],
+)
 def test_compiled_code_is_one_graph_with_the_same_gradient(name):
     torch._dynamo.reset()
     function = FUNCTIONS[name]
@@ -226,9 +235,6 @@ def test_what_leaves_torch_is_refused_with_the_way_to_go():
         "without a cost": lambda x: ArgmaxLayer()(x, cost=lambda z: z.sum(-1)).surrogate,
         "needs a module": lambda x: perturb_and_map(Potentials(x), "auto", seeded())[0],
         "outside of torch.func": lambda x: CHAIN.solve(emissions(x)).score,
-        "or use PairwiseCRF": lambda x: Gibbs(
-            CategoricalPotentials(x.repeat(1, 6), torch.zeros(len(x), 1), EDGES[:1], 2)
-        ).log_partition,
     }
     for message, call in calls.items():
         with pytest.raises((EstimatorError, ConfigError), match=message):

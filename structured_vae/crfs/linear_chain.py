@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from solvers import Solution, labels
 from models.traced import holds, is_traced, plain
+from solvers import Solution, labels
 from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened

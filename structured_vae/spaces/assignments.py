@@ -68,9 +68,7 @@ class _TwoSides(StateSpace):
 
     def _flat(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the checked scores `[batch, rows columns]`."""
-        refuse_transforms(
-            f"{type(self).__name__}.argmax", "call ArgmaxLayer(structure, seed=None)"
-        )
+        refuse_transforms(f"{type(self).__name__}.argmax", "call ArgmaxLayer(structure, seed=None)")
         rows, columns = self._shape
         return checked(scores, rows * columns)
 

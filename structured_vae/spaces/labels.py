@@ -249,7 +249,7 @@ class PairwiseLabels:
 
     def _log_sum(self, flat: torch.Tensor) -> torch.Tensor:
         if not len(flat):
-            return flat.sum(dim=-1)
+            return flat.square().sum(dim=-1)  # of no instances, but with a derivative
         total: torch.Tensor
         if is_traced():
             total, *_ = self._traced_sums(flat)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import torch
@@ -184,7 +183,7 @@ class Knapsack(StateSpace):
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
-    @cached_property
+    @property
     def _width(self) -> int:
         return min(self.capacity, sum(self.weights))
 

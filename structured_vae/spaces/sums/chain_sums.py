@@ -259,9 +259,7 @@ def _keep(ctx: Any, inputs: tuple[torch.Tensor, ...], output: object) -> None:
     ctx.save_for_backward(*inputs)
 
 
-def _log_partition_backward(
-    ctx: Any, gradient: torch.Tensor
-) -> tuple[torch.Tensor | None, ...]:
+def _log_partition_backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     return *_gradients(*ctx.saved_tensors, gradient), None
 
 
