@@ -10,7 +10,7 @@ import torch
 from models import Potentials
 from solvers import ArgmaxSolver, Solution
 
-from .distributions.argmax_module import module_of
+from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
@@ -47,13 +47,15 @@ class ArgmaxLayer(SteppingModule):
     training oscillates. In `eval()` or under `torch.no_grad()` there is no noise, and z is the
     argmax of the scores.
 
-    Two layers with the same seed draw the same noise, so give each layer its own seed. Neither the
-    noise nor the number of steps is in `state_dict`. To resume your own training loop, pass a
-    `generator` and save its state.
+    The noise is that of torch: `torch.manual_seed` decides it, and two layers draw different noise.
+    With a seed, a layer has its own noise, the same as another layer with that seed. Processes of
+    `torch.distributed` draw different noise in either case. Neither the noise nor the number of
+    steps is in `state_dict`. To resume your own training loop, save the state of torch's generator.
 
-    `torch.compile` compiles calls without cost and generator without a graph break. Exports and
-    traces raise an error, since a program could not keep the solver. A gradient that is not finite
-    is passed on unchanged. Second derivatives raise an error.
+    `torch.compile` compiles calls without cost and generator without a graph break. `torch.func`
+    transforms the same calls by `grad`, `vjp`, `jacrev` and `vmap`; forward mode raises an error.
+    Exports and traces raise an error, since a program could not keep the solver. A gradient that is
+    not finite is passed on unchanged. Second derivatives raise an error.
 
     Args:
         solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
@@ -61,7 +63,8 @@ class ArgmaxLayer(SteppingModule):
         epsilon: step size in the scores, for implicit MLE and direct optimization: a number, an
             `Epsilon`, or None for `Relative()`, which adapts the step to scores and gradient so
             that some argmaxes change. Schedules count the steps of this layer.
-        seed: the seed of the noise, an integer of at least 0; None for noise only from a generator.
+        seed: "torch" for the noise of torch; an integer of at least 0 for noise of its own; None
+            for noise only from a generator.
 
     Raises:
         ConfigError: the estimator or the seed is not valid, or epsilon is not positive and finite.
@@ -95,7 +98,7 @@ class ArgmaxLayer(SteppingModule):
         solver: str | ArgmaxSolver | Structure = "auto",
         estimator: Backward = "implicit_mle",
         epsilon: float | Epsilon | None = None,
-        seed: int | None = 0,
+        seed: Seed = "torch",
     ):
         super().__init__(solver, epsilon, seed)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
@@ -134,8 +137,8 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: the cost is not a function; the generator is not a torch generator for this
-                device; activation checkpointing runs a call with noise again; or an export or a
-                trace records the call.
+                device; activation checkpointing runs a call with noise of a seed or a generator
+                again; or an export or a trace records the call.
             EstimatorError: the cost returns another shape.
             StructureError: the structure does not accept pairwise scores, or returned no states.
         """

@@ -20,7 +20,7 @@ from models.traced import is_traced
 from solvers import ArgmaxSolver, ProblemError
 
 from .distributions import Gibbs
-from .distributions.argmax_module import ArgmaxModule
+from .distributions.argmax_module import ArgmaxModule, Seed
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator
@@ -82,14 +82,15 @@ class StructuredLoss(ArgmaxModule):
                 `edges`. Minus infinity keeps the two variables of a pair from both being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: the source of noise, on the device of the scores, for losses that draw noise.
+            generator: the source of noise, on the device of the scores. Without it,
+                `PerturbedFenchelYoung` draws the noise of torch, which `torch.manual_seed` seeds.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem, the target has another
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
-            ConfigError: the generator is missing, or is not a torch generator for this device; or
-                an export or a trace records the call.
+            ConfigError: the generator is not a torch generator for this device; or an export or a
+                trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
@@ -259,8 +260,6 @@ class PerturbedFenchelYoung(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        if generator is None:
-            raise ConfigError("a perturbed loss draws noise: pass a generator")
         potentials = _sampled(potentials, "PerturbedFenchelYoung")
         like = potentials.unary
         noise = self.sigma * gaussian(like.expand(self.samples, *like.shape), generator)
@@ -343,7 +342,7 @@ class ImplicitMLELoss(StructuredLoss):
         solver: as for every `StructuredLoss`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
         loss: a function of states and targets; None for the sum of squared differences.
-        seed: the seed of the noise, as in `ArgmaxLayer`; None for noise only from a generator.
+        seed: the seed of the noise, as in `ArgmaxLayer`.
 
     Raises:
         ConfigError: epsilon is not positive, or the seed is not valid.
@@ -360,7 +359,7 @@ class ImplicitMLELoss(StructuredLoss):
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
         loss: LossOfStates | None = None,
-        seed: int | None = 0,
+        seed: Seed = "torch",
     ):
         super().__init__(solver)
         self.layer = ArgmaxLayer(solver, epsilon=epsilon, seed=seed)

@@ -12,7 +12,7 @@ import torch
 from models import Potentials
 from solvers import ArgmaxSolver
 
-from .distributions.argmax_module import ArgmaxModule, module_of
+from .distributions.argmax_module import ArgmaxModule, Seed, module_of
 from .errors import StalledWarning
 from .estimators import Epsilon, Relative
 from .estimators.argmax.epsilon import as_epsilon
@@ -30,7 +30,7 @@ class SteppingModule(ArgmaxModule, ABC):
     Args:
         solver: a solver of `solvers` or its name, or a `Structure`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
-        seed: the seed of noise during training; None for no noise.
+        seed: the seed of noise during training, as for `ArgmaxModule`.
 
     Raises:
         ConfigError: the seed is not valid, or epsilon is not positive and finite.
@@ -45,7 +45,7 @@ class SteppingModule(ArgmaxModule, ABC):
         self,
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
     ):
         super().__init__(solver, seed)
         self.epsilon = step_of(epsilon)

@@ -49,7 +49,7 @@ def transformable(
         tensors = [value for value in args if isinstance(value, torch.Tensor)]
         refuse_forward_mode(what, *tensors)
         if is_transformed():
-            return Transformed.apply(*args)
+            return Transformed.apply(*args)  # type: ignore[no-untyped-call]  # torch's
         return operator(*args)
 
     return call
@@ -71,8 +71,8 @@ def refuse_forward_mode(what: str, *tensors: torch.Tensor) -> None:
     stack = functorch.get_interpreter_stack() or ()
     forward = any(interpreter.key() == functorch.TransformType.Jvp for interpreter in stack)
     if not stack:
-        duals = [forward_ad.unpack_dual(tensor) for tensor in tensors]
-        forward = any(dual.tangent is not None for dual in duals)
+        unpack: Callable[..., Any] = forward_ad.unpack_dual
+        forward = any(unpack(tensor).tangent is not None for tensor in tensors)
     if forward:
         raise EstimatorError(
             f"{what} has derivatives in reverse mode only, and jvp, jacfwd and hessian of "
@@ -127,7 +127,7 @@ def flat_rows(
     """Return the rule of `vmap` for an operator over rows: instances become rows of one call.
 
     Args:
-        operator: takes and returns tensors whose first dimension is the batch.
+        operator: takes tensors whose first dimension is the batch, and returns a tuple of such.
         shared: the places of the arguments that all instances share, such as edges.
     """
 
@@ -141,36 +141,11 @@ def flat_rows(
             if place in shared or not isinstance(value, torch.Tensor):
                 rows.append(value)
                 continue
-            moved = leading(value, dim, size)
-            assert moved is not None
+            moved: Any = leading(value, dim, size)
             batch = moved.shape[1]
             rows.append(moved.flatten(0, 1))
         outputs = operator(*rows)
-        if isinstance(outputs, torch.Tensor):
-            return outputs.unflatten(0, (size, batch)), 0
-        return tuple(value.unflatten(0, (size, batch)) for value in outputs), (0,) * len(outputs)
-
-    return rule
-
-
-def one_by_one(operator: Callable[..., Any]) -> Callable[[Any, Dims, Any], tuple[Any, Any]]:
-    """Return the rule of `vmap` that calls an operator for one instance after the other.
-
-    Args:
-        operator: takes tensors and others, and returns a tensor or a tuple of tensors.
-    """
-
-    def rule(info: Any, in_dims: Dims, *args: Any) -> tuple[Any, Any]:
-        answers = list[Any]()
-        for instance in range(info.batch_size):
-            selected = [
-                value if dim is None else value.select(dim, instance)
-                for value, dim in zip(args, in_dims, strict=True)
-            ]
-            answers.append(operator(*selected))
-        if isinstance(answers[0], torch.Tensor):
-            return torch.stack(answers), 0
-        stacked = tuple(torch.stack(values) for values in zip(*answers, strict=True))
-        return stacked, (0,) * len(stacked)
+        by_instance = tuple(value.reshape(size, batch, *value.shape[1:]) for value in outputs)
+        return by_instance, (0,) * len(by_instance)
 
     return rule

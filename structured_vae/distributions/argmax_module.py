@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from abc import ABC
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 import torch
@@ -16,12 +16,18 @@ from models.traced import is_traced, is_transformed
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from ..errors import ConfigError, shortened
-from ..noise import gumbel_differences
+from ..noise import gumbel_differences, process_rank, seed_of_rank
 from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
 from ..spaces.of_potentials import unary_noise
 from ..transforms import Dims, leading, refuse_mapped_edges
 from .argmax import argmax
+
+Seed: TypeAlias = int | Literal["torch"] | None
+"""Where a module's noise comes from: a seed, torch's generator, or nowhere."""
+
+OF_TORCH: Final = "torch"
+"""The seed that stands for the noise of torch."""
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """A problem with which to check a solver before there are scores."""
@@ -38,19 +44,21 @@ class ArgmaxModule(nn.Module, ABC):
 
     Args:
         solver: name or object of `solvers`, or a `Structure`.
-        seed: seed of the noise that the module draws in training; None for no noise.
+        seed: seed of the noise that the module draws in training; "torch" for the noise of torch,
+            which `torch.manual_seed` seeds; None for no noise.
 
     Raises:
-        ConfigError: the seed is not a whole number from 0 to 2^63 - 1.
+        ConfigError: the seed is neither "torch" nor a whole number from 0 to 2^63 - 1.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
 
-    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", seed: int | None = None):
+    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", seed: Seed = None):
         super().__init__()
-        if not (seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)):
+        if not (seed in (None, OF_TORCH) or (isinstance(seed, int) and 0 <= seed < 2**63)):
             raise ConfigError(
-                f"seed must be a whole number from 0 to 2^63 - 1, or None; got {shortened(seed)}"
+                "seed must be 'torch', a whole number from 0 to 2^63 - 1, or None; "
+                f"got {shortened(seed)}"
             )
         if not is_structure(solver):
             with suppress(UnsupportedProblemError):  # a plug-in may want more variables
@@ -101,7 +109,8 @@ class ArgmaxModule(nn.Module, ABC):
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
         """Return the potentials with a difference of two Gumbel variables on every unary score.
 
-        Without a generator, the noise comes from the module's seed, in training.
+        Without a generator, the noise comes from the module's seed, in training. Processes that
+        train together draw different noise.
 
         Raises:
             ConfigError: a backward pass runs the forward pass again, which would draw new noise.
@@ -117,13 +126,17 @@ class ArgmaxModule(nn.Module, ABC):
             learns = learns or potentials.pairwise.requires_grad
         if not learns:
             return potentials
+        like = potentials.unary.detach()
+        if self.seed == OF_TORCH:  # activation checkpointing restores that generator
+            return potentials.shifted(gumbel_differences(like, None))
         _refuse_second_forward()
-        return potentials.shifted(_noise(potentials.unary.detach(), self._number))
+        return potentials.shifted(_noise(like, self._number))
 
     def generator_on(self, device: torch.device) -> torch.Generator:
         """Return the generator of the module's seed on a device."""
         if device not in self._generators:
-            self._generators[device] = torch.Generator(device).manual_seed(int(self.seed or 0))
+            seed = seed_of_rank(int(self.seed or 0), process_rank())
+            self._generators[device] = torch.Generator(device).manual_seed(seed)
         return self._generators[device]
 
 
@@ -136,7 +149,7 @@ def _refuse_second_forward() -> None:
         raise ConfigError(
             "a backward pass runs this module again, as activation checkpointing does, and would "
             "draw new noise: leave the module out of the checkpointed part, or make it with "
-            "seed=None and call it without a generator"
+            "seed='torch' or None and call it without a generator"
         )
 
 

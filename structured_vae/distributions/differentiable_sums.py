@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -290,7 +291,7 @@ def _log_partition_backward(
     return of_unary + more_unary, of_pairwise + more_pairwise, None
 
 
-differentiable_log_partition = transformable(
+differentiable_log_partition: Callable[..., Any] = transformable(
     log_partition_operator,
     _keep,
     _log_partition_backward,

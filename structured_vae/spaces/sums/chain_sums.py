@@ -58,7 +58,7 @@ class Chains:
         scores = self.emissions, self.transitions, self.start, self.end
         total: torch.Tensor
         if is_transformed():
-            return by_logarithms(*scores, self.mask)
+            return by_logarithms(*scores, mask=self.mask)
         if torch.compiler.is_compiling():
             total = _log_partition(*scores, self.mask)
             return total
@@ -73,7 +73,7 @@ class Chains:
             ones = self.emissions.new_ones(self.emissions.shape[1])
             marginals = _gradients(*scores, self.mask, ones)[0]
             return marginals
-        marginals = torch.func.grad(lambda *scores: by_logarithms(*scores, self.mask).sum())(
+        marginals = torch.func.grad(lambda *scores: by_logarithms(*scores, mask=self.mask).sum())(
             *scores
         )
         return marginals
@@ -228,7 +228,7 @@ def _second_derivative(
     with autograd_allowed():
         inputs = [_leaf(scores) for scores in (emissions, transitions, start, end)]
         weights = _leaf(gradient)
-        total = (by_logarithms(*inputs, mask.detach()) * weights).sum()
+        total = (by_logarithms(*inputs, mask=mask.detach()) * weights).sum()
         gradients = torch.autograd.grad(total, inputs, create_graph=True)
         along = zip(gradients, directions, strict=True)
         product = torch.stack([(value * way.detach()).sum() for value, way in along]).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import torch
@@ -121,7 +122,7 @@ def _backward(
 
 _covariance.register_vmap(flat_rows(_covariance, shared=(2, 3)))
 
-label_log_partition = transformable(
+label_log_partition: Callable[..., Three] = transformable(
     _log_partition,
     _keep,
     _backward,
