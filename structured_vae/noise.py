@@ -59,7 +59,8 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
     else:
         drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
     limits = torch.finfo(like.dtype)
-    return drawn.clamp_(min=limits.tiny, max=1 - limits.eps / 2)
+    inside: torch.Tensor = drawn.clamp(min=limits.tiny, max=1 - limits.eps / 2)
+    return inside
 
 
 def process_rank() -> int:

@@ -95,9 +95,11 @@ def chain_decode(
 
     def solved(unary: Any, tables: Any) -> np.ndarray:
         if length == 1:
-            return np.asarray(unary).argmax(axis=-1).astype(np.int32)
+            only: np.ndarray = np.asarray(unary).argmax(axis=-1).astype(np.int32)
+            return only
         best = labels.solve(np.asarray(unary), np.asarray(tables), edges=edges)
-        return np.asarray(best.labels).astype(np.int32)
+        chosen: np.ndarray = np.asarray(best.labels).astype(np.int32)
+        return chosen
 
     answer = jax.ShapeDtypeStruct(unary.shape[:-1], jnp.int32)
     free = jax.lax.stop_gradient((unary, tables))

@@ -50,7 +50,7 @@ def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
     return differentiable(sums, along, 1)(unary, pairwise)
 
 
-def differentiable(sums: HostSums, along: HostSums, event: int) -> Callable[[Any, Any], Any]:
+def differentiable(sums: HostSums, along: HostSums, event: int) -> Any:
     """Return log Z of two kinds of scores as a function of JAX, with two derivatives.
 
     Args:
@@ -79,9 +79,7 @@ def differentiable(sums: HostSums, along: HostSums, event: int) -> Callable[[Any
         total = jax.ShapeDtypeStruct(first.shape[: first.ndim - event], first.dtype)
         return called(sums, (total, shape_of(first), shape_of(second)), first, second)
 
-    @jax.custom_vjp
-    def marginals(first: Any, second: Any) -> Any:
-        return evaluated(first, second)[1:]
+    marginals: Any = jax.custom_vjp(lambda first, second: evaluated(first, second)[1:])
 
     def marginals_forward(first: Any, second: Any) -> Any:
         return marginals(first, second), (first, second)
@@ -92,9 +90,7 @@ def differentiable(sums: HostSums, along: HostSums, event: int) -> Callable[[Any
 
     marginals.defvjp(marginals_forward, marginals_backward)
 
-    @jax.custom_vjp
-    def total(first: Any, second: Any) -> Any:
-        return evaluated(first, second)[0]
+    total: Any = jax.custom_vjp(lambda first, second: evaluated(first, second)[0])
 
     def total_forward(first: Any, second: Any) -> Any:
         return total(first, second), (first, second)

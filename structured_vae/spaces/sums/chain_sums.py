@@ -58,7 +58,7 @@ class Chains:
         scores = self.emissions, self.transitions, self.start, self.end
         total: torch.Tensor
         if is_transformed():
-            return by_logarithms(*scores, mask=self.mask)
+            return by_logarithms(self.emissions, self.transitions, self.start, self.end, self.mask)
         if torch.compiler.is_compiling():
             total = _log_partition(*scores, self.mask)
             return total
@@ -228,7 +228,8 @@ def _second_derivative(
     with autograd_allowed():
         inputs = [_leaf(scores) for scores in (emissions, transitions, start, end)]
         weights = _leaf(gradient)
-        total = (by_logarithms(*inputs, mask=mask.detach()) * weights).sum()
+        log_z: Any = by_logarithms(*inputs, mask.detach())  # type: ignore[call-arg]  # of four
+        total = (log_z * weights).sum()
         gradients = torch.autograd.grad(total, inputs, create_graph=True)
         along = zip(gradients, directions, strict=True)
         product = torch.stack([(value * way.detach()).sum() for value, way in along]).sum()
