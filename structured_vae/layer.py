@@ -137,8 +137,8 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: the cost is not a function; the generator is not a torch generator for this
-                device; activation checkpointing runs a call with noise of a seed or a generator
-                again; or an export or a trace records the call.
+                device; activation checkpointing runs a call with noise again; or an export or a
+                trace records the call.
             EstimatorError: the cost returns another shape.
             StructureError: the structure does not accept pairwise scores, or returned no states.
         """

@@ -126,10 +126,10 @@ class ArgmaxModule(nn.Module, ABC):
             learns = learns or potentials.pairwise.requires_grad
         if not learns:
             return potentials
-        like = potentials.unary.detach()
-        if self.seed == OF_TORCH:  # activation checkpointing restores that generator
-            return potentials.shifted(gumbel_differences(like, None))
         _refuse_second_forward()
+        like = potentials.unary.detach()
+        if self.seed == OF_TORCH:
+            return potentials.shifted(gumbel_differences(like, None))
         return potentials.shifted(_noise(like, self._number))
 
     def generator_on(self, device: torch.device) -> torch.Generator:
@@ -143,13 +143,14 @@ class ArgmaxModule(nn.Module, ABC):
 def _refuse_second_forward() -> None:
     """Raise if a backward pass runs the forward pass again, as activation checkpointing does.
 
-    It restores only the generators of torch, so that gradients would be those of other states.
+    It restores only the generators of torch; and a reentrant one runs the first forward pass
+    without gradients, and so without noise. Gradients would be those of other states.
     """
     if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
         raise ConfigError(
             "a backward pass runs this module again, as activation checkpointing does, and would "
             "draw new noise: leave the module out of the checkpointed part, or make it with "
-            "seed='torch' or None and call it without a generator"
+            "seed=None and call it without a generator"
         )
 
 
