@@ -73,9 +73,8 @@ class Chains:
             ones = self.emissions.new_ones(self.emissions.shape[1])
             marginals = _gradients(*scores, self.mask, ones)[0]
             return marginals
-        marginals = torch.func.grad(lambda *scores: by_logarithms(*scores, mask=self.mask).sum())(
-            *scores
-        )
+        gradient = torch.func.grad(lambda *every: by_logarithms(*every).sum())
+        marginals = gradient(*scores, self.mask)
         return marginals
 
     def score(self, labels: torch.Tensor) -> torch.Tensor:
