@@ -35,8 +35,9 @@ class ArgmaxInference(nn.Module):
         space: the space of the states; None for all bits.
 
     Raises:
-        StructureError: there are too many states to list; n is not an integer of at least 1; or
-            there are edges in a space that takes no pairwise scores.
+        StructureError: there are too many states to list; n is not an integer of at least 1;
+            there are edges in a space that takes no pairwise scores; or a `KOfN` has a k for each
+            instance.
 
     Example:
         >>> form = ArgmaxInference(2, [[0, 1]])
@@ -61,6 +62,11 @@ class ArgmaxInference(nn.Module):
             pairs = torch.as_tensor(edges).reshape(-1, 2).long()
         if isinstance(space, KOfN):
             fewest = space.k if space.least is None else space.least
+            if not isinstance(fewest, int) or not isinstance(space.k, int):
+                raise StructureError(
+                    "an inference form has one k for all instances; got a KOfN with numbers for "
+                    "a batch"
+                )
             self.subset = (fewest, space.k)
         elif pairs is not None or not of_bits:
             states = _listed(Bits() if space is None else space, self.n)

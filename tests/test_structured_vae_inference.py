@@ -31,6 +31,7 @@ def test_states_are_those_of_the_space(space):
     assert (ArgmaxInference(4, space=space)(u) == expected).all()
 
 
+@pytest.mark.slow
 def test_an_exported_argmax_of_pairs_is_that_of_the_layer(tmp_path):
     u, w = scores(50, 4), scores(50, 3, seed=1)
     form = ArgmaxInference(4, EDGES)
@@ -39,7 +40,7 @@ def test_an_exported_argmax_of_pairs_is_that_of_the_layer(tmp_path):
     assert (z == ArgmaxLayer(seed=None)(u, w, edges=EDGES)[:7]).all()
 
 
-@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("batch_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_an_exported_chain_gives_the_best_tags(batch_first, tmp_path):
     crf = LinearChainCRF(3, batch_first)
     emissions = scores(8, 5, 3)
@@ -72,6 +73,8 @@ def test_what_has_no_form_is_refused():
         ArgmaxInference(17, [[0, 1]])
     with pytest.raises(StructureError, match="none of pairs"):
         ArgmaxInference(4, EDGES, KOfN(2))
+    with pytest.raises(StructureError, match="one k for all instances"):
+        ArgmaxInference(4, space=KOfN([1, 2]))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import torch
 
 import solvers
 from solvers import ArgmaxSolver
@@ -169,8 +170,6 @@ def _solved(
 
 
 def _of_structure(scores: Any, structure: Structure) -> np.ndarray:
-    import torch  # spaces compute with torch
-
     values = np.array(scores)
     z: np.ndarray = as_space(structure).argmax(torch.from_numpy(values)).numpy()
     return z.astype(values.dtype)
