@@ -12,6 +12,7 @@ import torch
 from .errors import NetworkError
 from .shapes import AllStates, Binary, Edges, FlipCosts, OneHot, Pairwise, Scores, Table, Unary
 from .states import all_labels, all_states, label_index, of_variables, state_index
+from .traced import is_traced
 
 
 class LatentSpace(Protocol):
@@ -211,10 +212,10 @@ class Potentials(LinearScores):
     ) -> Potentials:
         """Return the potentials of scores, some of which may forbid a variable or a pair.
 
-        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code
-        cannot depend on whether there is one, so it always has masks.
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code and
+        transforms of `torch.func` cannot depend on whether there is one, so they always have masks.
         """
-        if not torch.compiler.is_compiling():
+        if not is_traced():
             all_scores = [scores for scores in (unary, pairwise) if scores is not None]
             if not any(bool(cls.forbids(scores).any()) for scores in all_scores):
                 return cls(unary, pairwise, edges)
@@ -241,6 +242,22 @@ class Potentials(LinearScores):
         if pairwise is not None:
             pairwise = pairwise.to(wide)
         return replace(self, unary=self.unary.to(wide), pairwise=pairwise)
+
+    def call_of_vmap(self, call: tuple[int, ...]) -> Potentials:
+        """Return the potentials at a place of their first dimensions, over which `vmap` maps."""
+
+        def at(values: torch.Tensor | None) -> torch.Tensor | None:
+            if values is None:
+                return None
+            return values[call]
+
+        return replace(
+            self,
+            unary=self.unary[call],
+            pairwise=at(self.pairwise),
+            forbidden=at(self.forbidden),
+            forbidden_pairs=at(self.forbidden_pairs),
+        )
 
     def flattened(self) -> Potentials:
         """Return the potentials with one leading dimension, as sums over states need it."""

@@ -11,7 +11,7 @@ from models import Potentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
-from .distributions.argmax_module import module_of
+from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
@@ -22,6 +22,7 @@ from .spaces.bits import solution_of
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.of_potentials import no_noise
 from .stepping import SteppingModule
+from .transforms import Dims, leading, refuse_mapped_edges, transformable
 
 Backward = Literal["implicit_mle", "straight_through"]
 
@@ -47,13 +48,15 @@ class ArgmaxLayer(SteppingModule):
     training oscillates. In `eval()` or under `torch.no_grad()` there is no noise, and z is the
     argmax of the scores.
 
-    Two layers with the same seed draw the same noise, so give each layer its own seed. Neither the
-    noise nor the number of steps is in `state_dict`. To resume your own training loop, pass a
-    `generator` and save its state.
+    The noise is that of torch: `torch.manual_seed` decides it, and two layers draw different noise.
+    With a seed, a layer has its own noise, the same as another layer with that seed. Processes of
+    `torch.distributed` draw different noise in either case. Neither the noise nor the number of
+    steps is in `state_dict`. To resume your own training loop, save the state of torch's generator.
 
-    `torch.compile` compiles calls without cost and generator without a graph break. Exports and
-    traces raise an error, since a program could not keep the solver. A gradient that is not finite
-    is passed on unchanged. Second derivatives raise an error.
+    `torch.compile` compiles calls without cost and generator without a graph break. `torch.func`
+    transforms the same calls by `grad`, `vjp`, `jacrev` and `vmap`; forward mode raises an error.
+    Exports and traces raise an error, since a program could not keep the solver. A gradient that is
+    not finite is passed on unchanged. Second derivatives raise an error.
 
     Args:
         solver: a solver of `solvers` or its name; or a `Structure`, which takes only `unary`.
@@ -61,7 +64,8 @@ class ArgmaxLayer(SteppingModule):
         epsilon: step size in the scores, for implicit MLE and direct optimization: a number, an
             `Epsilon`, or None for `Relative()`, which adapts the step to scores and gradient so
             that some argmaxes change. Schedules count the steps of this layer.
-        seed: the seed of the noise, an integer of at least 0; None for noise only from a generator.
+        seed: "torch" for the noise of torch; an integer of at least 0 for noise of its own; None
+            for noise only from a generator.
         constraints: linear constraints over z, made by `solvers.constraints` and shared by all
             instances: k of n with interactions, one of a group. z is then the best state that
             satisfies them, by a solver that can.
@@ -99,7 +103,7 @@ class ArgmaxLayer(SteppingModule):
         solver: str | ArgmaxSolver | Structure = "auto",
         estimator: Backward = "implicit_mle",
         epsilon: float | Epsilon | None = None,
-        seed: int | None = 0,
+        seed: Seed = "torch",
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, epsilon, seed, constraints)
@@ -260,7 +264,7 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    learnable: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
+    learnable: torch.Tensor = _learn(*potentials.scores(), potentials.edges, z, layer._number)
     return learnable
 
 
@@ -329,4 +333,15 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     return singles, pairs, None, None, None
 
 
-_learnable.register_autograd(_backward, setup_context=_keep)
+def _instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]:
+    """Call the operator for all instances that `vmap` maps over at once."""
+    unary, pairwise, edges, z, layer = args
+    refuse_mapped_edges(in_dims[2])
+    rows = [
+        leading(value, dim, info.batch_size)
+        for value, dim in zip((unary, pairwise, z), (*in_dims[:2], in_dims[3]), strict=True)
+    ]
+    return _learn(rows[0], rows[1], edges, rows[2], layer), 0
+
+
+_learn = transformable(_learnable, _keep, _backward, _instances, "implicit MLE of an ArgmaxLayer")

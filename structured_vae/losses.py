@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 import torch
 
 from models import Potentials
+from models.traced import is_traced
 from solvers import ArgmaxSolver, ProblemError
 from solvers.constraints import Constraint
 
 from .distributions import Gibbs
-from .distributions.argmax_module import ArgmaxModule
+from .distributions.argmax_module import ArgmaxModule, Seed
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator
@@ -92,14 +93,15 @@ class StructuredLoss(ArgmaxModule):
                 be 1. False is the same as a score of minus infinity.
             sample_weight: `[batch]`, finite and not negative: the loss of each instance is
                 multiplied by its weight. None for ones.
-            generator: the source of noise, on the device of the scores, for losses that draw noise.
+            generator: the source of noise, on the device of the scores. Without it,
+                `PerturbedFenchelYoung` draws the noise of torch, which `torch.manual_seed` seeds.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem, the target has another
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
-            ConfigError: the generator is missing, or is not a torch generator for this device; a
-                sample weight is out of range; or an export or a trace records the call.
+            ConfigError: the generator is not a torch generator for this device; a sample weight is
+                out of range; or an export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
@@ -110,11 +112,7 @@ class StructuredLoss(ArgmaxModule):
         dtype = potentials.unary.dtype
         potentials = potentials.widened()
         y = target.to(potentials.unary)
-        if (
-            is_structure(self.solver)
-            and not self._targets_known
-            and not torch.compiler.is_compiling()
-        ):
+        if is_structure(self.solver) and not self._targets_known and not is_traced():
             self._check_states(y)
             self._targets_known = True
         loss = self._loss(potentials, y, generator)
@@ -285,8 +283,6 @@ class PerturbedFenchelYoung(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        if generator is None:
-            raise ConfigError("a perturbed loss draws noise: pass a generator")
         potentials = _sampled(potentials, "PerturbedFenchelYoung")
         like = potentials.unary
         noise = self.sigma * gaussian(like.expand(self.samples, *like.shape), generator)
@@ -347,6 +343,8 @@ class DirectLoss(SteppingModule, StructuredLoss):
         slope = distance_slope(y, self.weights)
         moved, epsilon = self.second(perturbed, z, slope, self.sign)
         difference = _sampled(potentials, "DirectLoss").score_difference(moved, z)
+        if epsilon.ndim == z.ndim:  # each instance has its own
+            epsilon = epsilon[..., 0]
         surrogate = self.sign * difference / epsilon
         # The value is D(z*, y), the gradient that of the surrogate.
         return (slope * (z - y)).sum(dim=-1) + surrogate - surrogate.detach()
@@ -369,7 +367,7 @@ class ImplicitMLELoss(StructuredLoss):
         solver: as for every `StructuredLoss`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
         loss: a function of states and targets; None for the sum of squared differences.
-        seed: the seed of the noise, as in `ArgmaxLayer`; None for noise only from a generator.
+        seed: the seed of the noise, as in `ArgmaxLayer`.
         constraints: as for every `StructuredLoss`.
 
     Raises:
@@ -387,7 +385,7 @@ class ImplicitMLELoss(StructuredLoss):
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
         loss: LossOfStates | None = None,
-        seed: int | None = 0,
+        seed: Seed = "torch",
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, constraints=constraints)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 
-def gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def gumbel(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent standard Gumbel variables, by inversion.
 
     Added to the scores of exclusive choices they make the argmax an exact sample: choice i has the
@@ -13,12 +14,12 @@ def gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
     Args:
         like: gives shape, type and device.
-        generator: on the same device.
+        generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
     return -(-uniform(like, generator).log()).log()
 
 
-def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def gumbel_differences(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent differences of two standard Gumbel variables, that is logistic noise.
 
     Added to unary scores h_i(1) - h_i(0) it perturbs both values of every variable. Without
@@ -27,29 +28,66 @@ def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.
 
     Args:
         like: gives shape, type and device.
-        generator: on the same device.
+        generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
     drawn = uniform(like, generator)
     return drawn.log() - (-drawn).log1p()
 
 
-def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def gaussian(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent standard normal variables.
 
     Args:
         like: gives shape, type and device.
-        generator: on the same device.
+        generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
+    if generator is None and process_rank():
+        drawn: torch.Tensor = _of_rank(like, process_rank(), True)
+        return drawn
     return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
-def uniform(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent uniform variables in the open interval (0, 1).
 
     Args:
         like: gives shape, type and device.
-        generator: on the same device.
+        generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
-    drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+    if generator is None and process_rank():
+        drawn = _of_rank(like, process_rank(), False)
+    else:
+        drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
     limits = torch.finfo(like.dtype)
-    return drawn.clamp_(min=limits.tiny, max=1 - limits.eps / 2)
+    inside: torch.Tensor = drawn.clamp(min=limits.tiny, max=1 - limits.eps / 2)
+    return inside
+
+
+def process_rank() -> int:
+    """Return the number of this process among those that train together; 0 for one alone."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank()
+    return 0
+
+
+def seed_of_rank(seed: int, rank: int) -> int:
+    """Return the seed of a process, which for the first one is the seed itself."""
+    if not rank:
+        return seed
+    words = np.random.SeedSequence([seed, rank]).generate_state(2, np.uint32)
+    return int(words[0]) << 31 ^ int(words[1])
+
+
+@torch.library.custom_op("structured_vae::noise_of_rank", mutates_args=())
+def _of_rank(like: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
+    """Draw other noise than processes whose generators of torch have the same state."""
+    drawn = int(torch.randint(2**62, ()))
+    generator = torch.Generator(like.device).manual_seed(seed_of_rank(drawn, rank))
+    if normal:
+        return gaussian(like, generator)
+    return torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+
+
+@_of_rank.register_fake
+def _(like: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
+    return torch.empty_like(like, memory_format=torch.contiguous_format)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .errors import EstimatorError
+from .transforms import Dims, transformable
 
 
 def without_derivative(
@@ -26,7 +27,7 @@ def without_derivative(
         incoming: the incoming gradient of the backward pass, on which it depends as well.
         of: the name of the layer or loss, for the message.
     """
-    tied: torch.Tensor = _tied(gradient, scores, incoming, of)
+    tied: torch.Tensor = _tie(gradient, scores, incoming, of)
     return tied
 
 
@@ -39,7 +40,7 @@ def once_differentiable(scores: torch.Tensor, of: str) -> torch.Tensor:
         scores: the scores.
         of: the name of the loss, for the message.
     """
-    unchanged: torch.Tensor = _once(scores, of)
+    unchanged: torch.Tensor = _pass_once(scores, of)
     return unchanged
 
 
@@ -68,7 +69,12 @@ def _refuse(ctx: Any, gradient: torch.Tensor) -> tuple[None, ...]:
     )
 
 
-_tied.register_autograd(_refuse, setup_context=_keep_name)
+def _tied_instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
+    gradient, scores, incoming, of = args
+    return _tie(gradient, scores, incoming, of), in_dims[0]
+
+
+_tie = transformable(_tied, _keep_name, _refuse, _tied_instances, "a gradient")
 
 
 @torch.library.custom_op("structured_vae::once", mutates_args=())
@@ -88,7 +94,12 @@ def _keep_scores(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> Non
 
 def _once_backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
     (scores,) = ctx.saved_tensors
-    return _tied(gradient, scores, None, ctx.of), None
+    return _tie(gradient, scores, None, ctx.of), None
 
 
-_once.register_autograd(_once_backward, setup_context=_keep_scores)
+def _once_instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
+    scores, of = args
+    return _pass_once(scores, of), in_dims[0]
+
+
+_pass_once = transformable(_once, _keep_scores, _once_backward, _once_instances, "a sampled loss")

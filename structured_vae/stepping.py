@@ -6,7 +6,8 @@ import warnings
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from itertools import product
+from typing import Any, Final
 
 import torch
 
@@ -14,12 +15,13 @@ from models import Potentials
 from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
-from .distributions.argmax_module import ArgmaxModule, module_of
+from .distributions.argmax_module import ArgmaxModule, Seed, module_of
 from .errors import StalledWarning
 from .estimators import Epsilon, Relative
 from .estimators.argmax.epsilon import as_epsilon
 from .schedules import Schedule
 from .spaces import Structure
+from .transforms import Dims, leading, refuse_mapped_edges
 
 PATIENCE: Final = 20
 """Number of consecutive steps without a changed argmax after which a module warns."""
@@ -46,7 +48,7 @@ class SteppingModule(ArgmaxModule, ABC):
     Args:
         solver: a solver of `solvers` or its name, or a `Structure`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`.
-        seed: the seed of noise during training; None for no noise.
+        seed: the seed of noise during training, as for `ArgmaxModule`.
         constraints: as for every `ArgmaxModule`.
 
     Raises:
@@ -62,7 +64,7 @@ class SteppingModule(ArgmaxModule, ABC):
         self,
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, seed, constraints)
@@ -88,29 +90,36 @@ class SteppingModule(ArgmaxModule, ABC):
             sign: -1 to lower the cost, 1 to raise it.
 
         Returns:
-            the argmax `[..., batch, n]`, and epsilon as a scalar in float64.
+            the argmax `[..., batch, n]`; and epsilon in float64, a scalar, or `[..., batch, 1]`
+            where each instance has its own.
 
         Raises:
             solvers.SolverError: the solver does not accept the potentials.
         """
         detached = potentials.detach()
         result: tuple[torch.Tensor, torch.Tensor] = _second(
-            *detached.scores(), detached.edges, z, slope.detach(), sign, self._number
+            *detached.scores(), detached.edges, z, slope.detach(), sign, self._number, 0
         )
         return result
 
     def _step(
-        self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int
+        self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int, mapped: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Compute the result of `second`; instances whose slope is not finite keep their argmax."""
+        """Compute the result of `second`; instances whose slope is not finite keep their argmax.
+
+        `vmap` maps over the first `mapped` dimensions, and each of its calls has its own epsilon.
+        """
         wide = potentials.widened()
         finite = slope.isfinite().all(dim=-1, keepdim=True)
         all_finite = bool(finite.all())
         if not all_finite:
             slope = torch.where(finite, slope, 0.0)
         usable = wide.where_allowed(slope.to(wide.unary))
-        epsilon = self.epsilon.at(self.taken, usable, wide, z)
-        other = self.maximise(wide.shifted(sign * epsilon * usable)).to(z)
+        epsilon = self._size_of_step(usable, wide, z, mapped)
+        step = epsilon
+        if mapped and not self.epsilon.by_instance:
+            step = epsilon.reshape(*epsilon.shape, *[1] * (z.ndim - mapped))
+        other = self.maximise(wide.shifted((sign * step * usable).to(usable))).to(z)
         # A step with infinite slopes is skipped by a loss scaler, so it does not count.
         if all_finite:
             changed = (other != z).any(dim=-1).float().mean()
@@ -118,7 +127,21 @@ class SteppingModule(ArgmaxModule, ABC):
             self.count(moved=bool(changed > 0), wanted=bool((usable * (2 * z - 1) > 0).any()))
         else:
             other = torch.where(finite, other, z)
-        return other, torch.as_tensor(epsilon, dtype=torch.float64, device=z.device).clone()
+        return other, epsilon
+
+    def _size_of_step(
+        self, slope: torch.Tensor, potentials: Potentials, z: torch.Tensor, mapped: int
+    ) -> torch.Tensor:
+        """Return epsilon in float64: of each of the calls that `vmap` maps over, or of the call."""
+        if not mapped or self.epsilon.by_instance:
+            epsilon = self.epsilon.at(self.taken, slope, potentials, z)
+            return torch.as_tensor(epsilon, dtype=torch.float64, device=z.device).clone()
+        calls = z.shape[:mapped]
+        sizes = [
+            float(self.epsilon.at(self.taken, slope[call], potentials.call_of_vmap(call), z[call]))
+            for call in product(*map(range, calls))
+        ]
+        return torch.tensor(sizes, dtype=torch.float64, device=z.device).reshape(calls)
 
     def count(self, moved: bool, wanted: bool) -> None:
         """Count a step, and warn once if many consecutive steps changed no argmax.
@@ -165,11 +188,12 @@ def _second(
     slope: torch.Tensor,
     sign: int,
     module: int,
+    mapped: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Call `_step` of the module with this number, in an operator that torch does not compile."""
     potentials = Potentials.of_scores(unary, pairwise, edges)
-    result: tuple[torch.Tensor, torch.Tensor] = module_of(module)._step(potentials, z, slope, sign)
-    return result
+    stepping: SteppingModule = module_of(module)
+    return stepping._step(potentials, z, slope, sign, mapped)
 
 
 @_second.register_fake
@@ -181,5 +205,24 @@ def _(
     slope: torch.Tensor,
     sign: int,
     module: int,
+    mapped: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.empty_like(z), z.new_empty((), dtype=torch.float64)
+    shape = z.shape[:mapped]
+    if module_of(module).epsilon.by_instance:
+        shape = torch.Size([*z.shape[:-1], 1])
+    return torch.empty_like(z), z.new_empty(shape, dtype=torch.float64)
+
+
+@_second.register_vmap
+def _(info: Any, in_dims: Dims, *args: Any) -> tuple[Any, tuple[int, int]]:
+    unary, pairwise, edges, z, slope, sign, module, mapped = args
+    refuse_mapped_edges(in_dims[2])
+    size = info.batch_size
+    rows = [
+        leading(value, dim, size)
+        for value, dim in zip(
+            (unary, pairwise, z, slope), (*in_dims[:2], *in_dims[3:5]), strict=True
+        )
+    ]
+    other = _second(rows[0], rows[1], edges, rows[2], rows[3], sign, module, mapped + 1)
+    return other, (0, 0)

@@ -381,7 +381,7 @@ def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
 
 def test_the_representation_says_what_it_does():
     assert repr(ArgmaxLayer("max_flow")) == (
-        "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(1), seed=0)"
+        "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(1), seed='torch')"
     )
     assert repr(plain(estimator="straight_through", epsilon=0.5)) == (
         "ArgmaxLayer('auto', 'straight_through', epsilon=0.5, seed=None)"
@@ -546,9 +546,12 @@ def test_what_a_structure_cannot_do_is_named():
         ({"epsilon": lambda step: -1.0}, "epsilon must be positive at step 0; got -1"),
         ({"estimator": None}, "straight_through; got None"),
         ({"estimator": ["implicit_mle"]}, "straight_through; got "),
-        ({"seed": -1}, r"seed must be a whole number from 0 to 2\^63 - 1, or None; got -1"),
-        ({"seed": 2**63}, "seed must be a whole number"),
-        ({"seed": 0.5}, "seed must be a whole number"),
+        (
+            {"seed": -1},
+            r"seed must be 'torch', a whole number from 0 to 2\^63 - 1, or None; got -1",
+        ),
+        ({"seed": 2**63}, "seed must be .torch., a whole number"),
+        ({"seed": 0.5}, "seed must be .torch., a whole number"),
     ],
 )
 def test_impossible_options(options, words):

@@ -376,10 +376,6 @@ def test_losses_of_a_structure():
         (lambda: DirectLoss(epsilon=0.0), "epsilon must be a positive number"),
         (lambda: DirectLoss(side="best"), "side must be 'better' or 'worse'; got 'best'"),
         (lambda: ImplicitMLELoss(epsilon="1"), "epsilon must be a positive number"),
-        (
-            lambda: PerturbedFenchelYoung()(torch.ones(1, 2), target=torch.ones(1, 2)),
-            "pass a generator",
-        ),
     ],
 )
 def test_impossible_options(make, words):

@@ -24,7 +24,6 @@ def derivative(
         direction: `[batch, n + e]`, finite; None for zeros.
         threads: most threads to use; None for all cores.
     """
-    problem = free.problem
     # Only ratios matter to rounding and overflow.
     parts = [
         weights
@@ -32,7 +31,7 @@ def derivative(
         if weights is not None
     ]
     largest = [
-        np.abs(weights).reshape(problem.batch, -1).max(axis=1, initial=0.0) for weights in parts
+        np.abs(weights).max(axis=tuple(range(1, weights.ndim)), initial=0.0) for weights in parts
     ]
     scale = np.maximum(np.max(largest, axis=0), np.finfo(np.float64).tiny)[:, None]
     if drawn is not None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import torch
 
+from models.traced import is_traced
+
 from ..spaces.sums.chain_sums import BELOW, Chains
 from .targets import are_labels
 
@@ -40,6 +42,8 @@ def uniform_score(chains: Chains) -> torch.Tensor:
             ),
         )
         pairs = level.pair_marginals(differentiable=False)
+    if is_traced():
+        return chains.expected_score(level.marginals(), pairs)
     with torch.enable_grad():
         emissions = level.emissions.requires_grad_()
         total = replace(level, emissions=emissions).log_partition().sum()

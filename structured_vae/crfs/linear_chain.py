@@ -8,14 +8,17 @@ from typing import Final
 import torch
 from torch import nn
 
+from models.traced import holds, is_traced, plain
 from solvers import Solution, labels
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 from ..spaces.checks.batches import is_of_floats, positive_integer
 from ..spaces.sums.chain_sums import BELOW, Chains
+from ..transforms import refuse_transforms
 from .chain_problem import penalised, problem_of
 from .chain_targets import score_of_target, uniform_score
+from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
 from .tag_rules import TagRules
 from .targets import (
@@ -182,6 +185,8 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
+        if is_traced():
+            return self._traced_marginals(emissions, mask)
         differentiable = self._learns(emissions)
         # The marginals are the gradient of log Z in the emissions.
         with torch.enable_grad():
@@ -270,10 +275,13 @@ class LinearChainCRF(nn.Module):
             StructureError: as in `forward`; or `fix` or `allowed` has another form, or they forbid
                 all tags of a chain.
         """
+        refuse_transforms(f"{type(self).__name__}.solve", "call it outside of torch.func")
         with torch.no_grad():
             emissions = self._restricted(emissions, fix, allowed)
             batch = self._batch(emissions, mask)
             chains = batch.chains
+            if not chains.mask.shape[1]:
+                return empty_solution(len(chains.mask), emissions, k_best)
             problem = problem_of(penalised(chains), k_best is not None)
             solution = labels.solve(problem, solver="elimination", k_best=k_best)
             tags = solution.labels
@@ -300,6 +308,16 @@ class LinearChainCRF(nn.Module):
             score=solution.score.masked_fill(none, -torch.inf),
             bound=solution.bound.masked_fill(none, -torch.inf),
         )
+
+    def _traced_marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Return the marginals in code that is traced, which `torch.autograd.grad` cannot enter."""
+        batch = self._batch(emissions, mask)
+        _log_partition(batch.chains)  # raises where all tags are forbidden
+        marginals = batch.chains.marginals()
+        if batch.shifted:
+            places = batch.places[..., None].expand(-1, -1, self.num_tags)
+            marginals = torch.zeros_like(marginals).scatter_add(0, places, marginals)
+        return self._by_steps(marginals).to(emissions.dtype)
 
     def _learns(self, emissions: torch.Tensor) -> bool:
         learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
@@ -342,16 +360,21 @@ class LinearChainCRF(nn.Module):
         scores = self._by_steps(emissions).double()
         first = on.int().argmax(dim=0)
         lengths = on.sum(dim=0)
-        steps = torch.arange(int(lengths.max()), device=emissions.device)[:, None]
+        longest = len(on)
+        shifted = mask is not None
+        # Traced code cannot ask for the values of a mask, so it neither cuts nor looks for shifts.
+        if not is_traced() and on.shape[1]:
+            longest = int(lengths.max())
+            shifted = bool((first > 0).any())
+        steps = torch.arange(longest, device=emissions.device)[:, None]
         places = torch.minimum(first + steps, first + lengths - 1)
-        shifted = bool((first > 0).any())
         if shifted:
             scores = scores.gather(0, places[..., None].expand(-1, -1, self.num_tags))
         else:
             scores = scores[: len(steps)]
         on = steps < lengths
         scores = torch.where(on[..., None], scores, scores.new_zeros(()))
-        if not bool(scores.detach().amax(dim=-1).isfinite().all()):
+        if not holds(scores.detach().amax(dim=-1).isfinite()):
             raise StructureError(
                 "emissions must be finite, or minus infinity where a tag is forbidden; at least "
                 "one tag of each position must be allowed"
@@ -379,16 +402,20 @@ class LinearChainCRF(nn.Module):
                 "emissions must be a tensor of a floating-point type of 16 bits or more; "
                 f"got {shortened(emissions)}"
             )
-        if emissions.ndim != 3 or emissions.shape[2] != self.num_tags or 0 in emissions.shape:
-            order = "batch, length" if self.batch_first else "length, batch"
+        order = "batch, length" if self.batch_first else "length, batch"
+        if emissions.ndim != 3 or emissions.shape[2] != self.num_tags:
             raise StructureError(
-                f"emissions must be [{order}, {self.num_tags}] and not empty; "
+                f"emissions must be [{order}, {self.num_tags}]; got {list(emissions.shape)}"
+            )
+        if not self._by_steps(emissions).shape[0]:
+            raise StructureError(
+                f"emissions must be [{order}, {self.num_tags}] of a length of at least 1; "
                 f"got {list(emissions.shape)}"
             )
 
     def _check_parameters(self) -> None:
         for parameter in self.parameters():
-            if not bool((parameter < torch.inf).all()):  # nan fails the comparison as well
+            if not holds(parameter < torch.inf):  # nan fails the comparison as well
                 raise StructureError(
                     "parameters must be finite, or minus infinity where a transition, a first or "
                     "a last tag is forbidden"
@@ -407,11 +434,12 @@ class LinearChainCRF(nn.Module):
         mask = mask.to(emissions.device).bool()
         steps = self._by_steps(mask)
         begins = (steps[1:] & ~steps[:-1]).sum(dim=0) + steps[0]
-        if not bool((begins == 1).all()):
-            chain = int((begins != 1).nonzero()[0])
+        if not holds(begins == 1):
+            blocks = plain(begins)
+            wrong = tuple((blocks != 1).nonzero()[0].tolist())
             raise StructureError(
                 "mask must be true at the positions of each chain, which are one block without "
-                f"holes and at least one; chain {chain} has {int(begins[chain])} blocks"
+                f"holes and at least one; chain {wrong[-1]} has {int(blocks[wrong])} blocks"
             )
         return mask
 
@@ -469,11 +497,12 @@ def _log_partition(chains: Chains) -> torch.Tensor:
 
 def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
     """Raise if the score of a chain is at most `limit`, because all its tags are forbidden."""
-    impossible = scores <= limit
-    if bool(impossible.any()):
+    possible = scores > limit
+    if not holds(possible):
+        chain = int((~plain(possible)).nonzero()[0, -1])
         raise StructureError(
-            f"chain {int(impossible.nonzero()[0])} has no allowed tags: minus infinity in "
-            "emissions and parameters forbids all of them; allow more transitions"
+            f"chain {chain} has no allowed tags: minus infinity in emissions and parameters "
+            "forbids all of them; allow more transitions"
         )
 
 

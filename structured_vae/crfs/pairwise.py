@@ -19,6 +19,8 @@ from ..spaces import PairwiseLabels
 from ..spaces.checks.batches import integers, is_of_floats
 from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
+from ..transforms import refuse_transforms
+from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
 from .targets import (
     are_labels,
@@ -233,9 +235,12 @@ class PairwiseCRF(nn.Module):
             StructureError: `unary` has another shape, or all labels of an instance are forbidden.
             solvers.SolverError: the solver does not accept the scores.
         """
+        refuse_transforms(f"{type(self).__name__}.solve", "call it outside of torch.func")
         self._check(unary)
         structure = self.structure
         scores = unary.detach()
+        if not len(scores):
+            return empty_solution(structure.n, scores, k_best)
         if structure.e:
             tables = self.pairwise.detach().to(scores)[self._table_of]
             problem = LabelProblem.from_arrays(scores, tables, edges=structure.edges)
@@ -268,7 +273,7 @@ class PairwiseCRF(nn.Module):
                 "unary must be a dense tensor of a floating-point type of 16 bits or more; "
                 f"got {shortened(unary)}"
             )
-        if unary.ndim != 3 or tuple(unary.shape[1:]) != shape or not len(unary):
+        if unary.ndim != 3 or tuple(unary.shape[1:]) != shape:
             raise StructureError(
                 f"unary must be [batch, {shape[0]}, {shape[1]}]; got {list(unary.shape)}"
             )

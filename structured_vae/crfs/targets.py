@@ -6,6 +6,8 @@ import torch
 from torch.nn.functional import one_hot
 from typing_extensions import TypeIs
 
+from models.traced import holds
+
 from ..errors import ConfigError, StructureError, shortened
 from ..spaces.checks.batches import is_dense
 from ..spaces.checks.weights import checked_weights
@@ -61,14 +63,14 @@ def check_values(target: torch.Tensor, k: int, name: str) -> None:
             one.
     """
     if are_labels(target):
-        if bool(((target < 0) | (target >= k)).any()):
+        if not holds((target >= 0) & (target < k)):
             raise StructureError(f"{name} must be from 0 to {k - 1}")
     elif target.dtype == torch.bool:
-        if not bool(target.any(dim=-1).all()):
+        if not holds(target.any(dim=-1)):
             raise StructureError(f"{name} must allow at least one label of each variable")
     else:
         sums = target.double().sum(dim=-1)
-        if not bool((target >= 0).all() & ((sums - 1).abs() < 1e-3).all()):
+        if not holds((target >= 0).all(dim=-1) & ((sums - 1).abs() < 1e-3)):
             raise StructureError(
                 f"{name} must be probabilities that add up to 1 at each variable, or booleans"
             )

@@ -7,9 +7,11 @@ from typing import TypeAlias
 import torch
 
 from models.potentials import AnyPotentials
+from models.traced import is_transformed
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
+from ..errors import EstimatorError
 from ..recording import refuse_recording
 from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
 from ..spaces.of_potentials import unary_noise
@@ -34,6 +36,7 @@ def argmax(
     Raises:
         ConfigError: the solver is for labels, and the potentials are of bits; or an export or a
             trace records the call.
+        EstimatorError: the call is inside of `torch.func`.
         solvers.SolverError: the solver cannot take these potentials.
         StructureError: the space takes no pairwise scores, or gave states of another shape.
     """
@@ -41,6 +44,11 @@ def argmax(
     if isinstance(solver, str):
         named = f"solver '{solver}'"
     refuse_recording(named)
+    if is_transformed():
+        raise EstimatorError(
+            "an argmax inside torch.func (grad, vmap, jacrev) needs a module around it: call "
+            "ArgmaxLayer or a loss there, without a cost"
+        )
     free = potentials.detach()
     if is_structure(solver):
         return as_space(solver).maximise(free)

@@ -6,23 +6,31 @@ import secrets
 from abc import ABC
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 import torch
 from torch import nn
 
 from models import Potentials
+from models.traced import is_traced, is_transformed
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 from solvers.constraints import Constraint
 
 from ..errors import ConfigError, StructureError, shortened
-from ..noise import gumbel_differences
+from ..noise import gumbel_differences, process_rank, seed_of_rank
 from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
 from ..spaces.constrained import constrained
 from ..spaces.of_potentials import unary_noise
+from ..transforms import Dims, leading, refuse_mapped_edges
 from .argmax import argmax
+
+Seed: TypeAlias = int | Literal["torch"] | None
+"""Where a module's noise comes from: a seed, torch's generator, or nowhere."""
+
+OF_TORCH: Final = "torch"
+"""The seed that stands for the noise of torch."""
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """A problem with which to check a solver before there are scores."""
@@ -39,13 +47,14 @@ class ArgmaxModule(nn.Module, ABC):
 
     Args:
         solver: name or object of `solvers`, or a `Structure`.
-        seed: seed of the noise that the module draws in training; None for no noise.
+        seed: seed of the noise that the module draws in training; "torch" for the noise of torch,
+            which `torch.manual_seed` seeds; None for no noise.
         constraints: linear constraints over z, made by `solvers.constraints` and shared by all
             instances. States are then those that satisfy them.
 
     Raises:
-        ConfigError: the seed is not a whole number from 0 to 2^63 - 1, or `constraints` are no
-            constraints, or go with a structure.
+        ConfigError: the seed is neither "torch" nor a whole number from 0 to 2^63 - 1, or
+            `constraints` are no constraints, or go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
     """
@@ -53,13 +62,14 @@ class ArgmaxModule(nn.Module, ABC):
     def __init__(
         self,
         solver: str | ArgmaxSolver | Structure = "auto",
-        seed: int | None = None,
+        seed: Seed = None,
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__()
-        if not (seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)):
+        if not (seed in (None, OF_TORCH) or (isinstance(seed, int) and 0 <= seed < 2**63)):
             raise ConfigError(
-                f"seed must be a whole number from 0 to 2^63 - 1, or None; got {shortened(seed)}"
+                "seed must be 'torch', a whole number from 0 to 2^63 - 1, or None; "
+                f"got {shortened(seed)}"
             )
         if not is_structure(solver):
             with suppress(UnsupportedProblemError):  # a plug-in may want more variables
@@ -127,7 +137,7 @@ class ArgmaxModule(nn.Module, ABC):
         """
         refuse_recording(self)
         free = potentials.detach()
-        if torch.compiler.is_compiling():
+        if is_traced():
             best: torch.Tensor = _argmax(*free.scores(), free.edges, self._number)
             return best
         return argmax(free, self.solver)
@@ -135,7 +145,8 @@ class ArgmaxModule(nn.Module, ABC):
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
         """Return the potentials with a difference of two Gumbel variables on every unary score.
 
-        Without a generator, the noise comes from the module's seed, in training.
+        Without a generator, the noise comes from the module's seed, in training. Processes that
+        train together draw different noise.
 
         Raises:
             ConfigError: a backward pass runs the forward pass again, which would draw new noise.
@@ -145,25 +156,31 @@ class ArgmaxModule(nn.Module, ABC):
             return potentials.shifted(unary_noise(potentials, generator)[0])
         if self.seed is None or not self.training or not torch.is_grad_enabled():
             return potentials
-        learns = potentials.unary.requires_grad or (
-            potentials.pairwise is not None and potentials.pairwise.requires_grad
-        )
+        # Under `torch.func`, tensors do not say whether they require a gradient.
+        learns = is_transformed() or potentials.unary.requires_grad
+        if potentials.pairwise is not None:
+            learns = learns or potentials.pairwise.requires_grad
         if not learns:
             return potentials
         _refuse_second_forward()
-        return potentials.shifted(_noise(potentials.unary.detach(), self._number))
+        like = potentials.unary.detach()
+        if self.seed == OF_TORCH:
+            return potentials.shifted(gumbel_differences(like, None))
+        return potentials.shifted(_noise(like, self._number))
 
     def generator_on(self, device: torch.device) -> torch.Generator:
         """Return the generator of the module's seed on a device."""
         if device not in self._generators:
-            self._generators[device] = torch.Generator(device).manual_seed(int(self.seed or 0))
+            seed = seed_of_rank(int(self.seed or 0), process_rank())
+            self._generators[device] = torch.Generator(device).manual_seed(seed)
         return self._generators[device]
 
 
 def _refuse_second_forward() -> None:
     """Raise if a backward pass runs the forward pass again, as activation checkpointing does.
 
-    It restores only the generators of torch, so that gradients would be those of other states.
+    It restores only the generators of torch; and a reentrant one runs the first forward pass
+    without gradients, and so without noise. Gradients would be those of other states.
     """
     if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
         raise ConfigError(
@@ -202,6 +219,15 @@ def _(
     return torch.empty_like(unary, memory_format=torch.contiguous_format)
 
 
+@_argmax.register_vmap
+def _(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]:
+    unary, pairwise, edges, module = args
+    refuse_mapped_edges(in_dims[2])
+    size = info.batch_size
+    rows = leading(unary, in_dims[0], size)
+    return _argmax(rows, leading(pairwise, in_dims[1], size), edges, module), 0
+
+
 @torch.library.custom_op("structured_vae::noise", mutates_args=())
 def _noise(like: torch.Tensor, module: int) -> torch.Tensor:
     return gumbel_differences(like, module_of(module).generator_on(like.device))
@@ -210,3 +236,16 @@ def _noise(like: torch.Tensor, module: int) -> torch.Tensor:
 @_noise.register_fake
 def _(like: torch.Tensor, module: int) -> torch.Tensor:
     return torch.empty_like(like, memory_format=torch.contiguous_format)
+
+
+@_noise.register_vmap
+def _(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
+    like, module = args
+    if info.randomness == "error":
+        raise ConfigError(
+            "vmap over a module that draws noise: say torch.func.vmap(..., "
+            "randomness='different') or 'same', or make the module without noise"
+        )
+    if info.randomness == "same":
+        return _noise(like.select(in_dims[0], 0), module), None
+    return _noise(like.movedim(in_dims[0], 0), module), 0

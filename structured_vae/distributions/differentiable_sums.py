@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +13,7 @@ from models.potentials import AnyPotentials
 
 from ..second_derivatives import without_derivative
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
+from ..transforms import flat_rows, transformable
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """The sums over bits, or over variables of several values."""
@@ -253,6 +255,9 @@ def _(
     return unary.new_empty(unary.shape), pairwise.new_empty(pairwise.shape)
 
 
+_covariance.register_vmap(flat_rows(_covariance, shared=(2,)))
+
+
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*inputs, *output[1:])
@@ -278,11 +283,19 @@ def _log_partition_backward(
         ones = torch.zeros_like(unary)
     if pairs is None:
         pairs = torch.zeros_like(pairwise)
-    more_unary, more_pairwise = _covariance(unary, pairwise, edges, ones, pairs)
+    scores = unary.detach(), pairwise.detach(), edges
+    more_unary, more_pairwise = _covariance(*scores, ones.detach(), pairs.detach())
     if torch.is_grad_enabled():
         more_unary = without_derivative(more_unary, unary, ones, MARGINALS)
         more_pairwise = without_derivative(more_pairwise, unary, ones, MARGINALS)
     return of_unary + more_unary, of_pairwise + more_pairwise, None
 
 
-log_partition_operator.register_autograd(_log_partition_backward, setup_context=_keep)
+differentiable_log_partition: Callable[..., Any] = transformable(
+    log_partition_operator,
+    _keep,
+    _log_partition_backward,
+    flat_rows(lambda *rows: differentiable_log_partition(*rows), shared=(2,)),
+    "the Gibbs distribution of more states than a table holds",
+)
+"""Log-partition and marginals in compiled code and under `torch.func`."""

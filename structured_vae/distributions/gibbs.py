@@ -10,12 +10,19 @@ import torch
 
 from models.potentials import AnyPotentials
 from models.states import MOST_BITS, drawn_places
+from models.traced import is_traced, is_transformed
 
 from ..errors import ConfigError, StructureError
 from ..recording import refuse_recording
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
-from .differentiable_sums import DifferentiableSums, Sums, log_partition_operator, table_sums
+from .differentiable_sums import (
+    LARGEST_TABLE,
+    DifferentiableSums,
+    Sums,
+    differentiable_log_partition,
+    table_sums,
+)
 from .distribution import Moments
 from .kl import KL, kl_ceiling
 from .without_replacement import distinct_states
@@ -101,11 +108,6 @@ class Gibbs:
             solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
                 large.
         """
-        h = self.potentials
-        compiled = torch.compiler.is_compiling() and h.unary.device.type == "cpu"
-        if compiled and h.pairwise is not None and self.space.free_flips:
-            log_z: torch.Tensor = log_partition_operator(h.unary, h.pairwise, h.edges)[0]
-            return log_z
         if self._unary_sums is not None:
             return self._unary_sums.log_partition
         return self._tracked_sums[0]
@@ -144,14 +146,16 @@ class Gibbs:
     @property
     def _tracked_sums(self) -> Tracked:
         """The log-partition and marginals of pairwise scores, differentiable."""
+        h = self.potentials
         if self._by_table:
-            return table_sums(self.potentials)
+            return table_sums(h)
+        if is_traced():
+            return self._traced_sums
         # Sums from a pass without gradients must not serve where a gradient is needed.
         key = "without gradient"
         if torch.is_grad_enabled():
             key = "with gradient"
         if key not in self._shared:
-            h = self.potentials
             values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
                 h.unary, h.pairwise, h.detach(), self._solved, None
             )
@@ -161,9 +165,30 @@ class Gibbs:
 
     @property
     def _by_table(self) -> bool:
-        """Whether a table of all states serves: on a device, where there are few enough."""
+        """Whether a table of all states serves, where there are few enough.
+
+        It does on a device; and under `torch.func`, which can differentiate it in every way.
+        """
         h = self.potentials
+        if is_transformed():
+            return len(h.unary) * h.state_count <= LARGEST_TABLE
         return h.unary.device.type != "cpu" and h.state_count <= 2**MOST_BITS
+
+    @property
+    def _traced_sums(self) -> Tracked:
+        """The log-partition and marginals of pairwise scores, by an operator of torch.
+
+        Raises:
+            StructureError: the variables have several values.
+        """
+        h = self.potentials
+        if not self.space.free_flips:
+            raise StructureError(
+                "the Gibbs distribution of pairs of categorical variables cannot be compiled, nor "
+                "transformed by torch.func: call it outside, or use PairwiseCRF"
+            )
+        tracked: Tracked = differentiable_log_partition(h.unary, h.pairwise, h.edges)
+        return tracked
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states `z [..., batch, n]` of the space.

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ..errors import MissingPackageError, StructureError, shortened
+from ..transforms import refuse_transforms
 from .checks.batches import checked, integers, positive_integer, shaped
 from .checks.counts import check_batch
 from .checks.scores import masked
@@ -78,6 +79,7 @@ class _TwoSides(StateSpace):
 
     def _flat(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the checked scores `[batch, rows columns]`."""
+        refuse_transforms(f"{type(self).__name__}.argmax", "call ArgmaxLayer(structure, seed=None)")
         rows, columns = self._shape
         return checked(scores, rows * columns)
 

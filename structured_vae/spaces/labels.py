@@ -11,15 +11,18 @@ import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
+from models.traced import holds, is_traced
 from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
 from ..second_derivatives import without_derivative
+from ..transforms import refuse_transforms
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .checks.scores import EdgesLike, masked
 from .sums.distribution import StructureGibbs
+from .sums.label_operators import label_log_partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,8 @@ class PairwiseLabels:
     solver: str | LabelSolver | ArgmaxSolver = "auto"
     _like: LabelProblem[np.ndarray] = field(init=False, repr=False)
     _swapped: torch.Tensor = field(init=False, repr=False)
+    _ends: torch.Tensor = field(init=False, repr=False)
+    _value_counts: torch.Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("n", "k"):
@@ -84,11 +89,13 @@ class PairwiseLabels:
         object.__setattr__(self, "sizes", like.sizes)
         object.__setattr__(self, "_like", like)
         object.__setattr__(self, "_swapped", torch.from_numpy(pairs[:, 0] > pairs[:, 1]))
+        object.__setattr__(self, "_ends", torch.from_numpy(pairs.astype(np.int64)))
+        object.__setattr__(self, "_value_counts", torch.from_numpy(like.sizes.astype(np.int64)))
 
     @property
     def e(self) -> int:
         """The number of edges."""
-        return self._like.e
+        return len(self._ends)
 
     @property
     def dimension(self) -> int:
@@ -162,12 +169,12 @@ class PairwiseLabels:
                 f"labels must be integers [..., {self.n}]; got {list(labels.shape)}"
             )
         labels = labels.long()
-        sizes = torch.as_tensor(self._like.sizes, device=labels.device)
-        if not bool(((labels >= 0) & (labels < sizes)).all()):
+        sizes = self._value_counts.to(labels.device)
+        if not holds((labels >= 0) & (labels < sizes)):
             raise StructureError(
                 "labels must be values that their variables have, from 0 to sizes - 1"
             )
-        ends = torch.from_numpy(np.asarray(self.edges))
+        ends = self._ends.to(labels.device)
         first = labels[..., ends[:, 0]]
         second = labels[..., ends[:, 1]]
         unary = one_hot(labels, self.k)
@@ -187,6 +194,7 @@ class PairwiseLabels:
             solvers.SolverError: the solver cannot take these scores.
             solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
+        refuse_transforms("PairwiseLabels.argmax", "call ArgmaxLayer(structure, seed=None)")
         scores = masked(scores, mask)
         flat = self._checked(scores).detach()
         if not len(flat):
@@ -206,7 +214,9 @@ class PairwiseLabels:
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         scores = masked(scores, mask)
-        return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
+        return StructureGibbs(
+            scores, self._log_sum, self._draw, self._checked, self._traced_marginals
+        )
 
     def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:
         if tuple(values.shape[-len(shape) :]) != shape:
@@ -243,10 +253,23 @@ class PairwiseLabels:
 
     def _log_sum(self, flat: torch.Tensor) -> torch.Tensor:
         if not len(flat):
-            return flat.sum(dim=-1)
+            return flat.square().sum(dim=-1)  # of no instances, but with a derivative
         total: torch.Tensor
+        if is_traced():
+            total, *_ = self._traced_sums(flat)
+            return total
         total = _LogPartition.apply(flat, self)  # type: ignore[no-untyped-call]  # torch's
         return total
+
+    def _traced_marginals(self, flat: torch.Tensor) -> torch.Tensor:
+        _, unary, tables = self._traced_sums(flat)
+        return torch.cat([unary.flatten(-2), tables.flatten(-3)], dim=-1)
+
+    def _traced_sums(self, flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        unary, tables = self.parts(flat)
+        sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+        sums = label_log_partition(unary, tables, self._ends, self._value_counts)
+        return sums
 
     def _draw(self, flat: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         if not len(flat):

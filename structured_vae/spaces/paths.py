@@ -51,10 +51,12 @@ class Paths(StateSpace):
     source: int
     target: int
     _levels: list[tuple[torch.Tensor, torch.Tensor]] = field(init=False, repr=False)
+    _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
         arcs = arcs_of(self.arcs)
         object.__setattr__(self, "arcs", arcs)
+        object.__setattr__(self, "_count", len(arcs))
         for name in ("source", "target"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name, 0))
         object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
@@ -109,7 +111,7 @@ class Paths(StateSpace):
         return nodes[..., tails] & nodes[..., heads]
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, len(self.arcs))
+        return checked(scores, self._count)
 
     def _values(self, scores: torch.Tensor, combine: Literal["max", "sum"]) -> torch.Tensor:
         """Return the highest score, or log sum exp(score), of the paths to each node.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import cast
 
@@ -254,7 +253,7 @@ class Knapsack(StateSpace):
         scores = masked(scores, mask)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
-    @cached_property
+    @property
     def _width(self) -> int:
         return min(self.capacity, sum(self.weights))
 

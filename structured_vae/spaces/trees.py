@@ -49,6 +49,7 @@ class SpanningTrees(StateSpace):
 
     edges: EdgesLike
     _place: torch.Tensor = field(init=False, repr=False)
+    _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
         edges = arcs_of(self.edges)
@@ -58,6 +59,7 @@ class SpanningTrees(StateSpace):
             )
         place = _places(np.concatenate([edges, edges[:, ::-1]]), len(edges))
         object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "_count", len(edges))
         object.__setattr__(self, "_place", torch.from_numpy(place))
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
@@ -83,7 +85,7 @@ class SpanningTrees(StateSpace):
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, len(self.edges))
+        return checked(scores, self._count)
 
     def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
         return eliminated(_matrix(scores, self._place), "sum")[1]
@@ -127,6 +129,7 @@ class Arborescences(StateSpace):
     arcs: EdgesLike
     root: int = 0
     _place: torch.Tensor = field(init=False, repr=False)
+    _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
         arcs = arcs_of(self.arcs)
@@ -143,6 +146,7 @@ class Arborescences(StateSpace):
         place = _places(arcs, len(arcs))
         order = [root, *(node for node in range(nodes) if node != root)]
         object.__setattr__(self, "arcs", arcs)
+        object.__setattr__(self, "_count", len(arcs))
         object.__setattr__(self, "root", root)
         object.__setattr__(self, "_place", torch.from_numpy(place[np.ix_(order, order)]))
 
@@ -169,7 +173,7 @@ class Arborescences(StateSpace):
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, len(self.arcs))
+        return checked(scores, self._count)
 
     def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
         return eliminated(_matrix(scores, self._place), "sum")[1]

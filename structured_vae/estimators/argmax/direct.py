@@ -179,7 +179,10 @@ class Direct(ByArgmax):
         high = z
         if self.sides == 2:
             high = argmax(perturbed.shifted(shift), self._solver_of_pairs)
-        change = mark * weight * potentials.score_difference(high, low) / (self.sides * epsilon)
+        divisor = epsilon
+        if self.epsilon.by_instance:
+            divisor = torch.as_tensor(epsilon)[..., 0]
+        change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
         saturated = q.space.minimises(slope, low).float().mean()

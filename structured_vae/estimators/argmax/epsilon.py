@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import torch
 from torch import nn
 
 from models.potentials import AnyPotentials
 
-from ...errors import EstimatorError
+from ...errors import EstimatorError, shortened
 from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule
 
 SIZE = 1.0
@@ -31,12 +31,21 @@ MANY: Final = 1 << 15
 SHARE: Final = 50
 """At least one gap in so many is typical, so that a few rounded ties do not set the scale."""
 
+By: TypeAlias = Literal["batch", "instance"]
+"""Whether epsilon is one number for the batch, or one for each instance."""
+
 Step: TypeAlias = torch.Tensor | float
 """An epsilon, a positive number."""
 
 
 class Epsilon(nn.Module, ABC):
     """The epsilon of a training step."""
+
+    by_instance: bool = False
+    """Whether each instance has its own epsilon, `[..., batch, 1]`, of its scores and slope alone.
+
+    The gradient of a batch is then the sum of those of its instances, as for gradient accumulation.
+    """
 
     @abstractmethod
     def forward(self, step: int, slope: torch.Tensor) -> Step:
@@ -109,19 +118,36 @@ class ScaleFree(Epsilon):
     """An epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
 
     The second argmax is then the same if all costs are multiplied, so one schedule serves data of
-    any size.
+    any size, and losses that are sums or means.
 
     Args:
-        schedule: gives the size for the training step; 1 moves scores by 1 on average.
+        schedule: gives the size for the training step; 1 moves scores by 1 on average. A number
+            stands for a constant.
+        by: "batch" for the mean slope of the batch, or "instance" for that of each instance.
+
+    Raises:
+        EstimatorError: `by` has another value.
+        ConfigError: the schedule is neither a schedule nor a positive number.
     """
 
-    def __init__(self, schedule: Schedule):
+    def __init__(self, schedule: Schedule | float, by: By = "batch"):
         super().__init__()
-        self.schedule = schedule
+        self.schedule = as_schedule(schedule, "schedule")
+        self.by_instance = _is_by_instance(by)
+
+    def __repr__(self) -> str:
+        if isinstance(self.schedule, Constant):
+            return f"ScaleFree({self.schedule.value:g}{_named(self.by_instance)})"
+        return f"ScaleFree({self.schedule!r}{_named(self.by_instance)})"
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
         """Return the scheduled value over the mean absolute slope."""
-        return self.schedule(step) / slope.abs().mean().clamp(min=torch.finfo(slope.dtype).tiny)
+        sizes = slope.abs()
+        if self.by_instance:
+            mean = sizes.mean(dim=-1, keepdim=True)
+        else:
+            mean = sizes.mean()
+        return self.schedule(step) / mean.clamp(min=torch.finfo(slope.dtype).tiny)
 
 
 class Adaptive(Epsilon):
@@ -183,11 +209,16 @@ class Relative(Epsilon):
     octaves empty once in a million times, given the number of gaps below. At least one gap in 50 is
     below.
 
+    By default the means are those of the batch, so that the gradient of a batch is not the sum of
+    those of its parts. With `by="instance"` it is: each instance has an epsilon of its own, with
+    the median of its gaps that are not zero as the typical one.
+
     Args:
         size: positive and finite.
+        by: "batch" or "instance".
 
     Raises:
-        EstimatorError: `size` is not positive and finite.
+        EstimatorError: `size` is not positive and finite, or `by` has another value.
 
     Example:
         >>> from models import Potentials
@@ -196,24 +227,59 @@ class Relative(Epsilon):
         tensor(4., dtype=torch.float64)
     """
 
-    def __init__(self, size: float = SIZE):
+    def __init__(self, size: float = SIZE, by: By = "batch"):
         super().__init__()
+        self.by_instance = _is_by_instance(by)
         if not 0 < size < float("inf"):
             raise EstimatorError(f"size must be positive and finite; got {size}")
         self.size = size
 
     def __repr__(self) -> str:
-        return f"Relative({self.size:g})"
+        return f"Relative({self.size:g}{_named(self.by_instance)})"
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
         """Return epsilon for gaps of 1, where there are no scores."""
+        if self.by_instance:
+            return self.size / _mean_sizes(slope)
         return self.size / _mean_size(slope)
 
     def at(
         self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor
     ) -> torch.Tensor:
         """Return epsilon for the gaps of these scores at z."""
+        if self.by_instance:
+            return self.size * _median_gaps(potentials, z) / _mean_sizes(slope)
         return self.size * _typical_gap(potentials, z) / _mean_size(slope)
+
+
+def _is_by_instance(by: object) -> bool:
+    """Return whether epsilon belongs to an instance instead of the batch.
+
+    Raises:
+        EstimatorError: `by` is neither "batch" nor "instance".
+    """
+    if by not in ("batch", "instance"):
+        raise EstimatorError(f"by must be 'batch' or 'instance'; got {shortened(by)}")
+    return by == "instance"
+
+
+def _named(by_instance: bool) -> str:
+    return ", by='instance'" if by_instance else ""
+
+
+def _mean_sizes(values: torch.Tensor) -> torch.Tensor:
+    """Return the mean absolute value of the nonzero entries of each row `[..., 1]`; 1 if none."""
+    sizes = values.detach().abs().double()
+    count = (sizes > 0).sum(dim=-1, keepdim=True)
+    total = sizes.sum(dim=-1, keepdim=True)
+    return torch.where(count > 0, total / count.clamp(min=1), 1.0)
+
+
+def _median_gaps(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
+    """Return the median of the nonzero gaps of each instance `[..., batch, 1]`; 1 if none."""
+    sizes = potentials.flips(z).detach().abs().double()
+    gaps = sizes.masked_fill(sizes == 0, torch.nan)
+    return gaps.nanmedian(dim=-1, keepdim=True).values.nan_to_num(nan=1.0)
 
 
 def _mean_size(values: torch.Tensor) -> torch.Tensor:

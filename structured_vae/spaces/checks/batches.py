@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from models import Potentials
+from models.traced import holds, is_traced, plain
 
 from ...errors import StructureError, shortened
 from ...recording import refuse_recording
@@ -57,9 +58,9 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
         )
     flat = scores.double().reshape(-1, scores.shape[-1])
     forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
-    if bool(forbidden.any()):
+    if is_traced() or bool(forbidden.any()):
         flat = flat.masked_fill(forbidden, FORBIDDEN)
-    if not bool(((flat.detach().abs() <= LARGEST) | forbidden).all()):  # false for NaN, too
+    if not holds((flat.detach().abs() <= LARGEST) | forbidden):  # false for NaN, too
         raise StructureError(
             f"scores must be at most {LARGEST:g} in size, "
             "or minus infinity where a variable must be 0"
@@ -93,8 +94,8 @@ def refuse_forbidden(taken: torch.Tensor, structure: str) -> None:
     Raises:
         StructureError: such a variable exists.
     """
-    if bool(taken.any()):
-        *place, variable = taken.nonzero()[0].tolist()
+    if not holds(~taken):
+        *place, variable = plain(taken).nonzero()[0].tolist()
         raise StructureError(
             f"instance {place} has no allowed state: every state of {structure} has a variable "
             f"whose score is minus infinity, the best one variable {variable}; allow more variables"
@@ -108,8 +109,8 @@ def refuse_impossible(totals: torch.Tensor) -> None:
         StructureError: an instance has no allowed state.
     """
     impossible = totals.detach() < FORBIDDEN / 2
-    if bool(impossible.any()):
-        place = impossible.nonzero()[0].tolist()
+    if not holds(~impossible):
+        place = plain(impossible).nonzero()[0].tolist()
         raise StructureError(
             f"instance {place} has no allowed state: "
             "every state has a variable whose score is minus infinity"

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from models import Potentials
+from models.traced import is_traced
 from solvers import Problem, ProblemError
 
 from ...errors import shortened
@@ -27,8 +28,8 @@ def potentials_of(
     """Return the potentials of unary scores and of pairwise scores by edge.
 
     A score of minus infinity, or the least number of its type, forbids its variable or its pair. A
-    matrix gives every pair an edge, so that pairs of score zero can learn. Compiled code skips the
-    checks: the solver makes them again.
+    matrix gives every pair an edge, so that pairs of score zero can learn. Compiled code and
+    transforms of `torch.func` skip the checks: the solver makes them again.
 
     Args:
         unary: `[..., batch, n]`.
@@ -41,10 +42,10 @@ def potentials_of(
         solvers.ProblemError: the scores do not describe a problem, or the mask has another type or
             shape.
     """
-    if not torch.compiler.is_compiling():
+    if not is_traced():
         _check_tensors(unary, pairwise)
     unary = masked(unary, mask)
-    if not torch.compiler.is_compiling():
+    if not is_traced():
         pairs = pairwise
         if pairs is not None:
             pairs = _without_forbidden(pairs)

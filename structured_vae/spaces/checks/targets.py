@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from models import Potentials
+from models.traced import holds, is_traced
 from solvers import ProblemError
 
 from ...errors import shortened
@@ -13,7 +14,7 @@ from ...errors import shortened
 def check_target(target: object, potentials: Potentials) -> None:
     """Raise unless `target` is a state of the scores that they allow.
 
-    Compiled code checks the shape only.
+    Compiled code checks the shape only, and `torch.func` not whether the scores allow it.
 
     Args:
         target: `[..., batch, n]`.
@@ -28,9 +29,9 @@ def check_target(target: object, potentials: Potentials) -> None:
         if isinstance(target, torch.Tensor):
             received = str(list(target.shape))
         raise ProblemError(f"target must be states {list(shape)}; got {received}")
-    if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
+    if not holds((target == 0) | (target == 1)):
         raise ProblemError("target must be zeros and ones; got other values")
-    if not torch.compiler.is_compiling():
+    if not is_traced():
         _check_allowed(target, potentials)
 
 

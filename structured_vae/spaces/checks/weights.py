@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from models.traced import holds
+
 from ...errors import ConfigError, shortened
 
 
@@ -27,8 +29,6 @@ def checked_weights(
         if isinstance(weights, torch.Tensor):
             received = str(list(weights.shape))
         raise ConfigError(f"{name} must be a tensor {list(shape)}; got {received}")
-    if torch.compiler.is_compiling():
-        return weights
-    if not bool(((weights >= 0) & weights.isfinite()).all()):
+    if not holds((weights >= 0) & weights.isfinite()):
         raise ConfigError(f"{name} must be finite, and none negative; got {shortened(weights)}")
     return weights

@@ -21,6 +21,10 @@ from typing import Any, Final
 
 import torch
 
+from models.traced import is_traced, is_transformed
+
+from ...autograd_context import autograd_allowed
+
 LARGEST_SPREAD: Final = 300.0
 """Largest spread, in nats, for sums of probabilities.
 
@@ -53,8 +57,25 @@ class Chains:
         """Return log Z `[batch]` in nats, differentiable any number of times."""
         scores = self.emissions, self.transitions, self.start, self.end
         total: torch.Tensor
+        if is_transformed():
+            return by_logarithms(self.emissions, self.transitions, self.start, self.end, self.mask)
+        if torch.compiler.is_compiling():
+            total = _log_partition(*scores, self.mask)
+            return total
         total = _LogPartition.apply(*scores, self.mask)  # type: ignore[no-untyped-call]  # torch's
         return total
+
+    def marginals(self) -> torch.Tensor:
+        """Return the probabilities of labels `[length, batch, k]`, for code that is traced."""
+        scores = self.emissions, self.transitions, self.start, self.end
+        marginals: torch.Tensor
+        if torch.compiler.is_compiling():
+            ones = self.emissions.new_ones(self.emissions.shape[1])
+            marginals = _gradients(*scores, self.mask, ones)[0]
+            return marginals
+        gradient = torch.func.grad(lambda *every: by_logarithms(*every).sum())
+        marginals = gradient(*scores, self.mask)
+        return marginals
 
     def score(self, labels: torch.Tensor) -> torch.Tensor:
         """Return the score `[batch]` of labels `[length, batch]`, differentiable."""
@@ -77,12 +98,21 @@ class Chains:
         length, batch, k = self.emissions.shape
         if length == 1:
             return self.emissions.new_zeros((0, batch, k, k))
-        steps = self.emissions.new_zeros((length - 1, batch, k, k), requires_grad=True)
+        steps = self.emissions.new_zeros((length - 1, batch, k, k))
+        if is_traced():
+            gradient = torch.func.grad(self._log_partition_of_steps)
+            marginals: torch.Tensor = gradient(steps)
+            return marginals
+        steps.requires_grad_()
         with torch.enable_grad():
-            tables = self.transitions + steps
-            total = by_logarithms(self.emissions, tables, self.start, self.end, self.mask).sum()
+            total = self._log_partition_of_steps(steps)
             (marginals,) = torch.autograd.grad(total, steps, create_graph=differentiable)
         return marginals
+
+    def _log_partition_of_steps(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the sum of log Z with further scores of steps, `[length - 1, batch, k, k]`."""
+        tables = self.transitions + steps
+        return by_logarithms(self.emissions, tables, self.start, self.end, self.mask).sum()
 
     def expected_score(self, marginals: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
         """Return the expected score `[batch]` under a distribution of labels, differentiable.
@@ -173,6 +203,121 @@ class _LogPartition(torch.autograd.Function):
         remaining = iter(gradients)
         by_input = [next(remaining) if score.requires_grad else None for score in inputs]
         return *by_input, None
+
+
+@torch.library.custom_op("structured_vae::chain_log_partition", mutates_args=())
+def _log_partition(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    """Return log Z `[batch]`, by an operator that torch does not compile."""
+    return Chains(emissions, mask, transitions, start, end).log_partition().clone()
+
+
+@_log_partition.register_fake
+def _(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+) -> torch.Tensor:
+    return emissions.new_empty(emissions.shape[1])
+
+
+@torch.library.custom_op("structured_vae::chain_gradients", mutates_args=())
+def _gradients(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+    gradient: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the gradients of `gradient [batch]` times log Z in the four kinds of scores."""
+    with autograd_allowed():
+        inputs = [_leaf(scores) for scores in (emissions, transitions, start, end)]
+        free = Chains(inputs[0], mask, *inputs[1:])
+        first, second, third, fourth = torch.autograd.grad(
+            (free.log_partition() * gradient.detach()).sum(), inputs
+        )
+    return first.clone(), second.clone(), third.clone(), fourth.clone()
+
+
+@_gradients.register_fake
+def _(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+    gradient: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    scores = emissions, transitions, start, end
+    first, second, third, fourth = (values.new_empty(values.shape) for values in scores)
+    return first, second, third, fourth
+
+
+@torch.library.custom_op("structured_vae::chain_second_derivative", mutates_args=())
+def _second_derivative(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+    gradient: torch.Tensor,
+    directions: list[torch.Tensor],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the gradients of `directions` times the result of `_gradients`, in its inputs."""
+    with autograd_allowed():
+        inputs = [_leaf(scores) for scores in (emissions, transitions, start, end)]
+        weights = _leaf(gradient)
+        log_z: Any = by_logarithms(*inputs, mask.detach())  # type: ignore[call-arg]  # of four
+        total = (log_z * weights).sum()
+        gradients = torch.autograd.grad(total, inputs, create_graph=True)
+        along = zip(gradients, directions, strict=True)
+        product = torch.stack([(value * way.detach()).sum() for value, way in along]).sum()
+        first, second, third, fourth, fifth = torch.autograd.grad(product, [*inputs, weights])
+    return first.clone(), second.clone(), third.clone(), fourth.clone(), fifth.clone()
+
+
+@_second_derivative.register_fake
+def _(
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
+    gradient: torch.Tensor,
+    directions: list[torch.Tensor],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    scores = emissions, transitions, start, end, gradient
+    first, second, third, fourth, fifth = (values.new_empty(values.shape) for values in scores)
+    return first, second, third, fourth, fifth
+
+
+def _leaf(scores: torch.Tensor) -> torch.Tensor:
+    return scores.detach().clone().requires_grad_()
+
+
+def _keep(ctx: Any, inputs: tuple[torch.Tensor, ...], output: object) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _log_partition_backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    return *_gradients(*ctx.saved_tensors, gradient), None
+
+
+def _gradients_backward(ctx: Any, *directions: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    *scores, weights = _second_derivative(*ctx.saved_tensors, list(directions))
+    return *scores, None, weights
+
+
+_log_partition.register_autograd(_log_partition_backward, setup_context=_keep)
+_gradients.register_autograd(_gradients_backward, setup_context=_keep)
 
 
 @dataclass(frozen=True, eq=False)

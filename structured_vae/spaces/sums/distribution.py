@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from models import Potentials
+from models.traced import is_traced
 
 from ..checks.batches import refuse_impossible
 
@@ -22,6 +23,8 @@ class StructureGibbs:
         draw: gives states `[samples, batch, n]` for checked scores, a generator and the number of
             samples.
         check: gives checked scores `[batch, n]` of scores `[..., n]`.
+        mean: gives the marginals `[batch, n]` of checked scores where torch cannot differentiate
+            `log_sum` in code that is traced; None for the derivative of `log_sum`.
 
     Example:
         >>> from structured_vae import KOfN
@@ -36,6 +39,7 @@ class StructureGibbs:
     log_sum: Callable[[torch.Tensor], torch.Tensor]
     draw: Callable[[torch.Tensor, torch.Generator, int], torch.Tensor]
     check: Callable[[torch.Tensor], torch.Tensor]
+    mean: Callable[[torch.Tensor], torch.Tensor] | None = None
 
     @property
     def log_partition(self) -> torch.Tensor:
@@ -49,6 +53,8 @@ class StructureGibbs:
     @property
     def marginals(self) -> torch.Tensor:
         """The probabilities `[..., batch, n]` that z_i is 1, differentiable."""
+        if is_traced():
+            return self._traced_marginals()
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
         scores = self.scores
         if not differentiable:
@@ -57,6 +63,15 @@ class StructureGibbs:
             total = self._total(scores).sum()
             (marginals,) = torch.autograd.grad(total, scores, create_graph=differentiable)
         return marginals
+
+    def _traced_marginals(self) -> torch.Tensor:
+        """Return the marginals in code that is compiled or transformed by `torch.func`."""
+        if self.mean is not None:
+            marginals = self.mean(self.check(self.scores))
+            return marginals.to(self.scores.dtype).reshape(self.scores.shape)
+        gradient = torch.func.grad(lambda scores: self._total(scores).sum())
+        of_scores: torch.Tensor = gradient(self.scores)
+        return of_scores
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:

@@ -40,7 +40,7 @@ def eliminated(
         weights of all arborescences, or the largest logarithm.
     """
     total = weights.new_zeros(len(weights))
-    graphs = list[Graph]()
+    graphs: list[Graph] = []
     for v in range(weights.shape[-1] - 1, 0, -1):
         into = weights[:, :v, v]
         onward = weights[:, v, None, :v]

@@ -1,0 +1,225 @@
+"""Inference forms of models: modules of torch operations alone, which export as a program.
+
+`torch.export` and ONNX take no solver along. Where the argmax has a closed form, or states are few
+enough to list, these modules compute it without one. They have no certificates and no gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+from torch import nn
+
+from models import DiscreteVAE
+
+from .crfs import LinearChainCRF
+from .errors import StructureError
+from .spaces import Bits, KOfN, StateSpace, space_of
+from .spaces.checks.batches import positive_integer
+from .spaces.checks.scores import EdgesLike
+
+MOST_LISTED: Final = 1 << 16
+"""Most states that an exported program lists."""
+
+
+class ArgmaxInference(nn.Module):
+    """The argmax z of scores, as `ArgmaxLayer` gives it in `eval()`, without a solver.
+
+    Bits without pairwise scores have a closed form, as have subsets of k of n. All other states are
+    listed, up to 65,536 of them.
+
+    Args:
+        n: the number of variables.
+        edges: `[e, 2]`, the pairs with scores; None for none.
+        space: the space of the states; None for all bits.
+
+    Raises:
+        StructureError: there are too many states to list; n is not an integer of at least 1;
+            there are edges in a space that takes no pairwise scores; or a `KOfN` has a k for each
+            instance.
+
+    Example:
+        >>> form = ArgmaxInference(2, [[0, 1]])
+        >>> form(torch.tensor([[1.0, -0.5]]), torch.tensor([[2.0]]))
+        tensor([[1., 1.]])
+        >>> program = torch.export.export(form, (torch.zeros(3, 2), torch.zeros(3, 1)))
+    """
+
+    states: torch.Tensor | None
+    edges: torch.Tensor | None
+
+    def __init__(self, n: int, edges: EdgesLike | None = None, space: StateSpace | None = None):
+        super().__init__()
+        self.n = positive_integer(n, "n")
+        of_bits = space is None or space.free_flips
+        if edges is not None and not of_bits:
+            raise StructureError(f"{space} has scores of variables and none of pairs")
+        self.subset: tuple[int, int] | None = None
+        pairs = None
+        states = None
+        if edges is not None:
+            pairs = torch.as_tensor(edges).reshape(-1, 2).long()
+        if isinstance(space, KOfN):
+            fewest = space.k if space.least is None else space.least
+            if not isinstance(fewest, int) or not isinstance(space.k, int):
+                raise StructureError(
+                    "an inference form has one k for all instances; got a KOfN with numbers for "
+                    "a batch"
+                )
+            self.subset = (fewest, space.k)
+        elif pairs is not None or not of_bits:
+            states = _listed(Bits() if space is None else space, self.n)
+        self.register_buffer("edges", pairs)
+        self.register_buffer("states", states)
+
+    def forward(self, unary: torch.Tensor, pairwise: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the states of highest score `[batch, n]`.
+
+        Args:
+            unary: `[batch, n]`.
+            pairwise: `[batch, e]`, where there are edges.
+        """
+        if self.subset is not None:
+            return _subset(unary, *self.subset)
+        if self.states is None:
+            return (unary > 0).to(unary.dtype)
+        states = self.states.double()
+        scores = unary.double() @ states.T
+        if self.edges is not None and pairwise is not None:
+            both = states[:, self.edges[:, 0]] * states[:, self.edges[:, 1]]
+            scores = scores + pairwise.double() @ both.T
+        return states[scores.argmax(dim=-1)].to(unary.dtype)
+
+
+class ChainInference(nn.Module):
+    """The best tags of a `LinearChainCRF`, by the Viterbi algorithm in torch operations.
+
+    An exported program has the length of its example, and any batch size that the export declares.
+
+    Args:
+        crf: the trained chain; its parameters are copied.
+
+    References:
+        Viterbi (1967), Error bounds for convolutional codes and an asymptotically optimum decoding
+        algorithm.
+
+    Example:
+        >>> crf = LinearChainCRF(3, batch_first=True)
+        >>> emissions = torch.tensor([[[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> ChainInference(crf)(emissions).tolist() == crf.decode(emissions)
+        True
+    """
+
+    transitions: torch.Tensor
+    start: torch.Tensor
+    end: torch.Tensor
+
+    def __init__(self, crf: LinearChainCRF):
+        super().__init__()
+        self.batch_first = crf.batch_first
+        parameters = (crf.transitions, crf.start_transitions, crf.end_transitions)
+        for name, scores in zip(("transitions", "start", "end"), parameters, strict=True):
+            self.register_buffer(name, scores.detach().double().clone())
+
+    def forward(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the best tags `[batch, length]`, -1 where the mask is False.
+
+        Args:
+            emissions: `[batch, length, k]` if the chain has `batch_first`, else
+                `[length, batch, k]`.
+            mask: `[batch, length]` or `[length, batch]`, true up to the end of each chain; None
+                for full length.
+        """
+        scores = emissions.double()
+        if self.batch_first:
+            scores = scores.transpose(0, 1)
+            mask = None if mask is None else mask.transpose(0, 1)
+        total = self.start + scores[0]
+        stay = torch.arange(total.shape[-1], device=total.device).expand(total.shape)
+        pointers = []
+        for step in range(1, scores.shape[0]):
+            best, before = (total[:, :, None] + self.transitions).max(dim=1)
+            further = best + scores[step]
+            if mask is not None:
+                on = mask[step].bool()[:, None]
+                further = torch.where(on, further, total)
+                before = torch.where(on, before, stay)
+            total = further
+            pointers.append(before)
+        tags = [(total + self.end).argmax(dim=-1)]
+        for before in reversed(pointers):
+            tags.append(before.gather(1, tags[-1][:, None])[:, 0])
+        chosen = torch.stack(tags[::-1], dim=1)
+        if mask is None:
+            return chosen
+        return chosen.masked_fill(~mask.bool().T, -1)
+
+
+class VAEInference(nn.Module):
+    """A trained `DiscreteVAE` from images to scores, the best code and its reconstruction.
+
+    Args:
+        vae: the model; its networks are shared, not copied.
+
+    Raises:
+        StructureError: its codes have pairwise scores or a space, and are too many to list; or
+            categories have pairwise scores.
+
+    Example:
+        >>> from models import paper_vae
+        >>> form = VAEInference(paper_vae("independent", n=3, pixels=9))
+        >>> unary, z, mean = form(torch.zeros(2, 9))
+        >>> z.shape, mean.shape
+        (torch.Size([2, 3]), torch.Size([2, 9]))
+    """
+
+    def __init__(self, vae: DiscreteVAE):
+        super().__init__()
+        self.encoder = vae.encoder
+        self.decoder = vae.decoder
+        blank = vae.blank()
+        space = space_of(blank)
+        if blank.pairwise is not None and not space.free_flips:
+            raise StructureError(
+                "pairs of categorical variables have no inference form: export the encoder, and "
+                "call structured_vae.perturb_and_map or solvers.labels on its scores"
+            )
+        self.argmax = ArgmaxInference(blank.unary.shape[-1], blank.edges, space)
+        self.eval()
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return unary scores `[batch, n]`, codes `[batch, n]` and mean images `[batch, pixels]`.
+
+        Args:
+            x: `[batch, pixels]`.
+        """
+        h = self.encoder(x)
+        z = self.argmax(h.unary, h.pairwise)
+        mean: torch.Tensor = self.decoder.mean(z)
+        return h.unary, z, mean
+
+
+def _listed(space: StateSpace, n: int) -> torch.Tensor:
+    """Return every state `[states, n]` of a space.
+
+    Raises:
+        StructureError: there are too many.
+    """
+    count = space.log_count(n)
+    like = torch.zeros(1, device="cpu")
+    most = torch.tensor(float(MOST_LISTED)).log().item()
+    if count is None or count > most + 1e-6:
+        raise StructureError(
+            f"an inference form lists at most {MOST_LISTED:,} states, and {space.described(n)} has "
+            "more: export the network that computes the scores, and call ArgmaxLayer on its output"
+        )
+    return space.states(n, like)
+
+
+def _subset(scores: torch.Tensor, fewest: int, most: int) -> torch.Tensor:
+    """Return the states `[..., n]` with the best `fewest` to `most` ones."""
+    values, places = scores.topk(most, dim=-1)
+    forced = torch.arange(most, device=scores.device) < fewest
+    chosen = (forced | (values > 0)).to(scores.dtype)
+    return torch.zeros_like(scores).scatter(-1, places, chosen)

@@ -1,0 +1,131 @@
+"""Conditional random fields over labels, as functions of JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from solvers import labels
+
+from .scores import edges_of
+from .sums import differentiable
+
+
+def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
+    """Return log Z `[...]` of variables of k labels in nats; its gradient is the marginals.
+
+    Sums are exact, by variable elimination in float64 on the host.
+
+    Args:
+        unary: `[..., n, k]`.
+        tables: `[..., e, k, k]`, rows being labels of the first variable of an edge.
+        edges: `[e, 2]`, the pairs, the lower variable first; integers that are no tracers.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+    """
+    pairs = edges_of(jnp.zeros(jnp.shape(tables)[-3]), edges)
+
+    def sums(unary: np.ndarray, tables: np.ndarray) -> tuple[np.ndarray, ...]:
+        gibbs = labels.gibbs(unary, tables, edges=pairs)
+        return gibbs.log_partition, gibbs.unary_marginals, gibbs.pairwise_marginals
+
+    def along(unary: Any, tables: Any, ones: Any, couples: Any) -> tuple[np.ndarray, ...]:
+        return labels.gibbs(unary, tables, edges=pairs).covariance_product(ones, couples)
+
+    unary = jnp.asarray(unary)
+    shape = (*unary.shape[:-2], *jnp.shape(tables)[-3:])
+    tables = jnp.broadcast_to(jnp.asarray(tables, unary.dtype), shape)
+    return differentiable(sums, along, 2)(unary, tables)
+
+
+def chain_log_likelihood(
+    emissions: Any, tags: Any, transitions: Any, start: Any, end: Any, lengths: Any = None
+) -> Any:
+    """Return the log likelihood `[...]` of tags under a linear-chain CRF, in nats.
+
+    It is that of `LinearChainCRF`, with parameters as arguments.
+
+    Args:
+        emissions: `[..., length, k]`.
+        tags: `[..., length]`, integers from 0 to k - 1.
+        transitions: `[k, k]`, from rows to columns.
+        start: `[k]`.
+        end: `[k]`.
+        lengths: `[...]`, from 1 to length, of chains that end earlier; None for full length.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+    """
+    unary, tables, on = _chain(emissions, transitions, start, end, lengths)
+    length, k = unary.shape[-2:]
+    tags = jnp.asarray(tags)
+    chosen = jnp.take_along_axis(unary, tags[..., None], axis=-1)[..., 0]
+    score = jnp.where(on, chosen, 0.0).sum(axis=-1)
+    if length == 1:
+        return score - jax.nn.logsumexp(unary[..., 0, :], axis=-1)
+    score = score + _taken(tables, tags)
+    edges = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
+    # A position beyond the end has k labels of score 0, which multiply Z by k.
+    beyond = (~on).sum(axis=-1) * jnp.log(k)
+    return score - (label_log_partition(unary, tables, edges=edges) - beyond)
+
+
+def chain_decode(
+    emissions: Any, transitions: Any, start: Any, end: Any, lengths: Any = None
+) -> Any:
+    """Return the best tags `[..., length]` of each chain, -1 beyond its end; without a gradient.
+
+    Args:
+        emissions: as in `chain_log_likelihood`.
+        transitions: as in `chain_log_likelihood`.
+        start: as in `chain_log_likelihood`.
+        end: as in `chain_log_likelihood`.
+        lengths: as in `chain_log_likelihood`.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+    """
+    unary, tables, on = _chain(emissions, transitions, start, end, lengths)
+    length = unary.shape[-2]
+    edges = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
+
+    def solved(unary: Any, tables: Any) -> np.ndarray:
+        if length == 1:
+            only: np.ndarray = np.asarray(unary).argmax(axis=-1).astype(np.int32)
+            return only
+        best = labels.solve(np.asarray(unary), np.asarray(tables), edges=edges)
+        chosen: np.ndarray = np.asarray(best.labels).astype(np.int32)
+        return chosen
+
+    answer = jax.ShapeDtypeStruct(unary.shape[:-1], jnp.int32)
+    free = jax.lax.stop_gradient((unary, tables))
+    tags = jax.pure_callback(solved, answer, *free, vmap_method="broadcast_all")
+    return jnp.where(on, tags, -1)
+
+
+def _chain(emissions: Any, transitions: Any, start: Any, end: Any, lengths: Any) -> Any:
+    """Return unary scores, tables of pairs that are 0 beyond the end, and where a chain is."""
+    emissions = jnp.asarray(emissions)
+    length = emissions.shape[-2]
+    if lengths is None:
+        lengths = jnp.full(emissions.shape[:-2], length)
+    ends = jnp.asarray(lengths)[..., None]
+    places = jnp.arange(length)
+    on = places < ends
+    unary = jnp.where(on[..., None], emissions, 0.0)
+    unary = unary.at[..., 0, :].add(start)
+    unary = unary + jnp.where((places == ends - 1)[..., None], end, 0.0)
+    tables = jnp.where(on[..., 1:, None, None], transitions, 0.0)
+    return unary, tables, on
+
+
+def _taken(tables: Any, tags: Any) -> Any:
+    """Return the sum of the scores of the pairs of tags."""
+    k = tables.shape[-1]
+    places = tags[..., :-1] * k + tags[..., 1:]
+    flat = tables.reshape(*tables.shape[:-2], k * k)
+    return jnp.take_along_axis(flat, places[..., None], axis=-1)[..., 0].sum(axis=-1)

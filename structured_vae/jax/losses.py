@@ -1,0 +1,144 @@
+"""Losses of scores for a target state, as functions of JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from solvers import ArgmaxSolver
+
+from ..errors import ConfigError, shortened
+from ..schedules import positive
+from ..spaces import Structure
+from .layer import argmax
+from .scores import edges_of, score_difference
+from .sums import log_partition
+
+
+def structured_perceptron(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    target: Any,
+    edges: Any = None,
+    solver: str | ArgmaxSolver | Structure = "auto",
+) -> Any:
+    """Return the perceptron loss max_z h(z) - h(y) `[...]`; see `StructuredPerceptron`.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`, or None.
+        target: `[..., n]`, the state y.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+        solver: as for `argmax`.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+        ConfigError: a structure is given pairwise scores.
+    """
+    pairs = edges_of(pairwise, edges)
+    z = argmax(unary, pairwise, edges=edges, solver=solver)
+    return score_difference(jnp.asarray(unary), pairwise, pairs, z, target)
+
+
+def structured_hinge(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    target: Any,
+    edges: Any = None,
+    solver: str | ArgmaxSolver | Structure = "auto",
+    margin: float = 1.0,
+) -> Any:
+    """Return the hinge loss max_z [h(z) + margin D(z, y)] - h(y) `[...]`; see `StructuredHinge`.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`, or None.
+        target: `[..., n]`, the state y.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+        solver: as for `argmax`.
+        margin: weight of the Hamming distance D, positive.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+        ConfigError: the margin is not positive, or a structure is given pairwise scores.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> float(structured_hinge(jnp.array([1.5, -0.5]), target=jnp.ones(2)))
+        1.5
+    """
+    if not positive(margin):
+        raise ConfigError(f"margin must be a positive number; got {shortened(margin)}")
+    pairs = edges_of(pairwise, edges)
+    target = jnp.asarray(target)
+    unary = jnp.asarray(unary)
+    slope = margin * (1 - 2 * target)
+    z = argmax(unary + slope, pairwise, edges=edges, solver=solver)
+    lost = score_difference(unary, pairwise, pairs, z, target)
+    return lost + (slope * (z - target)).sum(axis=-1)
+
+
+def perturbed_loss(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    target: Any,
+    key: Any,
+    edges: Any = None,
+    solver: str | ArgmaxSolver | Structure = "auto",
+    sigma: float = 1.0,
+    samples: int = 1,
+) -> Any:
+    """Return the perturbed Fenchel-Young loss `[...]`; see `PerturbedFenchelYoung`.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`, or None.
+        target: `[..., n]`, the state y.
+        key: a key of `jax.random` for the noise.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+        solver: as for `argmax`.
+        sigma: the scale of the noise.
+        samples: the number of draws for each instance.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+        ConfigError: sigma or samples is not positive, or a structure is given pairwise scores.
+    """
+    if not positive(sigma) or not positive(samples):
+        raise ConfigError(
+            f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
+        )
+    pairs = edges_of(pairwise, edges)
+    unary = jnp.asarray(unary)
+    target = jnp.asarray(target)
+    noise = sigma * jax.random.normal(key, (int(samples), *unary.shape), unary.dtype)
+    z = argmax(unary + noise, pairwise, edges=edges, solver=solver)
+    lost = score_difference(unary, pairwise, pairs, z, target)
+    return (lost + (noise * (z - target)).sum(axis=-1)).mean(axis=0)
+
+
+def gibbs_likelihood(unary: Any, pairwise: Any = None, *, target: Any, edges: Any = None) -> Any:
+    """Return the negative log-likelihood log Z - h(y) `[...]` in nats; see `GibbsLikelihood`.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`, or None.
+        target: `[..., n]`, the state y.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+    """
+    pairs = edges_of(pairwise, edges)
+    unary = jnp.asarray(unary)
+    target = jnp.asarray(target)
+    if pairs is None:
+        total = jax.nn.softplus(unary).sum(axis=-1)
+    else:
+        total = log_partition(unary, pairwise, edges=pairs)
+    return total - score_difference(unary, pairwise, pairs, target, jnp.zeros_like(target))

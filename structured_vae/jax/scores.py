@@ -1,0 +1,56 @@
+"""Scores of bits and of pairs, as arrays of JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from solvers import ProblemError
+
+
+def edges_of(pairwise: Any, edges: Any) -> np.ndarray | None:
+    """Return the edges `[e, 2]` on the host; None where there are no pairwise scores.
+
+    Raises:
+        solvers.ProblemError: there are pairwise scores without edges, or edges without scores, or
+            there is not one score for each edge.
+    """
+    if (pairwise is None) != (edges is None):
+        raise ProblemError("pairwise and edges go together: pass [..., e] scores and [e, 2] edges")
+    if edges is None:
+        return None
+    pairs = np.asarray(edges)
+    if pairs.ndim != 2 or pairs.shape[-1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {list(pairs.shape)}")
+    if jnp.shape(pairwise)[-1] != len(pairs):
+        raise ProblemError(
+            f"pairwise must be [..., {len(pairs)}], one score for each edge; "
+            f"got {list(jnp.shape(pairwise))}"
+        )
+    return pairs
+
+
+def products(z: Any, edges: np.ndarray) -> Any:
+    """Return z_i z_j `[..., e]` of each edge."""
+    return z[..., edges[:, 0]] * z[..., edges[:, 1]]
+
+
+def score_difference(unary: Any, pairwise: Any, edges: np.ndarray | None, z: Any, y: Any) -> Any:
+    """Return h(z) - h(y) `[...]`."""
+    difference = (unary * (z - y)).sum(axis=-1)
+    if edges is None:
+        return difference
+    return difference + (pairwise * (products(z, edges) - products(y, edges))).sum(axis=-1)
+
+
+def gaps(unary: Any, pairwise: Any, edges: np.ndarray | None, z: Any) -> Any:
+    """Return the amount `[..., n]` by which the flip of each variable changes the score."""
+    field = unary
+    if edges is not None:
+        first, second = edges.T
+        field = jnp.broadcast_to(field, z.shape)
+        field = field.at[..., first].add(pairwise * z[..., second])
+        field = field.at[..., second].add(pairwise * z[..., first])
+    return jnp.abs(field)

@@ -1,0 +1,104 @@
+"""Log-partition functions of JAX, by the exact sums of `solvers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import solvers
+
+from .scores import edges_of
+
+HostSums = Callable[..., tuple[np.ndarray, ...]]
+
+
+def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
+    """Return log Z `[...]` of bits in nats; its gradient is the marginals.
+
+    Sums are exact, in float64 on the host. The gradient has a derivative in reverse mode.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> float(log_partition(jnp.zeros(2), jnp.array([1.0]), edges=[[0, 1]]))
+        1.743...
+    """
+    pairs = edges_of(pairwise, edges)
+
+    def sums(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, ...]:
+        gibbs = solvers.gibbs(unary, pairwise, edges=pairs)
+        return gibbs.log_partition, gibbs.unary_marginals, gibbs.pairwise_marginals
+
+    def along(unary: Any, pairwise: Any, ones: Any, couples: Any) -> tuple[np.ndarray, ...]:
+        gibbs = solvers.gibbs(unary, pairwise, edges=pairs)
+        return gibbs.covariance_product(ones, couples)
+
+    unary = jnp.asarray(unary)
+    shape = (*unary.shape[:-1], jnp.shape(pairwise)[-1])
+    pairwise = jnp.broadcast_to(jnp.asarray(pairwise, unary.dtype), shape)
+    return differentiable(sums, along, 1)(unary, pairwise)
+
+
+def differentiable(sums: HostSums, along: HostSums, event: int) -> Any:
+    """Return log Z of two kinds of scores as a function of JAX, with two derivatives.
+
+    Args:
+        sums: gives log Z and the two marginals of scores on the host.
+        along: gives the derivative of the marginals along two directions.
+        event: the number of trailing dimensions of the first scores that belong to one instance.
+    """
+
+    def called(host: HostSums, shapes: Any, *args: Any) -> Any:
+        def flat(*values: Any) -> tuple[np.ndarray, ...]:
+            answers = host(*(np.asarray(value, np.float64) for value in values))
+            pairs = zip(answers, shapes, strict=True)
+            leading = values[0].shape[: values[0].ndim - event]
+            return tuple(
+                np.reshape(answer, (*leading, *shape.shape[len(lead) :])).astype(shape.dtype)
+                for answer, shape in pairs
+            )
+
+        lead = args[0].shape[: args[0].ndim - event]
+        return jax.pure_callback(flat, shapes, *args, vmap_method="broadcast_all")
+
+    def shape_of(values: Any) -> Any:
+        return jax.ShapeDtypeStruct(values.shape, values.dtype)
+
+    def evaluated(first: Any, second: Any) -> Any:
+        total = jax.ShapeDtypeStruct(first.shape[: first.ndim - event], first.dtype)
+        return called(sums, (total, shape_of(first), shape_of(second)), first, second)
+
+    marginals: Any = jax.custom_vjp(lambda first, second: evaluated(first, second)[1:])
+
+    def marginals_forward(first: Any, second: Any) -> Any:
+        return marginals(first, second), (first, second)
+
+    def marginals_backward(kept: Any, directions: Any) -> Any:
+        shapes = (shape_of(kept[0]), shape_of(kept[1]))
+        return called(along, shapes, *kept, *directions)
+
+    marginals.defvjp(marginals_forward, marginals_backward)
+
+    total: Any = jax.custom_vjp(lambda first, second: evaluated(first, second)[0])
+
+    def total_forward(first: Any, second: Any) -> Any:
+        return total(first, second), (first, second)
+
+    def total_backward(kept: Any, slope: Any) -> Any:
+        ones, pairs = marginals(*kept)
+        weights = [slope.reshape(*slope.shape, *[1] * (m.ndim - slope.ndim)) for m in (ones, pairs)]
+        return weights[0] * ones, weights[1] * pairs
+
+    total.defvjp(total_forward, total_backward)
+    return total

@@ -1,0 +1,132 @@
+"""Sums over labels as operators of torch, for compiled code and for `torch.func`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+
+from solvers import labels
+from solvers.labels import LabelGibbs, LabelProblem
+
+from ...second_derivatives import without_derivative
+from ...transforms import flat_rows, transformable
+from ..checks.batches import FORBIDDEN
+
+Three: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@torch.library.custom_op("structured_vae::label_log_partition", mutates_args=())
+def _log_partition(
+    unary: torch.Tensor, tables: torch.Tensor, edges: torch.Tensor, sizes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return log Z `[batch]` and the marginals of `unary [batch, n, k]`, `tables [batch, e, k, k]`.
+
+    Rows of a table are values of the first variable of its edge, in scores and marginals.
+    """
+    gibbs = _gibbs(unary, tables, edges, sizes)
+    pairs = _turned(gibbs.pairwise_marginals, edges)
+    return gibbs.log_partition.clone(), _copy(gibbs.unary_marginals), _copy(pairs)
+
+
+@_log_partition.register_fake
+def _(
+    unary: torch.Tensor, tables: torch.Tensor, edges: torch.Tensor, sizes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return unary.new_empty(len(unary)), unary.new_empty(unary.shape), tables.new_empty(tables.shape)
+
+
+@torch.library.custom_op("structured_vae::label_covariance", mutates_args=())
+def _covariance(
+    unary: torch.Tensor,
+    tables: torch.Tensor,
+    edges: torch.Tensor,
+    sizes: torch.Tensor,
+    ones: torch.Tensor,
+    pairs: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the derivative of the marginals along a direction."""
+    gibbs = _gibbs(unary, tables, edges, sizes)
+    finite = ones.flatten(1).isfinite().all(1) & pairs.flatten(1).isfinite().all(1)
+    usable = finite[:, None, None]
+    first, second = gibbs.covariance_product(
+        torch.where(usable, ones, 0.0), _turned(torch.where(usable[..., None], pairs, 0.0), edges)
+    )
+    first = torch.where(usable, first, torch.nan)
+    second = torch.where(usable[..., None], _turned(second, edges), torch.nan)
+    return _copy(first), _copy(second)
+
+
+@_covariance.register_fake
+def _(
+    unary: torch.Tensor,
+    tables: torch.Tensor,
+    edges: torch.Tensor,
+    sizes: torch.Tensor,
+    ones: torch.Tensor,
+    pairs: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return unary.new_empty(unary.shape), tables.new_empty(tables.shape)
+
+
+def _copy(values: torch.Tensor) -> torch.Tensor:
+    """Return a copy in the layout that compiled code expects."""
+    return values.clone(memory_format=torch.contiguous_format)
+
+
+def _gibbs(
+    unary: torch.Tensor, tables: torch.Tensor, edges: torch.Tensor, sizes: torch.Tensor
+) -> LabelGibbs[torch.Tensor]:
+    unary = unary.masked_fill(unary == FORBIDDEN, -torch.inf)
+    tables = tables.masked_fill(tables == FORBIDDEN, -torch.inf)
+    pairs = edges.cpu().numpy()
+    problem = LabelProblem.from_arrays(unary, tables, edges=pairs, sizes=sizes.cpu().numpy())
+    return labels.gibbs(problem)
+
+
+def _turned(tables: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """Transpose the tables of edges whose first variable is not the lower one."""
+    turned = (edges[:, 0] > edges[:, 1]).to(tables.device)[:, None, None]
+    return torch.where(turned, tables.transpose(-1, -2), tables)
+
+
+def _keep(ctx: Any, inputs: tuple[torch.Tensor, ...], output: Three) -> None:
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*inputs, *output[1:])
+
+
+def _backward(
+    ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
+) -> tuple[torch.Tensor | None, ...]:
+    """Return the marginals times the gradient of log Z, and the covariance times the others."""
+    unary, tables, edges, sizes, p_ones, p_pairs = ctx.saved_tensors
+    of_unary = torch.zeros_like(unary)
+    of_tables = torch.zeros_like(tables)
+    if log_z is not None:
+        of_unary = log_z[:, None, None] * p_ones
+        of_tables = log_z[:, None, None, None] * p_pairs
+    if ones is None and pairs is None:
+        return of_unary, of_tables, None, None
+    if ones is None:
+        ones = torch.zeros_like(unary)
+    if pairs is None:
+        pairs = torch.zeros_like(tables)
+    scores = unary.detach(), tables.detach(), edges, sizes
+    more_unary, more_tables = _covariance(*scores, ones.detach(), pairs.detach())
+    if torch.is_grad_enabled():
+        more_unary = without_derivative(more_unary, unary, ones, "marginals of PairwiseLabels")
+        more_tables = without_derivative(more_tables, unary, ones, "marginals of PairwiseLabels")
+    return of_unary + more_unary, of_tables + more_tables, None, None
+
+
+_covariance.register_vmap(flat_rows(_covariance, shared=(2, 3)))
+
+label_log_partition: Callable[..., Three] = transformable(
+    _log_partition,
+    _keep,
+    _backward,
+    flat_rows(lambda *rows: label_log_partition(*rows), shared=(2, 3)),
+    "the distribution of PairwiseLabels",
+)
+"""Log Z and marginals, differentiable in compiled code and under `torch.func`."""

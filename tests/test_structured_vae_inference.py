@@ -1,0 +1,104 @@
+"""Inference forms: the argmax without a solver, in programs that torch.export and ONNX keep."""
+
+import importlib.util
+
+import pytest
+import torch
+from enumeration import seeded
+
+from models import paper_vae
+from structured_vae import ArgmaxLayer, Categories, KOfN, LinearChainCRF
+from structured_vae.errors import StructureError
+from structured_vae.inference import ArgmaxInference, ChainInference, VAEInference
+
+EDGES = [[0, 1], [1, 2], [0, 3]]
+BATCH = torch.export.Dim("batch", min=1, max=1000)
+
+
+def scores(*shape, seed=0):
+    return torch.randn(shape, generator=seeded(seed))
+
+
+def saved(program, folder):
+    torch.export.save(program, folder / "form.pt2")
+    return torch.export.load(folder / "form.pt2").module()
+
+
+@pytest.mark.parametrize("space", [None, KOfN(2), KOfN(3, least=1), Categories(2)], ids=str)
+def test_states_are_those_of_the_space(space):
+    u = scores(50, 4)
+    expected = (u > 0).float() if space is None else space.argmax(u)
+    assert (ArgmaxInference(4, space=space)(u) == expected).all()
+
+
+@pytest.mark.slow
+def test_an_exported_argmax_of_pairs_is_that_of_the_layer(tmp_path):
+    u, w = scores(50, 4), scores(50, 3, seed=1)
+    form = ArgmaxInference(4, EDGES)
+    program = torch.export.export(form, (u, w), dynamic_shapes=({0: BATCH}, {0: BATCH}))
+    z = saved(program, tmp_path)(u[:7], w[:7])
+    assert (z == ArgmaxLayer(seed=None)(u, w, edges=EDGES)[:7]).all()
+
+
+@pytest.mark.parametrize("batch_first", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_an_exported_chain_gives_the_best_tags(batch_first, tmp_path):
+    crf = LinearChainCRF(3, batch_first)
+    emissions = scores(8, 5, 3)
+    mask = torch.arange(5) < torch.tensor([5, 1, 2, 3, 4, 5, 5, 2])[:, None]
+    if not batch_first:
+        emissions, mask = emissions.transpose(0, 1), mask.T
+    batch = 0 if batch_first else 1
+    shapes = ({batch: BATCH}, {batch: BATCH})
+    program = torch.export.export(ChainInference(crf), (emissions, mask), dynamic_shapes=shapes)
+    tags = saved(program, tmp_path)(emissions, mask)
+    assert tags.tolist() == crf.solve(emissions, mask).labels.tolist()
+    assert ChainInference(crf)(emissions).tolist() == crf.decode(emissions)
+
+
+@pytest.mark.parametrize("encoder", ["independent", "general", "categorical"])
+def test_an_exported_vae_encodes_and_decodes(encoder, tmp_path):
+    vae = paper_vae(encoder, n=4, pixels=9)
+    x = scores(5, 9)
+    unary, z, mean = saved(torch.export.export(VAEInference(vae), (x,)), tmp_path)(x)
+    h = vae.encoder(x)
+    torch.testing.assert_close(unary, h.unary.detach())
+    states = h.states()
+    best = states[h.table(states).argmax(dim=-1)]
+    assert (z == best).all()
+    torch.testing.assert_close(mean, vae.decoder.mean(best).detach())
+
+
+def test_what_has_no_form_is_refused():
+    with pytest.raises(StructureError, match=r"at most 65,536 states.*call ArgmaxLayer"):
+        ArgmaxInference(17, [[0, 1]])
+    with pytest.raises(StructureError, match="none of pairs"):
+        ArgmaxInference(4, EDGES, KOfN(2))
+    with pytest.raises(StructureError, match="one k for all instances"):
+        ArgmaxInference(4, space=KOfN([1, 2]))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in ("onnx", "onnxscript", "onnxruntime")),
+    reason="ONNX is an extra: pip install 'structured-vae[onnx]' onnxruntime",
+)
+@pytest.mark.filterwarnings("ignore")  # of the exporter
+def test_onnx_runs_the_same_program(tmp_path):
+    import onnxruntime
+
+    u, w = scores(5, 4), scores(5, 3, seed=1)
+    emissions = scores(2, 5, 3)
+    crf = LinearChainCRF(3, batch_first=True)
+    forms = (
+        (ArgmaxInference(4, EDGES), (u, w)),
+        (ArgmaxInference(4, space=KOfN(2)), (u,)),
+        (ChainInference(crf), (emissions,)),
+    )
+    for form, inputs in forms:
+        file = tmp_path / f"{type(form).__name__}.onnx"
+        torch.onnx.export(form, inputs, file, dynamo=True)
+        session = onnxruntime.InferenceSession(file)
+        names = [value.name for value in session.get_inputs()]
+        arrays = [value.numpy() for value in inputs]
+        (answer,) = session.run(None, dict(zip(names, arrays, strict=True)))
+        assert answer.tolist() == form(*inputs).tolist()

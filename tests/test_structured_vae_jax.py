@@ -1,0 +1,164 @@
+"""Functions of JAX: the same values and gradients as those of torch."""
+
+import numpy as np
+import pytest
+import torch
+
+jax = pytest.importorskip("jax", reason="JAX is an extra: pip install 'structured-vae[jax]'")
+jnp = jax.numpy
+
+import structured_vae.jax as svj  # noqa: E402
+from structured_vae import (  # noqa: E402
+    ArgmaxLayer,
+    ConfigError,
+    GibbsLikelihood,
+    KOfN,
+    LinearChainCRF,
+    PerturbedFenchelYoung,
+    Relative,
+    StructuredHinge,
+    StructuredPerceptron,
+)
+
+RANDOM = np.random.default_rng(0)
+UNARY = RANDOM.normal(size=(3, 4)).astype(np.float32)
+PAIRS = RANDOM.normal(size=(3, 3)).astype(np.float32)
+TARGET = (RANDOM.random((3, 4)) > 0.5).astype(np.float32)
+WEIGHTS = RANDOM.normal(size=(3, 4)).astype(np.float32)
+EDGES = [[0, 1], [1, 2], [2, 3]]
+
+
+def of_torch(function, *arrays):
+    """The values of a function of torch, and the gradients of their sum."""
+    leaves = [torch.tensor(array, requires_grad=True) for array in arrays]
+    values = function(*leaves)
+    gradients = torch.autograd.grad(values.sum(), leaves)
+    return values.detach().numpy(), [gradient.numpy() for gradient in gradients]
+
+
+def of_jax(function, *arrays):
+    arguments = [jnp.asarray(array) for array in arrays]
+    places = tuple(range(len(arguments)))
+    gradients = jax.jit(jax.grad(lambda *a: function(*a).sum(), places))(*arguments)
+    return function(*arguments), gradients
+
+
+def check(ours, theirs, *arrays):
+    values, gradients = of_jax(ours, *arrays)
+    expected, expected_gradients = of_torch(theirs, *arrays)
+    np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
+    for gradient, wanted in zip(gradients, expected_gradients, strict=True):
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, None])
+def test_the_layer_is_that_of_torch(epsilon):
+    layer = ArgmaxLayer(epsilon=epsilon or Relative(by="instance"), seed=None)
+    check(
+        lambda u, w: WEIGHTS * svj.argmax_layer(u, w, edges=EDGES, epsilon=epsilon),
+        lambda u, w: torch.tensor(WEIGHTS) * layer(u, w, edges=EDGES),
+        UNARY,
+        PAIRS,
+    )
+
+
+@pytest.mark.parametrize("solver", ["max_flow", KOfN(2)], ids=["solver", "structure"])
+def test_the_layer_takes_a_solver_or_a_structure(solver):
+    layer = ArgmaxLayer(solver, epsilon=1.0, seed=None)
+    check(
+        lambda u: WEIGHTS * svj.argmax_layer(u, solver=solver, epsilon=1.0),
+        lambda u: torch.tensor(WEIGHTS) * layer(u),
+        UNARY,
+    )
+
+
+LOSSES = {
+    "perceptron": (svj.structured_perceptron, StructuredPerceptron()),
+    "hinge": (svj.structured_hinge, StructuredHinge()),
+    "likelihood": (svj.gibbs_likelihood, GibbsLikelihood()),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_that_of_torch(name):
+    ours, theirs = LOSSES[name]
+    check(
+        lambda u, w: ours(u, w, edges=EDGES, target=TARGET),
+        lambda u, w: theirs(u, w, edges=EDGES, target=torch.tensor(TARGET)),
+        UNARY,
+        PAIRS,
+    )
+    check(lambda u: ours(u, target=TARGET), lambda u: theirs(u, target=torch.tensor(TARGET)), UNARY)
+
+
+def test_the_perturbed_loss_has_the_mean_and_gradient_of_torch():
+    key, samples = jax.random.key(0), 1000
+    loss = PerturbedFenchelYoung(samples=samples)
+    torch.manual_seed(0)
+    values, (gradient,) = of_torch(lambda u: loss(u, target=torch.tensor(TARGET)), UNARY)
+    ours, (own,) = of_jax(
+        lambda u: svj.perturbed_loss(u, target=TARGET, key=key, samples=samples), UNARY
+    )
+    np.testing.assert_allclose(ours, values, atol=0.2)
+    np.testing.assert_allclose(own, gradient, atol=0.1)
+
+
+def test_a_chain_is_that_of_torch():
+    crf = LinearChainCRF(3, batch_first=True)
+    emissions = RANDOM.normal(size=(2, 4, 3)).astype(np.float32)
+    tags, lengths = np.array([[0, 1, 2, 1], [2, 0, 1, 1]]), np.array([4, 2])
+    mask = torch.arange(4) < torch.tensor(lengths)[:, None]
+    parameters = [
+        parameter.detach().numpy()
+        for parameter in (crf.transitions, crf.start_transitions, crf.end_transitions)
+    ]
+    values, gradients = of_jax(
+        lambda e, *p: svj.chain_log_likelihood(e, tags, *p, lengths), emissions, *parameters
+    )
+    leaf = torch.tensor(emissions, requires_grad=True)
+    expected = crf(leaf, torch.tensor(tags), mask, reduction="none")
+    np.testing.assert_allclose(values, expected.detach().numpy(), rtol=1e-4)
+    expected.sum().backward()
+    wanted = [leaf, crf.transitions, crf.start_transitions, crf.end_transitions]
+    for gradient, parameter in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(gradient, parameter.grad.numpy(), atol=1e-5)
+    best = svj.chain_decode(emissions, *parameters, lengths)
+    assert best.tolist() == crf.solve(leaf.detach(), mask).labels.tolist()
+
+
+def test_transforms_compose():
+    def loss(u, w, y):
+        return svj.gibbs_likelihood(u, w, edges=EDGES, target=y)
+
+    rows = jax.vmap(jax.grad(loss))(UNARY, PAIRS, TARGET)
+    whole = jax.grad(lambda u: loss(u, PAIRS, TARGET).sum())(jnp.asarray(UNARY))
+    np.testing.assert_allclose(rows, whole, atol=1e-5)
+    hessian = jax.jacrev(jax.grad(lambda u: loss(u, PAIRS[0], TARGET[0])))(jnp.asarray(UNARY[0]))
+    expected = torch.autograd.functional.hessian(
+        lambda u: GibbsLikelihood()(
+            u[None], torch.tensor(PAIRS[:1]), edges=EDGES, target=torch.tensor(TARGET[:1])
+        ).sum(),
+        torch.tensor(UNARY[0]),
+    )
+    np.testing.assert_allclose(hessian, expected.numpy(), atol=1e-5)
+    states = jax.vmap(lambda u: svj.argmax(u))(UNARY)
+    assert (states == (UNARY > 0)).all()
+
+
+def test_noise_comes_from_the_key():
+    scores = jnp.zeros((2000, 1)) + 1.0
+    z = svj.argmax_layer(scores, key=jax.random.key(0))
+    assert abs(float(z.mean()) - 1 / (1 + np.exp(-1))) < 0.04
+    assert (z == svj.argmax_layer(scores, key=jax.random.key(0))).all()
+    assert (z != svj.argmax_layer(scores, key=jax.random.key(1))).any()
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(ValueError, match="go together"):
+        svj.argmax(UNARY, PAIRS)
+    with pytest.raises(ValueError, match="one score for each edge"):
+        svj.argmax(UNARY, PAIRS[:, :2], edges=EDGES)
+    with pytest.raises(ConfigError, match="epsilon must be"):
+        svj.argmax_layer(UNARY, epsilon=0.0)
+    with pytest.raises(ConfigError, match="none of pairs"):
+        svj.argmax(UNARY, PAIRS, edges=EDGES, solver=KOfN(2))

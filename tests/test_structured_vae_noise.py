@@ -1,0 +1,164 @@
+"""Where the noise of layers and losses comes from, and steps of single instances."""
+
+import pytest
+import torch
+from enumeration import seeded
+from torch import multiprocessing
+
+from structured_vae import (
+    ArgmaxLayer,
+    DirectLoss,
+    KOfN,
+    PerturbedFenchelYoung,
+    Relative,
+    ScaleFree,
+)
+from structured_vae.errors import EstimatorError
+
+
+def drawn(layer, count=1):
+    scores = torch.zeros((200, 3), requires_grad=True)
+    return [layer(scores).detach() for _ in range(count)]
+
+
+def test_the_seed_of_torch_decides_the_noise_and_layers_draw_different_noise():
+    torch.manual_seed(3)
+    first, second = drawn(ArgmaxLayer()) + drawn(ArgmaxLayer())
+    assert (first != second).any()
+    torch.manual_seed(3)
+    assert (drawn(ArgmaxLayer())[0] == first).all()
+
+
+def test_a_seed_of_its_own_leaves_the_noise_of_torch_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    drawn(ArgmaxLayer(seed=5))
+    assert torch.rand(1) == expected
+    assert (drawn(ArgmaxLayer(seed=5))[0] == drawn(ArgmaxLayer(seed=5))[0]).all()
+
+
+def test_a_perturbed_loss_draws_the_noise_of_torch_without_a_generator():
+    scores, target = torch.zeros(20, 3), torch.ones(20, 3)
+    loss = PerturbedFenchelYoung()
+    torch.manual_seed(0)
+    first = loss(scores, target=target)
+    assert (loss(scores, target=target) != first).any()
+    torch.manual_seed(0)
+    assert (loss(scores, target=target) == first).all()
+
+
+def test_vmap_draws_different_or_the_same_noise_as_it_is_told():
+    scores = torch.zeros((2, 100, 3))
+    for seed in ("torch", 0):
+        layer = ArgmaxLayer(seed=seed)
+        first, second = torch.func.vmap(layer, randomness="different")(scores)
+        assert (first != second).any()
+        first, second = torch.func.vmap(layer, randomness="same")(scores)
+        assert (first == second).all()
+        with pytest.raises((ValueError, RuntimeError), match="randomness"):
+            torch.func.vmap(layer)(scores)
+
+
+def noise_of_process(rank, port, folder):
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2
+    )
+    torch.manual_seed(0)
+    torch.save([*drawn(ArgmaxLayer()), *drawn(ArgmaxLayer(seed=1))], f"{folder}/{rank}")
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.slow
+def test_processes_that_train_together_draw_different_noise(tmp_path, free_port):
+    multiprocessing.spawn(noise_of_process, (free_port, str(tmp_path)), nprocs=2)
+    first, second = (torch.load(tmp_path / str(rank)) for rank in (0, 1))
+    for one, other in zip(first, second, strict=True):
+        assert (one != other).any()
+    torch.manual_seed(0)
+    assert (first[0] == drawn(ArgmaxLayer())[0]).all()
+
+
+@pytest.fixture
+def free_port():
+    import socket
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+STEPS = {
+    "relative": lambda: Relative(by="instance"),
+    "free of the scale": lambda: ScaleFree(1.5, by="instance"),
+}
+EDGES = [[0, 1], [1, 2], [2, 3]]
+
+
+def gradients(module, parts, scale=1.0):
+    """The gradients of the mean loss of 6 instances, taken in equal parts."""
+    unary = torch.randn((6, 4), generator=seeded(), dtype=torch.float64).requires_grad_()
+    pairs = torch.randn((6, 3), generator=seeded(1), dtype=torch.float64).requires_grad_()
+    target = (torch.rand((6, 4), generator=seeded(2)) > 0.5).double()
+    torch.manual_seed(0)
+    for rows in torch.arange(6).chunk(parts):
+        loss = module(unary[rows], pairs[rows], target[rows])
+        (scale * loss.sum() / 6).backward()
+    return torch.cat([unary.grad, pairs.grad], dim=1)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", ["layer", "layer with a cost", "direct loss"])
+def test_accumulated_gradients_equal_those_of_the_batch(kind, step):
+    def module():
+        if kind == "direct loss":
+            loss = DirectLoss(epsilon=STEPS[step]())
+            return lambda u, w, y: loss(u, w, edges=EDGES, target=y)
+        layer = ArgmaxLayer(epsilon=STEPS[step](), seed=None)
+        if kind == "layer":
+            return lambda u, w, y: (layer(u, w, edges=EDGES) - y).square().sum(-1)
+        return lambda u, w, y: (
+            layer(u, w, edges=EDGES, cost=lambda z: (z - y).square().sum(-1)).surrogate
+        )
+
+    whole = gradients(module(), 1)
+    torch.testing.assert_close(gradients(module(), 3), whole)
+    assert whole.abs().sum() > 0
+    torch.testing.assert_close(gradients(module(), 1, scale=100.0), 100 * whole)
+
+
+def test_noise_of_torch_is_the_same_in_parts_of_a_batch():
+    layer = ArgmaxLayer(epsilon=Relative(by="instance"))
+
+    def module(u, w, y):
+        return (layer(u, w, edges=EDGES) - y).square().sum(-1)
+
+    torch.testing.assert_close(gradients(module, 3), gradients(module, 1))
+
+
+def test_a_step_of_the_batch_differs_between_parts():
+    layer = ArgmaxLayer(seed=None)
+
+    def module(u, w, y):
+        return (layer(u, w, edges=EDGES) - y).square().sum(-1)
+
+    assert (gradients(module, 3) - gradients(module, 1)).abs().max() > 1e-3
+
+
+def test_steps_of_instances_leave_out_scores_that_decide_nothing():
+    layer = ArgmaxLayer(KOfN(2), epsilon=Relative(by="instance"), seed=None)
+    sizes = []
+    for fill in (-10.0, -1e9):
+        scores = torch.randn((6, 8), generator=seeded(), dtype=torch.float64)
+        scores[:, 6:] = fill
+        scores.requires_grad_()
+        (layer(scores) - 1).square().sum().backward()
+        sizes.append(scores.grad.abs().sum())
+    assert 0.3 < sizes[0] / sizes[1] < 3
+
+
+def test_steps_name_what_they_are_by():
+    assert repr(Relative(2.0, by="instance")) == "Relative(2, by='instance')"
+    assert repr(ScaleFree(0.5, by="instance")) == "ScaleFree(0.5, by='instance')"
+    with pytest.raises(EstimatorError, match="by must be 'batch' or 'instance'; got 'row'"):
+        Relative(by="row")

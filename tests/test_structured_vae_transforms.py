@@ -1,0 +1,248 @@
+"""`torch.func`, `torch.compile` and empty batches: the layer, losses, CRFs and structures."""
+
+import pytest
+import torch
+from enumeration import seeded
+from torch import func
+from torch.autograd import forward_ad
+
+from models import Potentials
+from structured_vae import (
+    Arborescences,
+    ArgmaxLayer,
+    DirectLoss,
+    Gibbs,
+    GibbsLikelihood,
+    ImplicitMLELoss,
+    Knapsack,
+    KOfN,
+    LinearChainCRF,
+    PairwiseCRF,
+    PairwiseLabels,
+    Paths,
+    SpanningTrees,
+    StructuredHinge,
+    StructuredPerceptron,
+    perturb_and_map,
+)
+from structured_vae.errors import ConfigError, EstimatorError
+
+EDGES = torch.tensor([[0, 1], [1, 2], [2, 3]])
+SCORES = torch.randn((3, 4), generator=seeded(), dtype=torch.float64)
+PAIRS = torch.randn(3, generator=seeded(1), dtype=torch.float64)
+TARGET = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=torch.float64)
+
+SUBSETS = GibbsLikelihood(KOfN(2))
+CHAIN = LinearChainCRF(2, batch_first=True).double()
+GRAPH = PairwiseCRF(2, 2, [[1, 0]]).double()
+with torch.no_grad():
+    GRAPH.pairwise.copy_(torch.randn(1, 2, 2, generator=seeded(2)))
+
+
+def target(x):
+    return TARGET.expand(x.shape)
+
+
+def of_pairs(module):
+    return lambda x: module(x, PAIRS.expand(len(x), 3), edges=EDGES)
+
+
+def with_target(loss):
+    return lambda x: loss(x, PAIRS.expand(len(x), 3), edges=EDGES, target=target(x))
+
+
+def potentials(x):
+    return Potentials(x, PAIRS.expand(len(x), 3), EDGES)
+
+
+def emissions(x):
+    return x.reshape(-1, 2, 2)
+
+
+def tags(x):
+    return torch.tensor([0, 1]).expand(len(x), 2)
+
+
+def marginals(space):
+    return lambda x: space.gibbs(x).marginals
+
+
+ONE_WAY = {
+    "layer": ArgmaxLayer(seed=None),
+    "layer of pairs": of_pairs(ArgmaxLayer(epsilon=0.7, seed=None)),
+    "layer of a structure": ArgmaxLayer(KOfN(2), seed=None),
+    "direct loss": with_target(DirectLoss()),
+    "implicit MLE": with_target(ImplicitMLELoss(seed=None)),
+    "graph": lambda x: GRAPH(emissions(x), tags(x), reduction="none"),
+    "graph's marginals": lambda x: GRAPH.marginals(emissions(x)),
+}
+"""Functions with derivatives in reverse mode only."""
+
+BOTH_WAYS = {
+    "straight through": ArgmaxLayer(estimator="straight_through", seed=None),
+    "perceptron": with_target(StructuredPerceptron()),
+    "hinge": with_target(StructuredHinge()),
+    "likelihood": with_target(GibbsLikelihood()),
+    "likelihood of a structure": lambda x: SUBSETS(x, target=target(x)),
+    "bits' marginals": lambda x: Gibbs(potentials(x)).marginals[0],
+    "KL": lambda x: Gibbs(potentials(x)).kl().value,
+    "subsets": marginals(KOfN(2)),
+    "knapsack": marginals(Knapsack([1, 2, 1, 1], 3)),
+    "paths": marginals(Paths([[0, 1], [1, 2], [0, 1], [1, 2]], 0, 2)),
+    "trees": marginals(SpanningTrees([[0, 1], [1, 2], [0, 2], [0, 3]])),
+    "arborescences": marginals(Arborescences([[0, 1], [1, 2], [0, 2], [2, 1]])),
+    "chain": lambda x: CHAIN(emissions(x), tags(x), reduction="none"),
+    "chain's marginals": lambda x: CHAIN.marginals(emissions(x)),
+}
+"""Functions with derivatives in either mode."""
+
+FUNCTIONS = ONE_WAY | BOTH_WAYS
+
+COMPILED = ("chain", "likelihood")
+"""The functions that every run of the tests compiles; a compilation takes seconds."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
+
+
+def total(function):
+    return lambda x: function(x).sum()
+
+
+def gradient(function, x):
+    x = x.detach().clone().requires_grad_()
+    return torch.autograd.grad(function(x).sum(), x)[0]
+
+
+def close(values, expected):
+    torch.testing.assert_close(values, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_per_sample_equal_those_of_a_loop(name):
+    function = FUNCTIONS[name]
+    close(func.grad(total(function))(SCORES), gradient(function, SCORES))
+    rows = SCORES[:, None]
+    loop = torch.cat([gradient(function, row) for row in rows])
+    close(func.vmap(func.grad(total(function)))(rows)[:, 0], loop)
+    values = torch.cat([function(row).detach() for row in rows])
+    close(func.vmap(function)(rows)[:, 0], values)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_jacobians_in_reverse_mode_equal_those_of_autograd(name):
+    function = FUNCTIONS[name]
+    expected = torch.autograd.functional.jacobian(function, SCORES)
+    close(func.jacrev(function)(SCORES), expected)
+
+
+@pytest.mark.parametrize("name", BOTH_WAYS)
+def test_forward_mode_and_second_derivatives_equal_those_of_autograd(name):
+    function = BOTH_WAYS[name]
+    along = torch.ones_like(SCORES)
+    expected = torch.autograd.functional.jvp(function, SCORES, along)
+    close(func.jvp(function, (SCORES,), (along,)), expected)
+    hessian = torch.autograd.functional.hessian(total(function), SCORES[:1])
+    close(func.hessian(total(function))(SCORES[:1]), hessian)
+    close(func.jacrev(func.jacrev(total(function)))(SCORES[:1]), hessian)
+
+
+@pytest.mark.parametrize("name", ONE_WAY)
+def test_forward_mode_without_a_derivative_is_refused(name):
+    function = ONE_WAY[name]
+    with pytest.raises(EstimatorError, match=r"reverse mode only.*use grad, vjp or jacrev"):
+        func.jvp(function, (SCORES,), (SCORES,))
+
+
+def test_dual_numbers_are_refused_where_their_tangent_would_be_lost():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(SCORES, torch.ones_like(SCORES))
+        with pytest.raises(EstimatorError, match="reverse mode only"):
+            ArgmaxLayer(seed=None)(dual)
+        assert ArgmaxLayer(seed=None)(SCORES).shape == SCORES.shape
+
+
+def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
+    n = 22  # more states than a table holds
+    edges = torch.tensor([[i, i + 1] for i in range(n - 1)])
+    pairs = torch.randn((1, n - 1), generator=seeded(3), dtype=torch.float64)
+    x = torch.randn((1, n), generator=seeded(4), dtype=torch.float64)
+
+    def log_z(x):
+        return Gibbs(Potentials(x, pairs, edges)).log_partition.sum()
+
+    close(func.jacrev(func.jacrev(log_z))(x), torch.autograd.functional.hessian(log_z, x))
+    with pytest.raises(EstimatorError, match="reverse mode only"):
+        func.hessian(log_z)(x)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in COMPILED else pytest.mark.slow) for name in FUNCTIONS],
+)
+def test_compiled_code_is_one_graph_with_the_same_gradient(name):
+    torch._dynamo.reset()
+    function = FUNCTIONS[name]
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    close(compiled(SCORES), function(SCORES))
+    close(gradient(compiled, SCORES), gradient(function, SCORES))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_batch_without_instances_has_no_gradient_and_no_error(name):
+    x = torch.zeros((0, 4), dtype=torch.float64, requires_grad=True)
+    result = FUNCTIONS[name](x)
+    assert len(result) == 0
+    result.sum().backward()
+    assert x.grad.shape == (0, 4)
+
+
+def test_random_fields_decode_a_batch_without_instances():
+    nothing = torch.zeros(0, 2, 2)
+    assert CHAIN.decode(nothing) == []
+    assert GRAPH.decode(nothing).shape == (0, 2)
+    assert CHAIN.solve(nothing).optimal.shape == (0,)
+
+
+def test_chains_of_different_lengths_and_parameters_have_gradients_per_sample():
+    x = torch.randn((3, 4, 2), generator=seeded(5), dtype=torch.float64)
+    mask = torch.arange(4) < torch.tensor([[4], [2], [1]])
+    labels = torch.zeros((3, 4), dtype=torch.long)
+    parameters = dict(CHAIN.named_parameters())
+
+    def likelihood(parameters, x, labels, mask):
+        arguments = x[None], labels[None], mask[None]
+        return func.functional_call(CHAIN, parameters, arguments)
+
+    vmapped = func.vmap(func.grad(likelihood), in_dims=(None, 0, 0, 0))
+    per_sample = vmapped(parameters, x, labels, mask)
+    CHAIN.zero_grad()
+    CHAIN(x, labels, mask).backward()
+    for name, parameter in CHAIN.named_parameters():
+        close(per_sample[name].sum(dim=0), parameter.grad)
+
+
+def test_bad_scores_are_refused_under_transforms():
+    bad = SCORES.clone()
+    bad[1, 2] = torch.nan
+    for name in ("hinge", "subsets", "chain", "layer"):
+        with pytest.raises(ValueError, match=r"finite|at most|nan"):
+            func.vmap(FUNCTIONS[name])(bad[:, None])
+
+
+def test_what_leaves_torch_is_refused_with_the_way_to_go():
+    calls = {
+        "call ArgmaxLayer": lambda x: PairwiseLabels(2, 2).argmax(x),
+        "without a cost": lambda x: ArgmaxLayer()(x, cost=lambda z: z.sum(-1)).surrogate,
+        "needs a module": lambda x: perturb_and_map(Potentials(x), "auto", seeded())[0],
+        "outside of torch.func": lambda x: CHAIN.solve(emissions(x)).score,
+    }
+    for message, call in calls.items():
+        with pytest.raises((EstimatorError, ConfigError), match=message):
+            func.grad(total(call))(SCORES)
+
+
+def test_vmap_over_edges_is_refused():
+    layer = ArgmaxLayer(seed=None)
+    call = func.vmap(lambda x, pairs, edges: layer(x, pairs, edges=edges))
+    with pytest.raises(EstimatorError, match="in_dims=None"):
+        call(SCORES[:, None], PAIRS.expand(3, 1, 3), EDGES.expand(3, 3, 2))
