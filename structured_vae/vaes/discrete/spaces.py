@@ -75,8 +75,8 @@ def space_of_options(space: str, n: int, options: Mapping[str, int]) -> StateSpa
         n: length of a state.
         options: arguments of its class.
 
-        Raises:
-            ConfigError: the space has no such arguments, or no states of n bits.
+    Raises:
+        ConfigError: the space has no such arguments, or no states of n bits.
     """
     if space == BITS:
         return None
