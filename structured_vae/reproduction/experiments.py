@@ -221,7 +221,7 @@ class Experiment:
             root: folder of the data.
 
         Raises:
-            ConfigError: `only` is not a regular expression or matches no cell, or there are no seeds.
+            ConfigError: `only` is no regular expression or matches no cell, or there are no seeds.
         """
         try:
             fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
