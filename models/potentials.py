@@ -1,4 +1,4 @@
-"""The potentials that an encoder gives: the scores of the states of its posterior."""
+"""The potentials that an encoder returns: the scores of the states of its posterior."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LatentSpace(Protocol):
     """
 
     def check(self, n: int) -> None:
-        """Raise unless there are states of n entries."""
+        """Raise unless the space has states of n entries."""
 
     def log_count(self, n: int) -> float | None:
         """Return the logarithm of the number of states of n entries; None if it is not known."""
@@ -203,7 +203,7 @@ class Potentials(LinearScores):
 
     @staticmethod
     def forbids(scores: torch.Tensor) -> torch.Tensor:
-        """Return where scores forbid: at minus infinity, or at the least number of their type."""
+        """Return a mask of forbidding scores: minus infinity, or the lowest of their type."""
         return scores <= max(torch.finfo(scores.dtype).min, torch.finfo(torch.float32).min)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Look spaces of states up by the names in stored models."""
+"""Look up spaces of states by the names in stored models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import SettingError
 from .potentials import LatentSpace
 
 GROUP: Final = "structured_vae.spaces"
-"""The group of entry points that name spaces. A file holds such a name, and never code."""
+"""The group of entry points that name spaces. A file holds such a name, never code."""
 
 
 def space_names() -> tuple[str, ...]:
@@ -19,14 +19,14 @@ def space_names() -> tuple[str, ...]:
 
 
 def named_space(name: str, arguments: Mapping[str, int | str]) -> LatentSpace:
-    """Return the space of a name.
+    """Return the space with this name.
 
     Args:
         name: an entry point of the group `structured_vae.spaces`.
         arguments: arguments of its class, such as k of a subset.
 
     Raises:
-        SettingError: no space has that name, or it takes other arguments.
+        SettingError: no space has this name, or the space takes other arguments.
     """
     for point in entry_points(group=GROUP, name=name):
         try:

@@ -72,7 +72,7 @@ class AutoregressivePrior(Prior):
             space: must be None, for all states.
 
         Raises:
-            SettingError: a space is given, to whose states the network cannot keep.
+            SettingError: a space is passed; the network cannot be restricted to its states.
         """
         if space is not None:
             raise SettingError(f"an autoregressive prior is over all states, and not over {space}")

@@ -1,10 +1,10 @@
-"""Causal networks: the logits of variable v depend on the variables before v alone.
+"""Causal networks: the logits of variable v depend only on the variables before v.
 
-A state is a row of V variables of w entries each: w = 1 for bits and continuous variables, and w =
-k for one-hot vectors of k values. A causal network gives the logits `[..., V w]` of all variables
-of a state in one pass, and those of one variable after the other, each from what was kept of the
-last, when a state is drawn. The distributions of continuous variables need more numbers than one:
-there a network gives o outputs for each variable, `[..., V o]` in all.
+A state is a row of V variables of w entries each. Bits and continuous variables have w = 1; one-hot
+vectors of k values have w = k. A causal network returns the logits `[..., V w]` of all variables of
+a state in one pass. To draw a state, it returns the logits of one variable after the other, and
+reuses stored sums of the variables so far. The distribution of a continuous variable needs several
+numbers, so a network returns o outputs per variable, `[..., V o]` in all.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class CausalLinear(CausalNetwork):
         return torch.nn.functional.linear(z, self.weight * self.mask, self.bias)
 
     def in_order(self, count: int) -> InOrder:
-        """Return logits whose sum over the variables so far is kept."""
+        """Return logits that store the sum over the variables so far."""
         return _LinearInOrder(self, count)
 
 
 class _LinearInOrder:
-    """What `CausalLinear` keeps: the sums of all logits over the variables so far."""
+    """The logits of `CausalLinear` in order, with their sums over the variables so far."""
 
     def __init__(self, network: CausalLinear, count: int):
         self.network = network
@@ -118,7 +118,7 @@ class _LinearInOrder:
 
 
 class MADE(CausalNetwork):
-    """Masked layers: a hidden unit of degree d sees the first d variables alone.
+    """A causal network of masked layers: a hidden unit of degree d sees only the first d variables.
 
     The logits are a linear function of the variables before, plus one of the last hidden layer.
 
@@ -160,7 +160,7 @@ class MADE(CausalNetwork):
         return logits
 
     def in_order(self, count: int) -> InOrder:
-        """Return logits for which the sums of the first hidden layer are kept."""
+        """Return logits that store the sums of the first hidden layer."""
         return _MadeInOrder(self, count)
 
 
@@ -184,7 +184,7 @@ class _Masked(Linear):
 
 
 class _MadeInOrder:
-    """What `MADE` keeps: the sums of the direct connections and of the first hidden layer."""
+    """The logits of `MADE` in order, with the sums of direct connections and first hidden layer."""
 
     def __init__(self, network: MADE, count: int):
         self.network = network
@@ -235,7 +235,7 @@ class CausalTransformer(CausalNetwork):
     """
 
     HEADS: ClassVar[int] = 4
-    """Heads of the attention."""
+    """The number of heads of the attention."""
 
     def __init__(self, variables: int, width: int, hidden: int = 64, layers: int = 2):
         super().__init__(variables, width)
@@ -262,7 +262,7 @@ class CausalTransformer(CausalNetwork):
         return logits.reshape(*before, -1)
 
     def in_order(self, count: int) -> InOrder:
-        """Return logits for which the keys and values of all positions are kept."""
+        """Return logits that store the keys and values of all positions."""
         return _TransformerInOrder(self, count)
 
 
@@ -294,7 +294,7 @@ class _Layer(nn.Module):
         return queries, keys, values
 
     def rest(self, positions: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output from what attention mixed for each head."""
+        """Return the layer's output from the result of each attention head."""
         joined = mixed.transpose(1, 2).reshape(positions.shape)
         positions = positions + self.attended(joined)
         inner = torch.nn.functional.gelu(self.up(self.before_perceptron(positions)))
@@ -303,7 +303,7 @@ class _Layer(nn.Module):
 
 
 class _TransformerInOrder:
-    """What `CausalTransformer` keeps: keys and values of the positions so far, in each layer."""
+    """The logits of `CausalTransformer` in order, with keys and values of each layer so far."""
 
     def __init__(self, network: CausalTransformer, count: int):
         self.network = network

@@ -35,10 +35,10 @@ class DensityPrior(LearntPrior):
         self.name = name
 
     def check(self, n: int) -> None:
-        """Raise unless the prior is of n variables.
+        """Raise unless the prior has n variables.
 
         Raises:
-            SettingError: it is of another number.
+            SettingError: the prior has another number of variables.
         """
         if n != self.n:
             raise SettingError(

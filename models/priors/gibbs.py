@@ -1,4 +1,4 @@
-"""The priors that are Gibbs distributions: of bits, of categories, or of bits with pairs."""
+"""The priors that are Gibbs distributions over bits, bits with pairs, or categories."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class GibbsPrior(Prior):
         of_potentials: Callable[[AnyPotentials], Answer],
         of_density: Callable[[LearntPrior], Answer],
     ) -> Answer:
-        """Return what `of_potentials` makes of the scores, as specified by `Prior`."""
+        """Return the result of `of_potentials` for the scores, as specified by `Prior`."""
         return of_potentials(self.potentials())
 
     def check_space(self, space: LatentSpace) -> None:
         """Accept any space: `sample` and the scores are over its states."""
 
     def log_prob(self, z: Binary) -> Costs:
-        """Refuse: log Z is a sum over the states.
+        """Raise, since log Z is a sum over the states.
 
         Raises:
             NotImplementedError: always; use `structured_vae.Gibbs` of the potentials.
@@ -91,7 +91,7 @@ class BitsPrior(GibbsPrior):
         return "factorised"
 
     def check(self, n: int, variables: int, categorical: bool) -> None:
-        """Raise unless the states are of n bits, as specified by `Prior`."""
+        """Raise unless the states have n bits, as specified by `Prior`."""
         if categorical or len(self.unary) != n:
             raise _misfit(self, n, variables, categorical)
 

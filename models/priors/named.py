@@ -20,8 +20,8 @@ class States:
     Attributes:
         variables: number of variables; n for bits.
         values: number of values of each; 0 for bits.
-        hidden: units of a hidden layer, or the size of a transformer's vectors; 0 for the usual.
-        layers: number of layers; 0 for the usual.
+        hidden: units of a hidden layer, or the size of a transformer's vectors; 0 for the default.
+        layers: number of layers; 0 for the default.
     """
 
     variables: int
@@ -36,7 +36,7 @@ class States:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The sizes that are not the usual ones, as arguments of a network."""
+        """The sizes that differ from the defaults, as arguments of a network."""
         given = {"hidden": self.hidden, "layers": self.layers}
         return {name: size for name, size in given.items() if size}
 
@@ -99,14 +99,14 @@ PRIORS: Final[dict[str, Callable[[States], Prior] | None]] = {
     "made": _made,
     "transformer": _transformer,
 }
-"""What makes a prior, by its name; None for the uniform one."""
+"""The function that makes each prior, by name; None for the uniform prior."""
 
 
 def named_prior(name: str, states: States) -> Prior | None:
-    """Return a prior of `PRIORS` over such states, which starts uniform; None for the uniform one.
+    """Return a prior of `PRIORS` over these states, initially uniform; None for the uniform prior.
 
     Raises:
-        SettingError: no prior has that name, or it cannot be over such states.
+        SettingError: no prior has this name, or the prior does not support these states.
     """
     if name not in PRIORS:
         raise SettingError(f"no prior is called {name!r}; there are: {', '.join(PRIORS)}")

@@ -12,10 +12,10 @@ from .density_mixture import MixturePrior
 from .flow import FlowPrior, gaussian_network
 
 COMPONENTS: Final = 5
-"""Gaussians in the mixture for each variable of the prior made."""
+"""The number of Gaussians in the mixture of each variable of the prior made."""
 
 FLOW_LAYERS: Final = 3
-"""Layers of the prior flow, where no number is given."""
+"""The default number of layers of the prior flow."""
 
 
 def _linear(n: int, hidden: int, layers: int) -> DensityPrior:
@@ -37,7 +37,7 @@ def _flow(n: int, hidden: int, layers: int) -> DensityPrior:
 
 
 def _sizes(**sizes: int) -> dict[str, int]:
-    """Return the sizes that are not the usual ones."""
+    """Return the sizes that differ from the defaults."""
     return {name: size for name, size in sizes.items() if size}
 
 
@@ -47,7 +47,7 @@ DENSITY_PRIORS: Final[dict[str, Callable[[int, int, int], DensityPrior] | None]]
     "made": _made,
     "flow": _flow,
 }
-"""What makes a prior of continuous variables, by its name; None for the standard normal."""
+"""The function that makes each continuous prior, by name; None for the standard normal."""
 
 
 def named_density(name: str, n: int, hidden: int = 0, layers: int = 0) -> DensityPrior | None:
@@ -56,11 +56,11 @@ def named_density(name: str, n: int, hidden: int = 0, layers: int = 0) -> Densit
     Args:
         name: its name.
         n: number of continuous variables.
-        hidden: units of a hidden layer; 0 for the usual.
-        layers: hidden layers of made, or layers of flow; 0 for the usual.
+        hidden: units of a hidden layer; 0 for the default.
+        layers: hidden layers of made, or layers of flow; 0 for the default.
 
     Raises:
-        SettingError: no prior has that name, or it has no such sizes.
+        SettingError: no prior has this name, or the prior has no such sizes.
     """
     if name not in DENSITY_PRIORS:
         raise SettingError(

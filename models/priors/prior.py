@@ -14,14 +14,14 @@ from ..potentials import AnyPotentials, LatentSpace
 from ..shapes import Binary, Costs
 
 Answer = TypeVar("Answer")
-"""What `Prior.described` returns."""
+"""The type of the result of `Prior.described`."""
 
 
 class LearntPrior(nn.Module, ABC):
     """A prior p(z) that is learnt with the networks of a VAE.
 
     Attributes:
-        options: the sizes of its network that are not the usual ones, as options of the VAE.
+        options: the sizes of its network that differ from the defaults, as options of the VAE.
     """
 
     name: str
@@ -54,11 +54,11 @@ class LearntPrior(nn.Module, ABC):
         of_potentials: Callable[[AnyPotentials], Answer],
         of_density: Callable[[LearntPrior], Answer],
     ) -> Answer:
-        """Return what one of two functions makes of the prior, by what is known of it.
+        """Call the function that fits the form of the prior, and return its result.
 
         Args:
             of_potentials: takes the scores of a Gibbs distribution, one row for all images.
-            of_density: takes the prior itself, whose `log_prob` is known.
+            of_density: takes the prior itself, which has `log_prob`.
         """
         return of_density(self)
 
@@ -66,15 +66,15 @@ class LearntPrior(nn.Module, ABC):
 class Prior(LearntPrior):
     """A learnt prior p(z) over the discrete latent states of a VAE.
 
-    A prior is one of two things, and `described` says which. Either `log_prob` gives the density of
-    single states, so that expectations are means over samples. Or the prior is the Gibbs
-    distribution of potentials, whose expectation under a posterior with sums is exact: a
-    `GibbsPrior`.
+    A prior has one of two forms, between which `described` chooses. Either `log_prob` returns the
+    density of single states, and expectations are means over samples. Or the prior is a
+    `GibbsPrior`, the Gibbs distribution of potentials. Its expectation under a posterior with sums
+    is exact.
     """
 
     @abstractmethod
     def check(self, n: int, variables: int, categorical: bool) -> None:
-        """Raise unless this is a prior over such states.
+        """Raise unless this is a prior over states of this form.
 
         Args:
             n: entries of a state.
@@ -82,17 +82,17 @@ class Prior(LearntPrior):
             categorical: whether the variables are one-hot vectors.
 
         Raises:
-            SettingError: it is over other states.
+            SettingError: the prior is over other states.
         """
 
     def check_space(self, space: LatentSpace) -> None:
-        """Raise unless this can be a prior over the states of a space alone.
+        """Raise unless the prior can be restricted to the states of a space.
 
         Args:
             space: the space.
 
         Raises:
-            SettingError: it is over all states.
+            SettingError: the prior is over all states.
         """
         raise SettingError(f"the prior {self.name} is over all states, and not over {space}")
 
@@ -105,7 +105,7 @@ class Prior(LearntPrior):
         Args:
             count: number of samples.
             generator: on the device of the prior.
-            space: the space of the states, where it is not that of all of them.
+            space: the space of the states; None for all states.
 
         Raises:
             SettingError: there are pairwise scores of more than 20 bits.

@@ -1,6 +1,7 @@
 """Quantisers: the last step of an encoder, from features to a discrete code.
 
-A file per quantiser; imported by `models.vaes.quantised`. They stand on potentials, states and shapes.
+Each quantiser has its own file, and `models.vaes.quantised` imports them. They use potentials,
+states and shapes.
 """
 
 from .bsq import BSQ

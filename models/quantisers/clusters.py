@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import one_hot
 
 ROUNDS: Final = 10
-"""Assignments of all vectors to their nearest centre."""
+"""The number of rounds that assign all vectors to their nearest centre."""
 
 
 def random_rows(rows: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The base class of quantisers, and how much of a codebook codes use."""
+"""The base class of quantisers, and a measure of codebook use."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Quantiser(nn.Module, ABC):
             """Call `forward`; declared since torch's own type is Any."""
 
     def code(self, features: torch.Tensor) -> torch.Tensor:
-        """Return the codes `[batch, n]` of features, and learn nothing."""
+        """Return the codes `[batch, n]` of features, without learning from them."""
         return self._code(self._bounded(features))
 
     def potentials(self, features: torch.Tensor) -> AnyPotentials:

@@ -10,7 +10,7 @@ from torch.nn.functional import logsigmoid
 from ..states import all_states
 
 GROUP: Final = 8
-"""Bits whose joint states are enumerated for the entropy of a mean."""
+"""The number of bits whose joint states are enumerated for the entropy of a mean."""
 
 
 def soft_code_entropy(logits: torch.Tensor) -> torch.Tensor:

@@ -28,12 +28,12 @@ class DiscreteVAE(Pretrained):
     vectors of several variables of k categories follow one after the other, and n is k times their
     number. Encoder and decoder may be any modules: one that takes images `[batch, pixels]` and
     returns `Potentials` or `CategoricalPotentials`, and one that takes states `[count, n]` and
-    returns the logits or means of their images. Everything else is made of these two calls; see
+    returns the logits or means of their images. Everything else uses these two calls; see
     `NetworkDecoder`.
 
     Args:
-        encoder: gives the potentials of the posterior.
-        decoder: gives the image distribution of a state.
+        encoder: returns the potentials of the posterior.
+        decoder: returns the image distribution of a state.
         likelihood: likelihood of a custom decoder: "bernoulli" (it returns logits) or "gaussian"
             (it returns means).
         pixels: number of pixels of an image, with which n is read from the potentials of a blank
@@ -247,7 +247,7 @@ class DiscreteVAE(Pretrained):
         space: str = "",
         **of_space: int,
     ) -> DiscreteVAE:
-        """Return networks of `paper_vae` with new weights; other arguments are the space's."""
+        """Return networks of `paper_vae` with new weights; other arguments belong to the space."""
         state_space = None
         if space:
             state_space = named_space(space, of_space)

@@ -98,10 +98,10 @@ class GaussianVAE(Pretrained):
             prior_layers: hidden layers of "made" (0 for 1), or layers of "flow" (0 for 3).
 
         Raises:
-            SettingError: no prior has that name, or it has no such sizes.
+            SettingError: no prior has this name, or the prior has no such sizes.
         """
         vae = cls(pixels, n, hidden)
-        # The prior comes last, so that a seed gives encoder and decoder the same weights with all.
+        # The prior comes last, so that a seed gives the networks the same weights with any prior.
         vae.prior = named_density(prior, n, prior_hidden, prior_layers)
         return vae
 

@@ -39,7 +39,7 @@ QUANTISERS: Final[dict[str, Make]] = {
 """The quantisers by name."""
 
 USUAL_CODES: Final = {"fsq": 8, "vq": 256, "lfq": 2, "bsq": 2}
-"""Number of values of a variable where nothing else is asked for."""
+"""The default number of values of a variable."""
 
 NETWORKS: Final = ("dense", "convolutional")
 """The networks around a quantiser."""
@@ -231,7 +231,7 @@ class QuantisedVAE(Pretrained):
         return self.log_factorised(z)
 
     def log_factorised(self, z: torch.Tensor) -> torch.Tensor:
-        """Return log p(z) by the frequencies of values, whichever the prior is."""
+        """Return log p(z) from the frequencies of values, also if the prior is a learnt one."""
         log_probabilities = self._probabilities().log()
         if self.quantiser.binary:
             zeros, ones = log_probabilities.T
@@ -295,20 +295,20 @@ def quantised_vae(
     Args:
         quantiser: "fsq", "vq", "lfq" or "bsq".
         size: channels, height and width of an image.
-        n: number of variables; of lfq and bsq, of bits. With convolutions a multiple of the number
-            of tokens, 64 for images of 32 x 32 or 64 x 64.
+        n: number of variables; for lfq and bsq, number of bits. With convolutions, a multiple of
+            the number of tokens, 64 for images of 32 x 32 or 64 x 64.
         codes: number of values of a variable: the levels of fsq, default 8; the vectors in the
             codebook of vq, default 256; 2 for lfq and bsq.
-        dimensions: of vq, the length of a vector.
+        dimensions: for vq, the length of a vector.
         networks: "dense", one hidden layer each; or "convolutional", to a grid of tokens.
-        hidden: of dense networks, the number of hidden units.
-        channels: of convolutional networks, the number of channels of the largest feature maps.
+        hidden: for dense networks, the number of hidden units.
+        channels: for convolutional networks, the number of channels of the largest feature maps.
         likelihood: a name of `LIKELIHOODS`.
         prior: "factorised", or an autoregressive one over the codes: "linear", "made" or
             "transformer".
         prior_hidden: number of units of a hidden layer of made, or size of a transformer's vectors;
-            0 for the usual one.
-        prior_layers: number of layers of these; 0 for the usual one.
+            0 for the default.
+        prior_layers: number of layers of made or the transformer; 0 for the default.
 
     Raises:
         SettingError: a name is unknown, or a number does not fit the others.

@@ -66,7 +66,7 @@ def _add_names(group: Any, config: Any, options: set[str]) -> None:
 
 
 def _description(config: type, option: str) -> str:
-    """Return what the docstring of a configuration, or of a class that it derives from, says."""
+    """Return the descriptions in the docstring of a configuration or of one of its base classes."""
     for base in config.__mro__:
         for parameter in parse(base.__doc__ or "").params:
             if parameter.arg_name == option:
@@ -90,6 +90,6 @@ def _choices(option: str) -> Iterable[str]:
 
 
 def _summary(name: str) -> str:
-    """Return what a kind is, as its configuration says."""
+    """Return the description of a kind from its configuration."""
     first = (getdoc(config_classes()[name]) or "").partition("\n")[0]
     return first[:1].lower() + first[1:].rstrip(".")

@@ -1,4 +1,4 @@
-"""Options in either spelling, and what may be meant by one that there is not."""
+"""Accept options in either spelling, and suggest corrections for unknown options."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Final, Literal, NoReturn, get_args, get_origin
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 
 CALLED: Final = {"lr": "learning_rate", "dataset": "name"}
-"""What other programs call options."""
+"""The names of options in other programs."""
 
 
 class Parser(ArgumentParser):
-    """The parser of a command, which suggests what may be meant."""
+    """The parser of a command, which suggests corrections."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, formatter_class=_Formatter, **settings)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Adds what may be meant to the message, then does what its base does."""
+        """Add the suggestions to the message, and report it as the base class does."""
         meant = suggestions(message, self._options(ex))
         hint = f"\ndid you mean {', '.join(meant)}?" if meant else ""
         super().error(plainly(message) + hint, ex)
@@ -31,7 +31,7 @@ class Parser(ArgumentParser):
 
 
 class _Formatter(DefaultHelpFormatter):
-    """Help without the choices of an option behind its description, which names them already."""
+    """A help formatter that omits an option's choices, since its description names them."""
 
     def _get_type_str(self, action: Any) -> str | None:
         hint = getattr(action, "_typehint", None)
@@ -41,7 +41,7 @@ class _Formatter(DefaultHelpFormatter):
 
 
 def with_underscores(arguments: Sequence[str]) -> list[str]:
-    """The arguments with every option spelled as it is defined.
+    """Return the arguments with every option spelled as it is defined.
 
     Example:
         >>> with_underscores(["solve", "a-b.npz", "--time-limit", "3", "--output=c-d.json", "--", "--e-f"])
@@ -59,7 +59,7 @@ def _with_underscores(argument: str) -> str:
 
 
 def suggestions(message: str, options: Iterable[str]) -> list[str]:
-    """Commands, options or values near the one that a message of argparse refuses.
+    """Return commands, options or values close to the one that argparse rejects in a message.
 
     Example:
         >>> suggestions("unrecognized arguments: --batch_size 3", ["--data.name", "--data.batch_size"])
@@ -89,17 +89,17 @@ EXPECTED: Final = {
     "<class 'float'>": "a number",
     "<class 'bool'>": "true or false",
 }
-"""How types of Python are called."""
+"""The plain names of Python's types."""
 
 REFUSED: Final = re.compile(
     r"""Parser key ["'](?P<key>[\w.]+)["']:\s+(?s:Does not validate.*?)??"""
     r"""Expected a (?P<kind>typing\.Literal\[.*?\]|<class '\w+'>)(?s:.*)(?:Got|Given) value: (?P<value>.*)"""
 )
-"""What the parser says of a value of a simple type, which may also be left unset."""
+"""The pattern of the parser's message about a value of a simple type, perhaps optional."""
 
 
 def plainly(message: str) -> str:
-    """A message of the parser without types of Python; others as they are.
+    """Return a message of the parser without Python types; other messages are unchanged.
 
     Example:
         >>> plainly("Parser key 'n': Expected a <class 'int'>. Got value: x")
@@ -114,7 +114,7 @@ def plainly(message: str) -> str:
 
 
 def _near_options(name: str, options: list[str]) -> list[str]:
-    """An option whose last part is spelled so, or else the nearest."""
+    """Return the options whose last part has this spelling, or else the nearest ones."""
     last = {option: option.removeprefix("--").rpartition(".")[2] for option in options}
     own = name.removeprefix("--").rpartition(".")[2]
     own = CALLED.get(own, own)

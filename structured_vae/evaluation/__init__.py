@@ -1,4 +1,4 @@
 """What all evaluations share: quantities, the bound, a tighter bound by search, gradients.
 
-Stands on estimators, objectives and posteriors; training and the kinds of VAE use it.
+This package imports estimators, objectives and posteriors; training and the kinds of VAE use it.
 """

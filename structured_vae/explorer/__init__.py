@@ -1,4 +1,4 @@
-"""A page in the browser on which a trained VAE can be played with; needs the extra `explorer`.
+"""An interactive page in the browser for a trained VAE; needs the extra `explorer`.
 
-Stands on runs; the commands alone import it.
+This package imports runs; only the commands import this package.
 """

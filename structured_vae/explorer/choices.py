@@ -1,4 +1,4 @@
-"""What a visitor chooses: an image, bits to fix, and a style."""
+"""The controls of the page: an image, bits to fix, and a style."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_PRIOR = "mean of the prior"
 
 
 def read_link(model: Explored) -> None:
-    """Set the controls to what a link says, on the first run of a visit."""
+    """Set the controls to the state in a link, on the first run of a visit."""
     if "visited" in st.session_state:
         return
     st.session_state["visited"] = True
@@ -88,7 +88,7 @@ def choose(key: str, number: int) -> None:
 
 
 def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
-    """Return the image `[pixels]` of a file of the visitor."""
+    """Return the image `[pixels]` of a file that the visitor uploads."""
     file = st.file_uploader("Image file", type=["png", "jpg", "jpeg", "webp", "gif", "bmp"])
     if file is None:
         return None

@@ -24,12 +24,12 @@ class Palette:
 
     Attributes:
         dark: whether ink is bright.
-        ink: of letters and lines.
-        faint: of what is beside the point.
-        bar: of a probability.
-        fixed: of what was fixed.
-        positive: of couplings that favour being 1 together.
-        negative: of those that avoid it.
+        ink: the colour of letters and lines.
+        faint: the colour of secondary content.
+        bar: the colour of a probability.
+        fixed: the colour of fixed bits.
+        positive: the colour of couplings that favour two bits being 1 together.
+        negative: the colour of couplings that penalise it.
     """
 
     dark: bool
@@ -86,9 +86,9 @@ def image_html(
 
     Args:
         intensities: `[height, width]` of ink, or colours `[height, width, 3]`.
-        description: for those who do not see it.
-        width: on the screen, in CSS pixels; less on a narrow one.
-        palette: of the page.
+        description: alternative text for screen readers.
+        width: maximum width on the screen, in CSS pixels.
+        palette: the palette of the page.
     """
     style = f"width:{width}px;image-rendering:pixelated;outline:1px solid {palette.faint}55"
     return _img("image/png", png_of(intensities, palette), description, style)
@@ -219,11 +219,11 @@ def graph_html(
 
     Args:
         values: `[n, n]`, symmetric.
-        marginals: `[n]`, P(z_i = 1): how far a bit is filled.
-        names: of the bits.
-        description: for those who do not see it.
-        fixed: bits with a ring of another colour.
-        palette: of the page.
+        marginals: `[n]`, P(z_i = 1), shown as the filled part of a bit.
+        names: the names of the bits.
+        description: alternative text for screen readers.
+        fixed: the bits that get a ring of another colour.
+        palette: the palette of the page.
     """
     n = len(values)
     words = are_words(names)

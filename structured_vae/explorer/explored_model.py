@@ -51,8 +51,8 @@ class Scored:
     Attributes:
         pixels: `[pixels]`; None for the prior.
         potentials: one row.
-        style: `[c]`, the mean of a continuous code; of attributes what it has beyond the prior's
-            mean given the best state. None where there is none.
+        style: `[c]`, the mean of a continuous code; for attributes, minus the prior's mean given
+            the best state. None if there is no code.
     """
 
     pixels: NDArray[np.float32] | None
@@ -62,12 +62,12 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """The posterior of one image, some bits being fixed.
+    """The posterior of one image given some fixed bits.
 
     Attributes:
         best: the best states with the fixed bits.
-        marginals: `[n]`, P(z_i = 1) given the fixed bits; of categories their probabilities.
-        how: where the marginals come from, in words.
+        marginals: `[n]`, P(z_i = 1) given the fixed bits; for categories, their probabilities.
+        how: how the marginals were computed, in words.
         couplings: `[n, n]`, the pairwise scores, symmetric, NaN on the diagonal; None where there
             are none.
         cost: -log p(x, z) of the best state in nats, a bound on -log p(x); None where that is not
@@ -194,11 +194,10 @@ class Explored:
         A row of a mixture from the prior is one style under every class.
 
         Args:
-            count: images; of a mixture from the prior rows.
-            seed: of the draws.
-            fixed: bits, or a category.
-            scored: an image, whose Gibbs distribution the states are drawn from; None for the
-                prior.
+            count: number of images; for a mixture from the prior, number of rows.
+            seed: the seed of the draws.
+            fixed: the fixed bits, or a category.
+            scored: an image; the states are drawn from its Gibbs distribution. None for the prior.
         """
         generator = torch.Generator().manual_seed(seed)
         columns = COLUMNS
@@ -209,7 +208,7 @@ class Explored:
             images = self.parts.means(z, self._styles(count, generator, scored))
         else:
             images, columns = rows
-            if fixed:  # one category alone
+            if fixed:  # a single category
                 images = images.reshape(count, columns, -1)[:, next(iter(fixed))]
                 columns = COLUMNS
         tiles = grid(images.float(), min(columns, len(images)), self.colours, *self.size)
@@ -328,11 +327,12 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
     """Return the model of a run, or of a folder that `save_pretrained` wrote.
 
     Args:
-        folder: of either.
+        folder: the folder of the run or of the exported model.
         model: custom networks; the weights of the run replace theirs.
 
     Raises:
-        RunError: the folder is neither, or it is damaged; or the page cannot show its model.
+        RunError: the folder is neither a run nor an exported model, or it is damaged; or the page
+            cannot show its model.
         models.errors.PretrainedError: an exported folder is damaged.
         DataError: a run's images are missing or damaged.
     """

@@ -28,9 +28,9 @@ class Ranked:
     Attributes:
         states: `[m, n]`.
         scores: `[m]`.
-        optimal: `[m]`, whether it is proved that no others score more.
-        bound: none of them scores more than this.
-        log_probability: `[m]`, of each under exp(score) / Z over all states, in nats.
+        optimal: `[m]`, whether each state is certified optimal: no remaining state scores more.
+        bound: an upper bound on the score of every state with the fixed bits.
+        log_probability: `[m]`, log of exp(score) / Z over all states, in nats.
         log_given: `[m]`, the same over the states with the fixed bits.
     """
 

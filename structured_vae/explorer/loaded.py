@@ -1,4 +1,4 @@
-"""The model of a page, and what it computes for an image: once for all visits."""
+"""The model of a page and its results for an image, computed once for all visits."""
 
 from __future__ import annotations
 

@@ -36,15 +36,15 @@ class View:
 
     Attributes:
         model: the networks.
-        folder: where they lie.
-        palette: of the visitor's theme.
-        scored: the image that was chosen, or the prior.
-        image: its number in the test split, if it is of that.
-        fixed: bits, or a category.
-        found: the posterior of the image given these.
-        ranking: the posterior that states are ordered by: of bits that given the fixed ones, of
-            categories that of all, the chosen one being one of them.
-        style: `[c]` of what is decoded; None for the prior's mean, or where there is none.
+        folder: the folder of the networks.
+        palette: the palette of the visitor's theme.
+        scored: the chosen image, or the prior.
+        image: its number in the test split, if it is a test image.
+        fixed: the fixed bits, or a category.
+        found: the posterior of the image given the fixed bits or category.
+        ranking: the posterior that orders the states: for bits, given the fixed bits; for
+            categories, over all of them, including the chosen one.
+        style: `[c]`, the style to decode; None for the prior's mean, or if there is no style.
     """
 
     model: Explored
@@ -59,7 +59,7 @@ class View:
 
 
 def bars(view: View) -> None:
-    """Show the probabilities given what is fixed."""
+    """Show the probabilities given the fixed bits or category."""
     found = view.ranking
     model = view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
@@ -179,7 +179,7 @@ def path(view: View) -> None:
 
 
 def samples(view: View) -> None:
-    """Show images from the prior or the posterior, with what is fixed."""
+    """Show images from the prior or the posterior, with the fixed bits or category."""
     st.header("Samples" + (", with what is fixed" if view.fixed else ""))
     left, right = st.columns([1, 2])
     seed = left.number_input("Seed", 0, 10**6, 0)
@@ -195,7 +195,7 @@ def samples(view: View) -> None:
 
 
 def share(view: View) -> None:
-    """Show a link to what the page shows, and make it the address of the page."""
+    """Show a link to the current state of the page, and make it the page's address."""
     st.header("Share")
     other = st.session_state.get("other") if view.image is not None else None
     query = query_of(view.image, view.fixed, other)

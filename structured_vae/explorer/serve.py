@@ -27,15 +27,16 @@ def explore(
     """Serve a page that explores the model of a run or of an exported folder, until Ctrl-C.
 
     Args:
-        folder: of the run, or one that `export_run` wrote.
-        address: to listen at; the default is reached from this machine alone.
-        port: to listen at.
-        model: custom networks that the folder has the weights of; those of an exported folder
-            have a size, `DiscreteVAE(..., pixels=...)`.
+        folder: the folder of the run, or one that `export_run` wrote.
+        address: the address to listen at; only this machine can reach the default address.
+        port: the port to listen at.
+        model: the custom networks whose weights the folder holds; for an exported folder they need
+            a size, `DiscreteVAE(..., pixels=...)`.
 
     Raises:
         MissingPackageError: Streamlit is not installed, or too old.
-        RunError: the folder is neither, or damaged; or the port is taken.
+        RunError: the folder is neither a run nor an exported model, or it is damaged; or the port
+            is taken.
         models.errors.PretrainedError: an exported folder is damaged.
     """
     if find_spec("streamlit") is None:

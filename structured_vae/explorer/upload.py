@@ -18,7 +18,7 @@ MOST_PIXELS: Final = 25_000_000
 """Most pixels of an upload; a small file can promise more than memory holds."""
 
 FINER: Final = 32
-"""Least pixels of a reduced upload per pixel of the model, in each direction.
+"""Minimum pixels of a reduced upload per pixel of the model, in each direction.
 
 The last averages are then nearly exact.
 """

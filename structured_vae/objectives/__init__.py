@@ -1,4 +1,5 @@
-"""What is minimised: costs of latent states, the recipes that add a KL to them, losses of labels and of consistency.
+"""The objectives of training: costs of latent states, recipes for the KL, and label losses.
 
-Stands on posteriors; estimators and all above may import it.
+The consistency loss is here too. This package imports posteriors; estimators and all packages above
+them may import it.
 """

@@ -299,8 +299,8 @@ class WithKL:
 class WithDensity:
     """A cost plus weight * log q(z | x), in which log q has no gradient.
 
-    It is `WithKL` for a posterior of which the density is known and no sums, such as an
-    autoregressive one: E_q[log q] has the gradient of a cost in which log q is held fixed.
+    It replaces `WithKL` for a posterior whose density is known but whose sums are not, such as an
+    autoregressive one. E_q[log q] has the gradient of a cost in which log q is held fixed.
 
     Attributes:
         cost: the inner cost.

@@ -97,8 +97,8 @@ def elbo_recipe(
 ) -> Objective:
     """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost.
 
-    Of an autoregressive prior, E_q[-log p(z)] is part of the cost, which is sampled, also where the
-    entropy of q is exact.
+    For an autoregressive prior, E_q[-log p(z)] is part of the sampled cost, even if the entropy of
+    q is exact.
     """
     return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, excess_of(vae))
 

@@ -1,4 +1,4 @@
-"""The experiments of the paper, and those that go past it: cells, their runner, and the report.
+"""The experiments of the paper and beyond it: cells, their runner, and the report.
 
-Stands on runs; the commands alone import it.
+This package imports runs; only the commands import this package.
 """

@@ -42,8 +42,8 @@ def reproduce(options: Namespace, console: Console) -> None:
     """Run the cells that are missing.
 
     Raises:
-        ConfigError: no such experiment or cell, or no jobs.
-        RunError: cells failed; the others were run all the same.
+        ConfigError: the experiment or cell does not exist, or `jobs` is 0.
+        RunError: some cells failed; the others were run.
         TerminatedError: this process was asked to end, by SIGTERM.
     """
     if options.jobs < 1:
@@ -126,8 +126,8 @@ def report(options: Namespace, console: Console) -> None:
     """Write the reports of one experiment, or of all that have records.
 
     Raises:
-        ConfigError: no such experiment.
-        RunError: it has no records, or one is damaged.
+        ConfigError: the experiment does not exist.
+        RunError: the experiment has no records, or one is damaged.
     """
     names = experiment_names() if options.experiment is None else [options.experiment]
     for name in names:
@@ -144,7 +144,7 @@ def report(options: Namespace, console: Console) -> None:
 
 
 def _print_whole(console: Console, tables: Sequence[Table]) -> None:
-    """Print tables as wide as they are, so that no number is broken in two."""
+    """Print tables at their full width, so that no number is broken in two."""
     options = console.options.update(max_width=1000)
     widths = [Measurement.get(console, options, table).maximum for table in tables]
     wide = Console(file=console.file, width=max(console.width, *widths))
@@ -162,7 +162,7 @@ def _of_verdict(table: VerdictTable) -> Table:
 
 
 def _cells(title: str, rows: list[list[str]]) -> Table:
-    """Return a table of the numbers of all cells that have some, with whole names."""
+    """Return a table of the numbers of all cells that have any, with full names."""
     table = Table(title=title)
     header, *body = rows
     used = [

@@ -22,16 +22,16 @@ UNBOUNDED: Final = "number (not a bound where bits are coupled)"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A cell beside a number of the paper.
+    """The comparison of a cell with a number of the paper.
 
     Attributes:
-        line: of the grid that the cell belongs to; empty without a grid.
-        cell: its name.
-        quantity: what is compared.
+        line: the line of the grid that the cell belongs to; empty without a grid.
+        cell: the name of the cell.
+        quantity: the quantity that is compared.
         paper: the paper's number.
-        read_after: epochs after which that number was read, where this is before the paper's end.
-        values: ours, one for each seed.
-        is_lower_better: whether the lower number is the better one.
+        read_after: the epochs after which that number was read, if before the paper's last epoch.
+        values: our values, one per seed.
+        is_lower_better: whether a lower number is better.
         deviation: standard deviation over seeds, pooled over cells; None without several seeds.
     """
 
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def is_level(self) -> bool:
-        """Whether our mean and the paper's number differ by less than seeds do."""
+        """Whether our mean and the paper's number differ by less than the spread over seeds."""
         return self.deviation is not None and abs(mean(self.values) - self.paper) < self.deviation
 
     @property
@@ -81,9 +81,9 @@ def comparisons(
     """Compare each cell with the paper's number of the same cell, or of the cell of another line.
 
     Args:
-        experiment: whose cells these are.
-        records: of its cells.
-        quantity: what is compared.
+        experiment: the experiment of the cells.
+        records: the records of its cells.
+        quantity: the quantity to compare.
         against: the line of the grid whose numbers in the paper every line is compared with.
     """
     lines = _lines(experiment)

@@ -37,10 +37,10 @@ def curves(experiment: Experiment, records: Records) -> Figure:
 
     Lines are dashed where the number is not a bound.
 
-    Hours are the median over the seeds: those of one that shared its machine say nothing of the
-    cell. There is a row for each order of cells that the experiment asks for, and one for the
-    others of each dataset and size of the code, and of each encoder where cells are many. The
-    paper's numbers are dotted, in the colours of the cells.
+    Hours are the median over the seeds, since a seed that shared its machine is slower. Each order
+    of cells that the experiment requests has a row. The remaining cells have a row for each dataset
+    and code size, and for each encoder if there are many cells. The paper's numbers are dotted, in
+    the colours of the cells.
     """
     rows = _panels(experiment, records)
     figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")

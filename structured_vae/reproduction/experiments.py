@@ -28,15 +28,15 @@ class Cell:
     """A training run of an experiment.
 
     Attributes:
-        experiment: whose folder the record lies in.
-        name: of the cell, without the seed.
-        config: what to train.
-        own: paths, such as `("data", "name")`, of the settings that the experiment names: those
-            that make the cell what it is, and not how long it trains.
-        refine: moves of a search for each image in the evaluation, see `evaluate`.
-        draws: posterior samples an image in it; None for its default.
+        experiment: the experiment whose folder holds the record.
+        name: the name of the cell, without the seed.
+        config: the configuration to train.
+        own: paths, such as `("data", "name")`, of the settings that define the cell; the number of
+            epochs is not one of them.
+        refine: number of moves of a search per image in the evaluation, see `evaluate`.
+        draws: number of posterior samples per image in the evaluation; None for its default.
         picture: whether the last picture of samples is kept beside the record.
-        appearance: whether another network is asked what decoded faces show, see `evaluate_run`.
+        appearance: whether another network judges decoded faces, see `evaluate_run`.
     """
 
     experiment: str
@@ -63,8 +63,8 @@ class Axis(NamedTuple):
     """A setting that a grid of cells varies.
 
     Attributes:
-        name: such as "k".
-        values: it takes.
+        name: the name of the setting, such as "k".
+        values: the values of the setting.
     """
 
     name: str
@@ -73,11 +73,11 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of the paper, or beyond it.
+    """A table or figure of the paper, or an experiment beyond it.
 
     Attributes:
-        name: as `structured-vae reproduce` takes it.
-        content: what its YAML file says.
+        name: the name on the command line of `structured-vae reproduce`.
+        content: the content of its YAML file.
     """
 
     name: str
@@ -85,10 +85,10 @@ class Experiment:
 
     @classmethod
     def named(cls, name: str) -> Experiment:
-        """Return the experiment of that name.
+        """Return the experiment with this name.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: no experiment has this name.
         """
         if name not in experiment_names():
             raise ConfigError(
@@ -108,20 +108,20 @@ class Experiment:
 
     @cached_property
     def _source(self) -> Experiment:
-        """The experiment whose cells these are."""
+        """The experiment that defines the cells."""
         return Experiment.named(self.content["cells_of"]) if "cells_of" in self.content else self
 
     @property
     def folder(self) -> str:
-        """The name of the folder of its records: that of the experiment whose cells these are."""
+        """The name of the folder of its records, after the experiment that defines the cells."""
         return self._source.name
 
     @property
     def paper(self) -> dict[str, dict[str, float]]:
-        """The paper's numbers of a cell, by the names of cell and quantity, where it has any.
+        """The paper's numbers by the names of cell and quantity.
 
-        A number of which the paper does not say what it is stands under every quantity that it may
-        be.
+        If the paper does not name the quantity of a number, the number stands under every quantity
+        that it may be.
         """
         content = self._source.content
         may_be = content.get("may_be", {})
@@ -215,13 +215,13 @@ class Experiment:
         """Return every cell with every seed.
 
         Args:
-            seeds: of the runs.
-            epochs: instead of the experiment's own.
+            seeds: the seeds of the runs.
+            epochs: number of epochs that replaces the experiment's setting.
             only: a regular expression that the names must contain.
             root: folder of the data.
 
         Raises:
-            ConfigError: `only` is no regular expression, or fits no cell; or there are no seeds.
+            ConfigError: `only` is no regular expression or matches no cell, or there are no seeds.
         """
         try:
             fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
@@ -274,7 +274,7 @@ def experiment_names() -> list[str]:
 
 
 def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
-    """The settings of a cell: those of its training, and those of its evaluation."""
+    """Return the settings of a cell's training, and those of its evaluation."""
     training = [(name, value) for name, value in settings if name not in AFTERWARDS]
     return training, {name: value for name, value in settings if name in AFTERWARDS}
 

@@ -1,4 +1,4 @@
-"""The paper's order of encoders: each pair of neighbours, by three numbers."""
+"""Check the paper's order of encoders: each pair of neighbours, by three numbers."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _pairs(values: Mapping[str, Sequence[float]]) -> list[list[str]]:
 
 
 def standing(first: Sequence[float], second: Sequence[float]) -> str:
-    """Say where the first stands beside the second, lower being better.
+    """Compare the first values with the second, where lower is better.
 
     Returns:
-        `ahead` or `behind` where Welch's t-test finds a difference (p < 0.05), `level` where it
-        finds none, and `untested` where one of the two has one seed.
+        `ahead` or `behind` if Welch's t-test finds a difference (p < 0.05), `level` if it finds
+        none, and `untested` if either has only one seed.
     """
     if min(len(first), len(second)) == 1:
         return "untested"

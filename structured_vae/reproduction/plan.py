@@ -38,10 +38,10 @@ class Status:
     """The progress of a cell.
 
     Attributes:
-        cell: which.
-        done: epochs trained, as far as they were evaluated.
+        cell: the cell.
+        done: number of epochs that were trained and evaluated.
         evaluated: whether its record is complete.
-        other: settings of which it has a record with other values, so that it is not run.
+        other: settings that differ in its existing record, so that the cell is not run.
     """
 
     cell: Cell
@@ -56,10 +56,10 @@ class Status:
 
 
 def chosen(options: Namespace) -> tuple[Experiment, list[Cell], Places]:
-    """Return the experiment, its cells and the places of their files for some options.
+    """Return the experiment, its cells and the places of their files for these options.
 
     Raises:
-        ConfigError: no such experiment or cell.
+        ConfigError: the experiment or cell does not exist.
     """
     experiment = Experiment.named(options.experiment)
     cells = experiment.cells(options.seeds, options.epochs, options.only, options.root)
@@ -67,10 +67,10 @@ def chosen(options: Namespace) -> tuple[Experiment, list[Cell], Places]:
 
 
 def plan(options: Namespace, console: Console) -> None:
-    """Print what would run, and for how long, by the times of earlier cells of the same kind.
+    """Print the cells that would run, with times estimated from earlier cells of the same kind.
 
     Raises:
-        ConfigError: no such experiment or cell.
+        ConfigError: the experiment or cell does not exist.
         RunError: a record or a run is damaged.
     """
     experiment, cells, places = chosen(options)
@@ -99,7 +99,7 @@ def status(cell: Cell, places: Places) -> Status:
     """Return the progress of a cell, by its record and its run folder.
 
     Raises:
-        RunError: its record, or what its run has written, is damaged.
+        RunError: its record, or a file of its run, is damaged.
     """
     record = read_record(places.record(cell))
     other = () if record is None else tuple(record.differing(cell))
@@ -115,7 +115,7 @@ def finished(cell: Cell, places: Places) -> bool:
     """Return whether a cell has its record.
 
     Raises:
-        RunError: it is damaged, or of other settings.
+        RunError: the record is damaged, or has other settings.
     """
     record = read_record(places.record(cell))
     if record is None:

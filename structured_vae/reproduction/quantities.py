@@ -68,7 +68,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def deviation_of_seeds(cells: Iterable[Sequence[float]]) -> float | None:
-    """Return the standard deviation within cells, over all with several seeds; None if none."""
+    """Return the standard deviation within cells with several seeds; None if there are none."""
     several = [values for values in cells if len(values) > 1]
     if not several:
         return None

@@ -1,4 +1,4 @@
-"""The records of cells: what was run, where, and what came out."""
+"""The records of cells: their settings, hardware and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIRTY: Final = "-dirty"
 """The end of `git describe` where the tree had uncommitted changes."""
 
 PAUSE: Final = 10.0
-"""The least ratio of an epoch to the median that means that the training was paused.
+"""The minimum ratio of an epoch's time to the median at which the training counts as paused.
 
 Other work on the machine makes epochs only a few times longer.
 """
@@ -56,19 +56,19 @@ class Record:
     """The record of a cell.
 
     Attributes:
-        cell: its name, without the seed.
-        config: plain values.
-        commit: of the code that it ended with.
-        versions: of the packages.
-        hardware: that it ran on.
-        seconds: wall time of all epochs.
-        argmaxes: that the estimator asked a solver for in training; those of labelled images come
-            on top.
-        epochs: the rows of `metrics.csv`, one for each evaluation in training.
-        evaluation: of the test split at the best validation epoch; None while the run is not
-            finished.
-        commits: of the code of all its parts, in their order, None where it is not known; empty in
-            older records.
+        cell: the name of the cell, without the seed.
+        config: the configuration as plain values.
+        commit: the commit of the code that ended the run.
+        versions: the versions of the packages.
+        hardware: the hardware of the run.
+        seconds: wall-clock time of all epochs.
+        argmaxes: number of argmaxes that the estimator solved in training, without those of
+            labelled images.
+        epochs: the rows of `metrics.csv`, one per evaluation in training.
+        evaluation: the evaluation on the test split at the best validation epoch; None while the
+            run is not finished.
+        commits: the commits of all parts of the run, in order, None where unknown; empty in older
+            records.
     """
 
     cell: str
@@ -102,7 +102,7 @@ class Record:
 
     @property
     def dirty(self) -> bool:
-        """Whether some of the code was in no commit, so that nobody can check it out."""
+        """Whether some of the code was in no commit, so that it cannot be checked out."""
         return any(
             commit is not None and commit.endswith(DIRTY) for commit in (*self.commits, self.commit)
         )
@@ -114,8 +114,8 @@ class Record:
     def differing(self, cell: Cell) -> list[str]:
         """Return the paths of the settings that define the cell and differ in the record.
 
-        Defaults are left out: a record names some that had no effect then, and lacks those that
-        came later.
+        Defaults are left out. A record contains some that had no effect at the time, and lacks
+        defaults that were added later.
         """
         here = renamed(self.config)
         there = cell.config.to_dict()
@@ -123,7 +123,7 @@ class Record:
         return [".".join(path) for path in paths if _at(here, path) != _at(there, path)]
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file completely, or not at all."""
         with whole_file(path) as temporary:
             temporary.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 

@@ -44,7 +44,7 @@ HEADER: Final = (
 )
 
 NO_COMMIT: Final = "in no commit"
-"""The note on records whose code is in no commit, so that it cannot be checked out."""
+"""The note on records whose code is in no commit and cannot be checked out."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class View:
     """The view of an experiment, beside a row for each cell.
 
     Attributes:
-        tables: lines of Markdown.
-        figure: the plot, given the folder of the records too.
-        verdict: the first tables, given the references and that folder.
+        tables: makes lines of Markdown.
+        figure: makes the plot; it also takes the folder of the records.
+        verdict: makes the first tables from the references and the folder of the records.
     """
 
     tables: Callable[[Experiment, Records], list[str]]
@@ -95,10 +95,10 @@ class Report:
     """The files and tables that a report wrote.
 
     Attributes:
-        page: Markdown.
-        pictures: PNG and SVG.
-        verdict: its first tables.
-        rows: the table of all cells: its header, then a row a cell.
+        page: the Markdown file.
+        pictures: the PNG and SVG files.
+        verdict: the first tables of the page.
+        rows: the table of all cells: its header, then one row per cell.
     """
 
     page: Path
@@ -111,9 +111,9 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
     """Write `NAME.md`, `NAME.png` and `NAME.svg` of an experiment into a folder.
 
     Args:
-        experiment: which.
+        experiment: the experiment.
         results: folder of the records.
-        folder: for the report.
+        folder: folder for the report.
 
     Raises:
         RunError: the experiment has no record, or one is damaged.

@@ -38,7 +38,7 @@ class Outcome:
     """The outcome of a cell.
 
     Attributes:
-        cell: which.
+        cell: the cell.
         failure: the message of the error; None for success.
     """
 
@@ -60,13 +60,13 @@ def run_cells(
 ) -> Iterator[Outcome]:
     """Train and evaluate cells, several side by side, and yield each as it ends.
 
-    Processes by joblib: `joblib.parallel_config` sends them to a Dask or Ray cluster instead.
+    The processes run under joblib; `joblib.parallel_config` can send them to a Dask or Ray cluster.
 
     Args:
-        cells: what to run; those that are finished are left out by the caller.
-        places: for the files.
-        jobs: cells at once; several get a share each of the cores that this process may use.
-        each: instead of `run_cell`, given the cell alone.
+        cells: the cells to run; the caller leaves out finished cells.
+        places: the folders of the files.
+        jobs: number of cells at once; several share the cores that this process may use.
+        each: a function of the cell that replaces `run_cell`.
     """
     threads = None if jobs == 1 else min(torch.get_num_threads(), max(1, cpu_count() // jobs))
     calls = [
@@ -79,10 +79,10 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
     """Train a cell to its last epoch, evaluate it and write its record.
 
     Args:
-        cell: which.
-        places: for the files.
-        threads: of torch, for a cell beside others, which shows no progress; None leaves both as
-            they are.
+        cell: the cell.
+        places: the folders of the files.
+        threads: number of torch threads for a cell that runs beside others and shows no progress;
+            None keeps torch's threads and the progress.
 
     Raises:
         TerminatedError: this process was asked to end, by SIGTERM.

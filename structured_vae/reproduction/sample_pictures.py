@@ -19,12 +19,12 @@ def sample_pictures(experiment: Experiment, records: Records, folder: Path) -> F
     """Plot pictures of samples, with a row for each dataset and a column for each cell.
 
     Args:
-        experiment: whose cells.
-        records: the first of each cell names the dataset.
-        folder: of the records.
+        experiment: the experiment of the cells.
+        records: the records; the first of each cell names the dataset.
+        folder: the folder of the records.
 
     Raises:
-        RunError: a record is without its picture.
+        RunError: a record has no picture.
     """
     rows: dict[str, list[tuple[str, Path]]] = {}
     for name, cells in records.items():

@@ -28,8 +28,8 @@ def verdict(
 ) -> list[VerdictTable]:
     """Return the first tables of a page.
 
-    Cells stand beside the paper's numbers where it has some. Else the best cells stand beside the
-    references.
+    They compare cells with the paper's numbers, if it has any. Otherwise they compare the best
+    cells with the references.
     """
     tables = tables_beside_the_paper(experiment, records)
     order = order_table(experiment, records)

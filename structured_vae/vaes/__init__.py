@@ -1,8 +1,9 @@
 """The kinds of VAE, one folder each: options, networks, training, evaluation, explorer page.
 
-A folder is named as the kind. Its `kind.py` holds `KIND`, an object of a `Kind` subclass, through
-which runs, explorer and reproduction use it. The files beside the folders are what kinds share.
-Stands on training, evaluation and all below; a kind imports no other kind, but for `own`.
+A folder has the name of its kind. Its `kind.py` defines `KIND`, an object of a `Kind` subclass.
+Runs, explorer and reproduction use the kind through this object. The files beside the folders hold
+what the kinds share. This package may import training, evaluation and everything below them. No
+kind imports another kind, except `own`.
 """
 
 from typing import Final
@@ -15,4 +16,4 @@ KINDS: Final = (
     "quantised",
     "own",
 )
-"""By the names of their folders. A new kind is a folder and a line here."""
+"""The kinds by the names of their folders. A new kind is a folder and a line here."""

@@ -1,4 +1,4 @@
-"""The solver, estimator and posterior that a configuration names, and whether they fit the encoder."""
+"""Make the solver, estimator and posterior of a configuration, if they fit the encoder."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ..seeds import Stream, torch_seeded
 from .config import FROM_PYTHON, GIBBS, EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
-"""Those whose gradients need an estimator."""
+"""The kinds of potentials whose gradients need an estimator."""
 
 
 def options_of(
     config: EstimatorConfig, solver: AnySolver, n: int, samples: int
 ) -> EstimatorOptions:
-    """Return what a configuration says of an estimator of latent states of length n."""
+    """Return the options of an estimator in a configuration, for latent states of length n."""
     return EstimatorOptions(
         n=n,
         solver=solver,
@@ -44,15 +44,16 @@ def options_of(
 
 
 def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
-    """The solver of that name, if it takes what the encoder gives.
+    """Return the solver with this name, if it accepts the encoder's potentials.
 
-    It is tried on the least convenient potentials that the encoder can give; this also compiles the
-    solver's kernels. Categories without pairwise scores need no solver; the name must be right all
-    the same. Those with them have solvers of `solvers.labels`, and the answer is the name.
+    The solver is tried on the most difficult potentials that the encoder can give, which also
+    compiles its kernels. Categories without pairwise scores need no solver, but the name must still
+    be valid. Categories with pairwise scores use solvers of `solvers.labels`, and the function
+    returns the name.
 
     Raises:
-        ConfigError: it does not fit; the message names solvers that do.
-        solvers.SolverError: it is unknown or its package missing.
+        ConfigError: the solver does not fit; the message names solvers that do.
+        solvers.SolverError: the solver is unknown or its package missing.
     """
     worst = _worst(vae, name)
     if isinstance(worst, CategoricalPotentials):
@@ -79,11 +80,11 @@ def _label_solver(name: str, worst: CategoricalPotentials) -> AnySolver:
 def fitting_estimator(
     config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None = None
 ) -> Estimator:
-    """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
+    """Return the configured or passed estimator, if it accepts the encoder's potentials.
 
     Raises:
-        ConfigError: it does not fit; the message names estimators that do.
-        EstimatorError: an option of it is out of range.
+        ConfigError: the estimator does not fit; the message names estimators that do.
+        EstimatorError: an option of the estimator is out of range.
     """
     if given is not None and given.over is not None:
         _restrict(vae, given)
@@ -106,10 +107,10 @@ def fitting_estimator(
 
 
 def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
-    """Let a VAE be over the states that an estimator draws.
+    """Restrict a VAE to the states that an estimator draws.
 
     Raises:
-        ConfigError: it cannot be.
+        ConfigError: the VAE cannot be restricted to them.
     """
     space = estimator.over
     restrict = getattr(vae, "restrict", None)
@@ -129,20 +130,20 @@ def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
 def seeded_estimator(
     config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None
 ) -> Estimator:
-    """Return the estimator of a training, whose own parameters start from the seed.
+    """Return the estimator of a training, with its parameters initialised from the seed.
 
     Raises:
-        ConfigError: it does not fit; the message names estimators that do.
+        ConfigError: the estimator does not fit; the message names estimators that do.
     """
     with torch_seeded(config.seed, Stream.ESTIMATOR):
         return fitting_estimator(config, vae, solver, given)
 
 
 def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:
-    """Refuse an estimator of another objective than the bound from one sample.
+    """Raise if an estimator optimises anything other than the one-sample bound.
 
     Raises:
-        ConfigError: it does.
+        ConfigError: the estimator has another objective.
     """
     if estimator.kl in ("weighted", "none"):
         raise ConfigError(
@@ -152,10 +153,10 @@ def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:
 
 
 def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> None:
-    """Refuse a learnt prior that nothing would train, or whose log Z is out of reach.
+    """Raise if a learnt prior would not be trained, or its log Z cannot be computed.
 
     Raises:
-        ConfigError: it is one.
+        ConfigError: the prior would not be trained, or its log Z cannot be computed.
     """
     if config.recipe == "paper" and estimator.kl == "folded":
         raise ConfigError(
@@ -172,7 +173,7 @@ def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> Non
 
 
 def label_loss_of(config: LabelConfig, solver: AnySolver) -> LabelLoss | None:
-    """What an estimator makes of labelled images; None where there are none."""
+    """Return the loss of labelled images for an estimator; None if there are no labels."""
     if not config.labels:
         return None
     losses: dict[str, LabelLoss] = {
@@ -198,7 +199,7 @@ def _estimator(
 
 
 def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
-    """Why an estimator, or the distribution whose sums it needs, cannot take these potentials."""
+    """Return why an estimator, or the distribution it needs, cannot take these potentials."""
     reasons = estimator.why_not(potentials)
     if reasons:
         return reasons
@@ -213,11 +214,11 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
 
 
 def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
-    """Potentials of one image, all outputs of the encoder's network being negative.
+    """Return potentials of one image as if all outputs of the encoder's network were negative.
 
-    Of an encoder that is not ours nobody knows which signs its pairwise scores can take. They are
-    negative for `auto`, which then chooses what takes every sign; who names a solver is believed,
-    as far as a blank image shows.
+    The signs of a custom encoder's pairwise scores are unknown. For `auto` they are made negative,
+    so that it chooses a solver for every sign. A named solver is only checked on the potentials of
+    a blank image.
     """
     probe = vae.probe()
     if vae.own:
@@ -226,7 +227,7 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
 
 
 def _worst_tables(potentials: CategoricalPotentials) -> CategoricalPotentials:
-    """Equal values are punished, which no cut takes, and a value of each variable wins all the same, at once."""
+    """Return tables that penalise equal values, which no cut accepts, with an easy argmax."""
     if potentials.edges is None or potentials.pairwise is None:
         return potentials
     unary, e, k = torch.zeros_like(potentials.unary), len(potentials.edges), potentials.k

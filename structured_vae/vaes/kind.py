@@ -1,4 +1,4 @@
-"""What runs, explorer and reproduction ask of a kind of VAE."""
+"""The interface of a kind of VAE, which runs, explorer and reproduction use."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ Config = TypeVar("Config", bound=TrainConfig)
 VAE = TypeVar("VAE", bound=Pretrained)
 
 IMAGES_AT_ONCE = 100
-"""Images in a batch of an evaluation."""
+"""The number of images in a batch of an evaluation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question(Generic[Config, VAE]):
-    """An evaluation to be made.
+    """The request for an evaluation.
 
     Attributes:
-        config: of the training.
-        vae: what is evaluated.
-        dataset: the images of the training.
-        split: which of them.
-        samples: posterior samples an image; None for the kind's usual number.
-        refine: moves of a search for each image; 0 for none.
-        appearance: whether decoded images are judged by another network.
-        estimator: an object that the training was given, or None.
+        config: the configuration of the training.
+        vae: the model to evaluate.
+        dataset: the data set of the training.
+        split: the split to evaluate on.
+        samples: number of posterior samples per image; None for the kind's default.
+        refine: number of moves of a search per image; 0 for no search.
+        appearance: whether another network judges decoded images.
+        estimator: an estimator object that was passed to the training, or None.
         importance: numbers of samples of importance-weighted bounds.
     """
 
@@ -58,26 +58,27 @@ class Question(Generic[Config, VAE]):
 
     @property
     def batches(self) -> torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]:
-        """Images and labels of the split, in order."""
+        """Return batches of images and labels of the split, in order."""
         images = self.dataset.split(self.split)
         return batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
 
     @property
     def noise(self) -> torch.Generator:
-        """A new generator of the samples, the same for the same seed."""
+        """Return a new generator for the samples, the same for the same seed."""
         return generator(self.config.seed, Stream.EVALUATION)
 
 
 @dataclass(frozen=True, eq=False)
 class Coded(Generic[VAE]):
-    """What fitting a prior to the codes of trained networks needs of them.
+    """The access to the codes of trained networks that fitting another prior needs.
 
     Attributes:
-        fresh: makes a prior of a name, hidden units and layers, 0 for the usual; None for the one
-            that learns nothing. It raises a SettingError for what cannot be over these codes.
+        fresh: makes a prior from a name, hidden units and layers (0 for the default size); None
+            for the prior that learns nothing. It raises a SettingError if the prior cannot be over
+            these codes.
         codes: draws the code of each image.
-        with_prior: returns the same networks with another prior; raises a ConfigError for a prior
-            that they cannot have.
+        with_prior: returns the same networks with another prior; raises a ConfigError if they
+            cannot have it.
         option: the option of the configuration that names the prior.
     """
 
@@ -88,12 +89,12 @@ class Coded(Generic[VAE]):
 
 
 class Kind(ABC, Generic[Config, VAE]):
-    """One kind of VAE: the object that knows its networks, its training and its evaluation.
+    """The base of a kind of VAE, which makes its networks, its training and its evaluation.
 
     Attributes:
         vae: the class of its networks.
         compares_gradients: whether `structured-vae gradients` measures estimators on it.
-        why_unweighted: why its evaluation has no importance-weighted bounds; empty where it has.
+        why_unweighted: why its evaluation has no importance-weighted bounds; empty if it has them.
     """
 
     vae: ClassVar[type[Pretrained]]
@@ -109,17 +110,17 @@ class Kind(ABC, Generic[Config, VAE]):
         """Return the size of the images that trained networks of these weights take.
 
         Raises:
-            KeyError: the weight that tells it is missing.
+            KeyError: the weight that determines the size is missing.
         """
 
     @abstractmethod
     def training(self, config: Config, vae: VAE, estimator: Estimator | None) -> Training:
-        """Return what Lightning trains.
+        """Return the module that Lightning trains.
 
         Args:
             config: options of the training.
             vae: the networks.
-            estimator: an object in the place of the one that the configuration names, or None.
+            estimator: an object that replaces the configured estimator, or None.
 
         Raises:
             ConfigError: encoder, solver and estimator do not fit.
@@ -127,33 +128,33 @@ class Kind(ABC, Generic[Config, VAE]):
         """
 
     def labelled(self, config: Config, dataset: ImageDataset) -> torch.Tensor | None:
-        """Return the places `[count]` of the images with labels in training; None for none."""
+        """Return the indices `[count]` of the images with labels in training; None for none."""
         return None
 
     @abstractmethod
     def evaluate(self, question: Question[Config, VAE]) -> Evaluation:
-        """Return all that is known of trained networks on images."""
+        """Return the evaluation of trained networks on images."""
 
     def check_evaluation(self, config: Config, refine: int, appearance: bool) -> None:
-        """Refuse what this kind's evaluation cannot have, before any work.
+        """Raise, before any work, if this kind cannot make the requested evaluation.
 
         Raises:
-            ConfigError: there is some.
+            ConfigError: this kind does not support an option of the evaluation.
         """
         refuse_refinement(config, refine)
         refuse_appearance(config, appearance)
 
     def argmaxes(self, config: Config, vae: VAE) -> int:
-        """Return how many argmaxes a training step solves for an image."""
+        """Return the number of argmaxes that a training step solves per image."""
         return 0
 
     def coded(self, config: Config, vae: VAE) -> Coded[VAE] | None:
-        """Return what fitting another prior needs; None where the prior is part of the model."""
+        """Return the access to the codes for fitting another prior; None if the prior is fixed."""
         return None
 
     @abstractmethod
     def shown(self, vae: VAE) -> Shown:
-        """Return what the explorer shows of networks.
+        """Return the view of networks that the explorer shows.
 
         Raises:
             RunError: the explorer cannot show them; the message says why.
@@ -161,10 +162,10 @@ class Kind(ABC, Generic[Config, VAE]):
 
 
 def refuse_refinement(config: TrainConfig, refine: int) -> None:
-    """Refuse a search for each image.
+    """Raise if a search for each image is requested.
 
     Raises:
-        ConfigError: it is asked for.
+        ConfigError: a search is requested.
     """
     if refine:
         raise ConfigError(
@@ -173,10 +174,10 @@ def refuse_refinement(config: TrainConfig, refine: int) -> None:
 
 
 def refuse_appearance(config: TrainConfig, appearance: bool) -> None:
-    """Refuse to have decoded images judged by another network.
+    """Raise if another network is requested to judge decoded images.
 
     Raises:
-        ConfigError: it is asked for.
+        ConfigError: judged images are requested.
     """
     if appearance:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What every kind's training takes from the options that all kinds share."""
+"""Convert the options that all kinds share into those of a training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .config import Decay, TrainConfig, known
 
 
 def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
-    """Return what starts so and decays so over all epochs."""
+    """Return a schedule with this start and this decay over all epochs."""
     return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
 
 

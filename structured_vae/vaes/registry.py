@@ -1,4 +1,4 @@
-"""The kinds by their names, each imported when it is asked for."""
+"""The kinds by their names, each imported at its first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .config import TrainConfig
 from .kind import Kind
 
 AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE | QuantisedVAE
-"""The networks of the kinds that come with the library."""
+"""The network classes of the kinds that come with the library."""
 
 
 def kind_of(config: TrainConfig) -> Kind[Any, Any]:
@@ -31,10 +31,10 @@ def kind_of(config: TrainConfig) -> Kind[Any, Any]:
 
 
 def kind_of_networks(vae: Pretrained) -> Kind[Any, Any]:
-    """Return the kind that networks are of.
+    """Return the kind of these networks.
 
     Raises:
-        RunError: they are of none.
+        RunError: the networks belong to no kind.
     """
     for kind in map(kind_named, KINDS):
         if type(vae) is kind.vae:
@@ -53,7 +53,7 @@ def load_exported(folder: str | Path, model: DiscreteVAE | None = None) -> AnyVA
 
     Args:
         folder: the folder.
-        model: networks that the folder holds the weights of, where they are custom ones.
+        model: the custom networks whose weights the folder holds; None for other folders.
 
     Raises:
         models.errors.PretrainedError: a file is missing or damaged, or names an unknown model.

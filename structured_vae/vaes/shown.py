@@ -1,4 +1,4 @@
-"""What the explorer asks of the networks that it shows."""
+"""The interface through which the explorer uses the networks that it shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.states import MOST_BITS
 from ..errors import RunError
 
 MOST_LISTED: Final = 1 << 16
-"""States of a space that the page lists."""
+"""The maximum number of states of a space that the page lists."""
 
 
 class Shown(ABC):
@@ -64,9 +64,9 @@ class Shown(ABC):
     def prior_draws(
         self, fixed: Mapping[int, int], count: int, generator: torch.Generator
     ) -> torch.Tensor | None:
-        """Return states `[count, n]` of the prior in which some entries are fixed.
+        """Return states `[count, n]` of the prior with some fixed entries.
 
-        None where `prior_scores` says how to draw them.
+        The result is None if `prior_scores` is enough to draw them.
         """
         return None
 
@@ -77,26 +77,26 @@ class Shown(ABC):
     def grid(self, rows: int, generator: torch.Generator) -> tuple[torch.Tensor, int] | None:
         """Return images of the prior `[rows * columns, pixels]`, and columns; None for free draws.
 
-        A kind has them where a row shows one style under every category.
+        Only a kind whose rows show one style under every category has a grid.
         """
         return None
 
 
 def require_few_bits(n: int) -> None:
-    """Refuse codes of so many bits that nothing of them can be enumerated.
+    """Raise if a code has too many bits for enumeration.
 
     Raises:
-        RunError: there are more than `MOST_BITS`.
+        RunError: there are more than `MOST_BITS` bits.
     """
     if n > MOST_BITS:
         raise RunError(f"has {n} bits; the explorer shows up to {MOST_BITS}")
 
 
 def require_few_states(potentials: AnyPotentials) -> None:
-    """Refuse spaces of so many states that the page cannot list them.
+    """Raise if a space has too many states for the page to list.
 
     Raises:
-        RunError: there are more than `MOST_LISTED`.
+        RunError: there are more than `MOST_LISTED` states.
     """
     count = potentials.state_count
     if count > MOST_LISTED:

@@ -11,19 +11,19 @@ from typing import BinaryIO, TypeVar
 from solvers.formats import MAX_BYTES, ProblemFileError
 
 NAME = "-"
-"""What stands for standard input."""
+"""The name of standard input on the command line."""
 
 SHOWN = Path("standard input")
-"""What errors call it."""
+"""The name of standard input in error messages."""
 
 BLOCK = 2**16
-"""Bytes that are copied at once."""
+"""The number of bytes that are copied at once."""
 
 ReadT = TypeVar("ReadT")
 
 
 def reading(file: str, read: Callable[[str], ReadT], max_bytes: int = MAX_BYTES) -> ReadT:
-    """Return what `read` makes of the path of a file, or of a copy of standard input.
+    """Return the result of `read` for the path of a file, or of a copy of standard input.
 
     Args:
         file: a path, or "-".

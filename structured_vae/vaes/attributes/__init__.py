@@ -1,4 +1,4 @@
-"""Attributes with a continuous code: the VAE of faces.
+"""The VAE of faces: attributes with a continuous code.
 
-Imported by runs.
+The package `runs` imports this one.
 """

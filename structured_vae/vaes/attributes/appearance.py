@@ -1,4 +1,4 @@
-"""Whether decoded faces show the attributes that they were decoded with, as another network sees them."""
+"""Measure with another network whether decoded faces show the attributes they were decoded with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models import AttributeVAE
 from ...evaluation.quantities import Quantity, average
 
 PERSONS: Final = 100
-"""Of the prior, each under every state."""
+"""The number of persons drawn from the prior; each is decoded under every state."""
 
 
 @torch.no_grad()
@@ -25,19 +25,19 @@ def appearance(
     generator: torch.Generator,
     persons: int = PERSONS,
 ) -> dict[str, Quantity]:
-    """How often attributes are found in decoded faces, and how much their switches change these.
+    """Return how often decoded faces show their attributes, and how much a switch changes a face.
 
-    For each switched attribute `appears_NAME`, the share of decoded faces in which it is found as
-    it was decoded, 0.5 being chance, and `change_NAME`, the mean absolute change of an intensity in
-    [0, 1] by its switch; and `change_person`, that from one person to the next.
+    For each switched attribute, `appears_NAME` is the share of decoded faces that show its decoded
+    value; 0.5 is chance. `change_NAME` is the mean absolute change of an intensity in [0, 1] when
+    the attribute is switched. `change_person` is the same change from one person to the next.
 
     Args:
-        vae: whose decoder is asked.
-        found: attributes `[batch, n]` that faces `[batch, pixels]` have.
+        vae: the VAE whose decoder is tested.
+        found: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
         states: `[states, n]`, every combination of the switched attributes.
-        switched: place of each switched attribute among the n, by name.
-        generator: of the persons.
-        persons: how many; averages and standard errors are over them.
+        switched: the index of each switched attribute among the n, by name.
+        generator: draws the persons.
+        persons: the number of persons; averages and standard errors are over them.
     """
     faces = [vae.decoded(person[None], states) for person in vae.persons(persons, generator)]
     seen = torch.stack([found(each) for each in faces])
@@ -60,7 +60,7 @@ def appearance(
         )
     apart = (shown - shown.roll(1, dims=0)).abs().double().mean(dim=(1, 2))
     away = apart - apart.mean()
-    squares = float((away * (away + 2 * away.roll(1))).sum())  # two neighbours share a person
+    squares = float((away * (away + 2 * away.roll(1))).sum())  # neighbours share a person
     error = math.sqrt(max(squares, 0.0)) / len(apart)
     meaning = "mean change of an intensity to another person"
     return quantities | {"change_person": Quantity(float(apart.mean()), error, "sampled", meaning)}
@@ -72,12 +72,12 @@ def recognised(
     image_batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
     switched: Mapping[str, int],
 ) -> dict[str, Quantity]:
-    """`recognised_NAME`: how often that network is right about real faces.
+    """Return `recognised_NAME`, how often the other network is right about real faces.
 
     Args:
-        found: attributes `[batch, n]` that faces `[batch, pixels]` have.
-        image_batches: `(images [batch, pixels], attributes [batch, n])` each.
-        switched: place of each attribute that is asked for among the n, by name.
+        found: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
+        image_batches: batches `(images [batch, pixels], attributes [batch, n])`.
+        switched: the index of each requested attribute among the n, by name.
     """
     right = torch.cat([(found(x) == labels).double() for x, labels in image_batches])
     return {

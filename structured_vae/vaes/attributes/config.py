@@ -33,7 +33,7 @@ class AttributesConfig(LabelConfig, SolverConfig):
 
     @property
     def encoder_name(self) -> str:
-        """The encoder in messages."""
+        """The name of the encoder in messages."""
         return self.encoder
 
     @property

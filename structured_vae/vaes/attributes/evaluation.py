@@ -1,4 +1,4 @@
-"""The bound of an attribute VAE, and what it knows of each attribute."""
+"""The bound of an attribute VAE, and its accuracy on each attribute."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEANINGS: Final = {
     "minus_log_p": ("bound", "-log p(x), importance-weighted"),
     "accuracy": ("exact", "share of attributes that the most probable state has right"),
 }
-"""Kind and meaning of every column but those of single attributes."""
+"""The kind and meaning of every column except those of single attributes."""
 
 
 def attribute_columns(
@@ -46,19 +46,19 @@ def attribute_columns(
     samples: int = 1,
     importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
-    """`[batch]` each, the quantities of `MEANINGS`, and `accuracy_NAME` of every attribute.
+    """Return the quantities of `MEANINGS` and `accuracy_NAME` of every attribute, `[batch]` each.
 
-    The posterior is the Gibbs distribution of the scores, whose KL is known and which any
-    estimator's bound holds for.
+    The posterior is the Gibbs distribution of the scores. Its KL is exact, and the bound is valid
+    whichever estimator trained the model.
 
     Args:
-        vae: what is evaluated.
+        vae: the model to evaluate.
         x: `[batch, pixels]`.
         labels: `[batch, n]`, the true attributes.
-        names: of the n attributes.
-        generator: of codes and attributes.
-        solver: of the most probable state.
-        samples: of both for each image.
+        names: the names of the n attributes.
+        generator: draws codes and attributes.
+        solver: computes the most probable state.
+        samples: number of samples of codes and attributes per image.
         importance: numbers of samples of importance-weighted bounds.
     """
     with torch.no_grad():
@@ -90,13 +90,13 @@ def attribute_columns(
 
 
 def kl_of_code(vae: AttributeVAE, q: Gibbs, code: Gaussian) -> torch.Tensor:
-    """`[batch]`: KL(q(code) || p(code | z)) in expectation over q(z), in nats, exact.
+    """Return the exact expectation over q(z) of KL(q(code) || p(code | z)) in nats, `[batch]`.
 
     A quadratic function has the mean E f(z) = f(E z) + tr(f'' Cov z) / 2.
 
     Args:
-        vae: has the prior of codes given z.
-        q: of the attributes, with scores of all pairs or of none.
+        vae: the model, which has the prior of codes given z.
+        q: the posterior of the attributes, with scores of all pairs or of none.
         code: the other factor of the posterior.
     """
     ones, pairs = q.marginals
@@ -120,21 +120,21 @@ def evaluate_attributes(
     supervised: bool = True,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Bound with its parts, likelihood, and each accuracy beside the majority's.
+    """Return the bound with its parts, the likelihood, and the accuracies beside the majority's.
 
-    `majority_NAME` is the accuracy of always saying the value that is more frequent among these
+    `majority_NAME` is the accuracy of always predicting the value that is more frequent among these
     images.
 
     Args:
-        vae: what is evaluated.
-        image_batches: `(images [batch, pixels], attributes [batch, n])` each.
-        names: of the attributes.
-        generator: of codes and attributes, on the images' device.
-        solver: of the most probable state.
-        samples: of both for each image.
-        supervised: whether the model knows which bit is which attribute; without, there is no
-            accuracy.
-        importance: numbers K of samples, at each of which there is an importance-weighted bound.
+        vae: the model to evaluate.
+        image_batches: batches `(images [batch, pixels], attributes [batch, n])`.
+        names: the names of the attributes.
+        generator: draws codes and attributes, on the device of the images.
+        solver: computes the most probable state.
+        samples: number of samples of codes and attributes per image.
+        supervised: whether labels tied each bit to an attribute in training; if not, no accuracy
+            is computed.
+        importance: numbers K of samples; each gives an importance-weighted bound.
     """
     batches, labels = [], []
     for x, true in image_batches:
@@ -154,7 +154,7 @@ def evaluate_attributes(
 def _beside_majority(
     columns: dict[str, torch.Tensor], labels: torch.Tensor, names: Sequence[str]
 ) -> dict[str, Quantity]:
-    """Two quantities an attribute, and the majority's average."""
+    """Return two quantities per attribute, and the average accuracy of the majority."""
     frequent = (labels == (labels.mean(dim=0) > 0.5)).double()
     always = "share of images with the more frequent value"
     quantities = {

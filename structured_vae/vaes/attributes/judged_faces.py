@@ -1,4 +1,4 @@
-"""What another network sees in decoded faces, beside how well it knows real ones."""
+"""Judge decoded faces with another network, and measure its accuracy on real faces."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .training import SWITCHED, combinations
 def judged_faces(
     vae: AttributeVAE, dataset: ImageDataset, split: str, seed: int
 ) -> dict[str, Quantity]:
-    """Train a network that recognises attributes, and ask it for those of real and of decoded faces.
+    """Train a network that recognises attributes, and apply it to real and to decoded faces.
 
     Args:
-        vae: whose faces are judged.
-        dataset: real faces, on whose training split the judge learns.
-        split: of the real faces that it is asked about.
-        seed: of the judge and of the persons.
+        vae: the VAE whose decoded faces are judged.
+        dataset: real faces; the judge learns from their training split.
+        split: the split of the real faces on which the judge is tested.
+        seed: the seed of the judge and of the persons.
     """
     judge = recogniser(dataset, seed)
     places = {name: dataset.attributes.index(name) for name in SWITCHED}

@@ -33,7 +33,7 @@ from .page import ShownAttributes
 from .training import AttributeTraining
 
 SAMPLES: Final = 10
-"""Of attributes and code, for an image; each costs one decoding."""
+"""The number of samples of attributes and code per image; each costs one decode."""
 
 
 class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
@@ -68,7 +68,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
         )
 
     def labelled(self, config: AttributesConfig, dataset: ImageDataset) -> torch.Tensor | None:
-        """Return the places of images drawn by the seed; no draw has as many of each attribute."""
+        """Return the indices of images drawn with the seed; attributes are not balanced."""
         if not config.labels:
             return None
         return drawn_labels(len(dataset.train.labels), config.labels, config.seed)
@@ -92,7 +92,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
         return evaluation.joined(judged)
 
     def check_evaluation(self, config: AttributesConfig, refine: int, appearance: bool) -> None:
-        """Refuse a search for each image, and to judge decoded faces without labels."""
+        """Raise if a search per image is requested, or judged faces without labels."""
         refuse_refinement(config, refine)
         if appearance and not config.labels:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""What the explorer shows of an attribute VAE."""
+"""The states, styles and images of an attribute VAE in the explorer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SIDE: Final = 64
 
 
 class ShownAttributes(Shown):
-    """Attributes of a face, with a code for the person.
+    """The attributes of a face, with a code for the person, as the explorer shows them.
 
-    The style here is what the code has beyond the prior's mean given the attributes, so that it
-    stays when attributes are switched.
+    The style here is the code minus the prior's mean given the attributes. So the style does not
+    change when attributes are switched.
 
     Args:
         vae: the networks.
 
     Raises:
-        RunError: there are too many attributes.
+        RunError: the model has too many attributes.
     """
 
     bits = True
@@ -43,13 +43,13 @@ class ShownAttributes(Shown):
 
     @property
     def names(self) -> list[str]:
-        """Names of the attributes, where they are those of CelebA."""
+        """The names of the attributes, if they are those of CelebA."""
         if self.n != len(ATTRIBUTES):
             return super().names
         return [name.replace("_", " ") for name in ATTRIBUTES]
 
     def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
-        """Return the scores of the attributes, and the code beyond its prior's mean."""
+        """Return the scores of the attributes, and the code minus its prior's mean."""
         potentials, code = self.vae.encoder(x)
         beyond = code.mean - self.vae.decoder.prior(argmax(potentials, "auto"))
         return potentials, beyond[0].flatten()

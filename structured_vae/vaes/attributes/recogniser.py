@@ -1,4 +1,4 @@
-"""A network that knows faces by nothing but their attributes: the judge of what another network decodes."""
+"""A network that recognises the attributes of faces, and judges what another network decodes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RATE: Final = 1e-3
 
 
 class Recogniser(pl.LightningModule):
-    """Learns the attributes of faces by their cross-entropies, in a network of its own.
+    """A separate network that learns the attributes of faces by their cross-entropies.
 
     Args:
-        n: attributes.
-        seed: of the first weights.
+        n: number of attributes.
+        seed: the seed of the initial weights.
     """
 
     def __init__(self, n: int, seed: int):
@@ -36,28 +36,28 @@ class Recogniser(pl.LightningModule):
 
     @torch.no_grad()
     def found(self, x: torch.Tensor) -> torch.Tensor:
-        """`[batch, n]`: the attributes that faces `x [batch, pixels]` more probably have than not."""
+        """Return the attributes `[batch, n]` that are more probable than not in faces `x`."""
         return (self.network.scores(x).unary > 0).to(x.dtype)
 
     def training_step(
         self, batch: tuple[torch.Tensor, torch.Tensor], batch_idx: int
     ) -> torch.Tensor:
-        """The mean cross-entropy of an attribute."""
+        """Return the mean cross-entropy per attribute."""
         x, labels = batch
         return binary_cross_entropy_with_logits(self.network.scores(x).unary, labels.to(x.dtype))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam; the code's layer has no part in this."""
+        """Return Adam over all trained layers; the code's layer is not one of them."""
         return torch.optim.Adam(self.network.parameters(), lr=RATE)
 
 
 def recogniser(dataset: ImageDataset, seed: int, epochs: int = EPOCHS) -> Recogniser:
-    """One that has seen the attributes of all training images.
+    """Return a recogniser trained on the attributes of all training images.
 
     Args:
         dataset: faces with attributes.
-        seed: of weights and order.
-        epochs: of its training.
+        seed: the seed of the weights and of the order of images.
+        epochs: number of training epochs.
     """
     network = Recogniser(dataset.train.labels.shape[-1], seed)
     shuffled = ShuffledBatches(len(dataset.train), BATCH_SIZE, seed)

@@ -20,17 +20,17 @@ from ...training.semi_supervised import SemiSupervisedTraining
 from .evaluation import attribute_columns
 
 SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
-"""The attributes of the paper's figure."""
+"""The attributes that the paper's figure switches."""
 
 PERSONS: Final = 10
-"""Rows of that figure."""
+"""The number of rows in that figure."""
 
 
 def combinations(like: torch.Tensor) -> torch.Tensor:
-    """`[8, n]`: every combination of the switched attributes, the others as in most faces.
+    """Return every combination of the switched attributes `[8, n]`, the others as in most faces.
 
     Args:
-        like: gives type and device.
+        like: a tensor of the type and device that the result gets.
 
     Example:
         >>> states = combinations(torch.zeros(1))
@@ -47,15 +47,15 @@ def combinations(like: torch.Tensor) -> torch.Tensor:
 def switched(
     vae: AttributeVAE, generator: torch.Generator, persons: int = PERSONS
 ) -> tuple[torch.Tensor, int]:
-    """`[persons * 8, pixels]`: persons of the prior, each decoded under every combination of three attributes.
+    """Return images of persons under every combination of three attributes, and 8, the row length.
 
-    Glasses off and on; within each smile off and on; within each woman and man. And 8, the images
-    of a row.
+    The images are `[persons * 8, pixels]`, and the persons are drawn from the prior. The order is
+    glasses off and on; within each, smile off and on; within each, woman and man.
 
     Args:
-        vae: of the eight attributes of CelebA.
-        generator: of the persons.
-        persons: how many rows.
+        vae: a VAE of the eight attributes of CelebA.
+        generator: draws the persons.
+        persons: the number of rows.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max, the figure of
@@ -67,20 +67,20 @@ def switched(
 
 
 class AttributeTraining(SemiSupervisedTraining):
-    """z_d are attributes, z_c a code, whose prior given z_d is in the decoder's cost.
+    """The training of attributes z_d and a code z_c, whose prior given z_d is part of the cost.
 
-    The bound of labelled images is trained too, with z_d = y, so that the decoder sees right
-    attributes from the first step on, not the encoder's first guesses alone. And the encoder has to
-    find again what persons of the prior were decoded with, which trains the decoder alone.
+    It also trains the bound of labelled images with z_d = y. So the decoder sees the right
+    attributes from the first step, and not only the encoder's first guesses. The consistency loss
+    makes the encoder recognise the attributes of decoded persons; it trains only the decoder.
 
     Args:
-        vae: what is trained.
-        estimator: of the gradient in the scores of the attributes.
+        vae: the model to train.
+        estimator: estimates the gradient in the scores of the attributes.
         options: learning rate, seed and dropout.
-        label_loss: of the labelled images; None where there are none.
-        label_weight: of that loss.
-        consistency: weight of the same loss of decoded images.
-        solver: of the most probable attributes.
+        label_loss: the loss of the labelled images; None if there are none.
+        label_weight: the weight of that loss.
+        consistency: the weight of the same loss of decoded images.
+        solver: computes the most probable attributes.
 
     References:
         Kingma, Rezende, Mohamed, Welling (2014), Semi-supervised learning with deep generative
@@ -142,10 +142,16 @@ class AttributeTraining(SemiSupervisedTraining):
         }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: each image decoded from its most probable attributes and a code drawn for it."""
+        """Return each image decoded from its most probable attributes and a drawn code.
+
+        The result is `[count, pixels]`.
+        """
         potentials, code = self.vae.encoder(x)
         return self.vae.decoder(argmax(potentials, self.solver), code.sample(noise))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A row for each of ten persons of the prior, a column for each combination of three attributes."""
+        """Return images with a row per person and a column per combination of three attributes.
+
+        The ten persons are drawn from the prior.
+        """
         return switched(self.vae, noise)

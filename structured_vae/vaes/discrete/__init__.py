@@ -1,4 +1,4 @@
 """VAEs whose latent variables are all discrete, with our networks or custom ones.
 
-Imported by runs.
+The package `runs` imports this one.
 """

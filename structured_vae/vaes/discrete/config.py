@@ -15,19 +15,22 @@ Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
 
 AUTOREGRESSIVE: Final = ("linear", "made", "transformer")
-"""The priors that are autoregressive."""
+"""The names of the autoregressive priors."""
 
 WITH_HIDDEN_LAYERS: Final = ("made", "transformer")
-"""Those with hidden layers, whose sizes are options."""
+"""The autoregressive priors with hidden layers, whose sizes are options."""
 
 HEADS: Final = 4
-"""Parts into which a transformer's vectors are divided."""
+"""The number of parts into which a transformer's vectors are divided."""
 
 FEW_BITS: Final = 10
-"""Codes of at most so many bits are annealed: with few states, some are soon abandoned for good."""
+"""The largest number of bits for which codes are annealed.
+
+With few states, the model otherwise soon abandons some of them for good.
+"""
 
 LONG: Final = 100
-"""From so many epochs on, one-sided direct optimization reaches a lower bound with few bits."""
+"""The number of epochs from which one-sided direct optimization is better with few bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +99,7 @@ class DiscreteConfig(RecipeConfig):
 
     @property
     def _space_title(self) -> str:
-        """The space in the name of a folder."""
+        """Return the name of the space in the name of a folder."""
         title = self.space
         if takes(self.space, "k"):
             title += str(self.k)
@@ -106,7 +109,7 @@ class DiscreteConfig(RecipeConfig):
 
     @property
     def options_of_space(self) -> dict[str, int]:
-        """The arguments of the class of the space."""
+        """Return the arguments of the class of the space."""
         options: dict[str, int] = {}
         if takes(self.space, "k"):
             options["k"] = self.k
@@ -116,17 +119,17 @@ class DiscreteConfig(RecipeConfig):
 
     @property
     def latent(self) -> int:
-        """Number of bits, or of the categories of a variable."""
+        """The number of bits, or of the categories of a variable."""
         return self.k if self._is_categorical else self.n
 
     @property
     def encoder_name(self) -> str:
-        """The encoder in messages."""
+        """The name of the encoder in messages."""
         return self.encoder
 
     @classmethod
     def _read(cls, values: dict[str, Any]) -> Self:
-        """Leave out a k of bits and an n of categories, which older files hold without effect."""
+        """Drop `k` for bits and `n` for categories, which older files hold without effect."""
         without_effect = "n" if values.get("encoder") == "categorical" else "k"
         if takes(values.get("space", BITS), "k"):
             without_effect = ""
@@ -141,17 +144,17 @@ class DiscreteConfig(RecipeConfig):
 
     @property
     def _has_few_states(self) -> bool:
-        """Whether all states could be enumerated in no time."""
+        """Whether all states can be enumerated quickly."""
         bits = self.variables * math.log2(self.k) if self._is_categorical else self.n
         return bits <= FEW_BITS
 
     @property
     def _first_epsilon(self) -> float:
-        """That of the paper, with its recipe."""
+        """Return the first epsilon of the paper, with its recipe."""
         return 1.0 if self.recipe == "paper" else super()._first_epsilon
 
     def _complete(self) -> None:
-        """Anneal codes of few states, and learn them by one side where there is time."""
+        """Anneal codes of few states, and use one-sided direct optimization if there is time."""
         self._fill(recipe="elbo")
         if self.space != BITS and self.encoder == DiscreteConfig.encoder:
             object.__setattr__(self, "encoder", "independent")

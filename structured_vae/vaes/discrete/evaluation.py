@@ -1,7 +1,7 @@
-"""All that can be known of a model with discrete latent variables alone, on images, and how well it is known.
+"""Evaluate a model whose latent variables are all discrete, and state how exact each number is.
 
-Where all states can be enumerated, -log p(x) and the bound of a Gibbs posterior are exact;
-elsewhere they are estimated from samples, and called so.
+If all states can be enumerated, -log p(x) and the bound of a Gibbs posterior are exact.
+Otherwise they are estimated from samples, and labelled as estimates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ...evaluation.refinement import INDEXED_BITS, refined_bound
 from ...objectives.costs import Reconstruction
 
 ENUMERATED_BITS = 16
-"""States up to 2^16 are enumerated for every image: a second of one core for about 100 images."""
+"""The most states, 2^16, that are enumerated: about 100 images per second of one core."""
 
 ACTIVE_VARIANCE = 0.01
 """A bit is active if its posterior mean varies by more than this over the images (Burda et al., 2016)."""
@@ -48,7 +48,7 @@ SURROGATES: Final = {
     "bound": ("bound", "log of the number of states"),
     "neither": ("not a bound", "unary scores alone"),
 }
-"""What the KL of the unary scores alone is, by its kind."""
+"""The meaning of the KL of the unary scores alone, by its kind."""
 
 
 def evaluate(
@@ -60,27 +60,27 @@ def evaluate(
     refine: int = 0,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Bound, likelihood, gap, true and surrogate KL, and active variables.
+    """Return bound, likelihood, gap, true and surrogate KL, and active variables.
 
     `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always
-    there; `minus_log_p` and `gap` where they are known; `gibbs_kl`, `gibbs_reconstruction` and
-    `gibbs_bound` beside a structured perturb-and-MAP posterior; `refined_bound` and `importance_K`
-    where they are asked for.
+    present. `minus_log_p` and `gap` are present if they can be computed. A structured
+    perturb-and-MAP posterior adds `gibbs_kl`, `gibbs_reconstruction` and `gibbs_bound`.
+    `refined_bound` and `importance_K` are present if they are requested.
 
     Args:
-        vae: what is evaluated.
-        image_batches: `(images [batch, pixels], ...)` each.
-        posterior: `Gibbs`, or `PerturbAndMAP` with its solver, given potentials.
-        generator: of the posterior samples, on the images' device.
-        samples: an image, of what is not summed exactly.
-        refine: moves of a search for each image that tighten the bound, see `refined_bound`; 0 for
-            none.
-        importance: numbers K of samples, at each of which there is an importance-weighted bound.
-            The largest one is drawn where it is more than `samples`.
+        vae: the model to evaluate.
+        image_batches: batches `(images [batch, pixels], ...)`.
+        posterior: makes the distribution of potentials: `Gibbs`, or `PerturbAndMAP` with a solver.
+        generator: draws the posterior samples, on the device of the images.
+        samples: number of samples per image, for quantities that are not summed exactly.
+        refine: number of moves of a search per image that tightens the bound, see
+            `refined_bound`; 0 for no search.
+        importance: numbers K of samples; each gives an importance-weighted bound. The largest one
+            is drawn if it is more than `samples`.
 
     Raises:
-        ConfigError: importance weights of a posterior whose density is not known; or refinement
-            of a model of more than 62 bits, or of categories, which need none.
+        ConfigError: importance weights are requested of a posterior whose density is not known; or
+            refinement of a model of more than 62 bits, or of categories, which need none.
     """
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
@@ -101,7 +101,7 @@ def evaluate(
 
 
 def _active(means: torch.Tensor, categories_of: int, kind: str) -> Quantity:
-    """How many bits, or categories of so many variables, are in use, from the posterior means `[images, n]`."""
+    """Return the number of bits or categories in use, from the posterior means `[images, n]`."""
     n = means.shape[1]
     if categories_of:
         active = means.mean(dim=0) >= ACTIVE_SHARE * categories_of / n
@@ -112,7 +112,7 @@ def _active(means: torch.Tensor, categories_of: int, kind: str) -> Quantity:
 
 @dataclass(frozen=True, eq=False)
 class _View:
-    """A model with what is shared by all batches."""
+    """A model with the values that all batches share."""
 
     vae: DiscreteVAE
     posterior: Callable[[AnyPotentials], Distribution]
@@ -127,10 +127,10 @@ class _View:
         return draws_needed(self.samples, self.importance)
 
     def check_importance(self) -> None:
-        """Raise if there are to be importance weights, and the density of q is not known.
+        """Raise if importance weights are requested and the density of q is not known.
 
         Raises:
-            ConfigError: there are.
+            ConfigError: importance weights are requested, and the density of q is not known.
         """
         if self.importance and not self._probe.has_density:
             raise ConfigError(
@@ -140,7 +140,7 @@ class _View:
             )
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
-        """`[batch]` each, but `mean_state [batch, n]`."""
+        """Return the columns, `[batch]` each, except `mean_state [batch, n]`."""
         q = self.posterior(self.vae.encoder(x))
         potentials = q.potentials
         table = None if self._decoded is None else self._decoded.costs(x)
@@ -171,7 +171,7 @@ class _View:
 
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
-        """Kind and meaning of every column that there can be."""
+        """Return the kind and meaning of every possible column."""
         drawn = f"{self.samples} samples"
         sums = self._probe.tractable
         exact = self._decoded is not None and sums
@@ -243,14 +243,14 @@ class _View:
     def _weighted(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
     ) -> dict[str, torch.Tensor]:
-        """Return the columns of a posterior whose density is known, by samples alone."""
+        """Return the columns of a posterior whose density is known, from samples only."""
         costs = x.new_zeros(len(x))
         excesses = torch.zeros_like(costs)
         densities = torch.zeros_like(costs)
         states = torch.zeros_like(q.potentials.unary)
         bounds = ImportanceBounds({self.samples, *self.importance})
         uniform = kl_ceiling(q.potentials).value
-        # Draw and decode as many states at once as fit, and keep the sums of their weights alone.
+        # Draw and decode as many states at once as fit, and keep only the sums of their weights.
         for draws in draws_at_once(self.draws, x):
             z = q.sample(self.generator, draws)
             cost = self._costs(q.potentials, table, x, z)
@@ -318,7 +318,7 @@ class _View:
         }
 
     def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: the cost under the Gibbs distribution."""
+        """Return the expected cost under the Gibbs distribution, `[batch]`."""
         scores = potentials.table(potentials.states())
         return (scores.softmax(dim=-1) * table).sum(dim=-1)
 
@@ -328,17 +328,17 @@ class _View:
 
     @cached_property
     def _states(self) -> torch.Tensor | None:
-        """Every latent state, where there are not too many."""
+        """Return every latent state, if there are not too many."""
         potentials = self._probe.potentials
         few = potentials.state_count <= 2**ENUMERATED_BITS
         return potentials.states() if few else None
 
     @cached_property
     def _decoded(self) -> DecodedStates | StatesOfNetwork | None:
-        """All of them decoded, once for all images."""
+        """Return all states decoded, once for all images."""
         return None if self._states is None else self.vae.decoder.decoded(self._states)
 
     @cached_property
     def _probe(self) -> Distribution:
-        """The posterior of a blank image."""
+        """Return the posterior of a blank image."""
         return self.posterior(self.vae.blank())

@@ -27,14 +27,14 @@ from .spaces import space_of_options
 from .training import ArgmaxTraining
 
 SAMPLES: Final = 1000
-"""Of the posterior, for an image."""
+"""The number of posterior samples per image."""
 
 
 Config = TypeVar("Config", bound=RecipeConfig)
 
 
 class StatesKind(Kind[Config, DiscreteVAE]):
-    """Discrete latent variables alone, whatever their networks."""
+    """The kind of VAE whose latent variables are all discrete, with any networks."""
 
     vae = DiscreteVAE
     compares_gradients = True
@@ -74,7 +74,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
         )
 
     def check_evaluation(self, config: Config, refine: int, appearance: bool) -> None:
-        """Refuse to judge decoded images; a bound can be refined."""
+        """Raise if decoded images are to be judged; a bound can be refined."""
         refuse_appearance(config, appearance)
 
     def argmaxes(self, config: Config, vae: DiscreteVAE) -> int:
@@ -82,7 +82,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
         return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
 
     def coded(self, config: Config, vae: DiscreteVAE) -> Coded[DiscreteVAE]:
-        """Return the codes that the estimator's posterior draws, for another prior."""
+        """Return the codes that the estimator's posterior draws, to fit another prior."""
         estimator = fitting_estimator(config, vae, fitting_solver(config.solver, vae))
 
         def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:

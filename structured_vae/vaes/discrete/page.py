@@ -1,4 +1,4 @@
-"""What the explorer shows of a VAE whose latent variables are discrete alone."""
+"""The states and images of a VAE with only discrete latent variables in the explorer."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ...errors import RunError
 from ..shown import Shown, require_few_bits, require_few_states
 
 ROWS: Final = 1 << 14
-"""States whose density is asked for at once."""
+"""The number of states whose density is computed at once."""
 
 
 class ShownStates(Shown):
-    """Bits, or the categories of one variable.
+    """The bits, or the categories of one variable, as the explorer shows them.
 
     Args:
         vae: the networks.
 
     Raises:
-        RunError: there are several variables of categories, or too many bits or states.
+        RunError: the model has several variables of categories, or too many bits or states.
     """
 
     def __init__(self, vae: DiscreteVAE):
@@ -82,7 +82,7 @@ class ShownStates(Shown):
     def _table_draws(
         self, fixed: Mapping[int, int], count: int, generator: torch.Generator
     ) -> torch.Tensor:
-        """Return draws `[count, n]` with fixed values, by the density of all states."""
+        """Return draws `[count, n]` with fixed values, from the density of all states."""
         states, log_p = self._prior_table
         for variable, value in fixed.items():
             log_p = log_p.masked_fill(states[:, variable] != value, -torch.inf)
@@ -107,7 +107,7 @@ class ShownStates(Shown):
 
     @cached_property
     def _prior_table(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """All states `[states, n]`, and log p(z) of a prior without potentials `[states]`."""
+        """Return all states `[states, n]`, and log p(z) `[states]` for a density prior."""
         prior = cast("Prior", self.vae.prior)
         states = super().prior_scores().states()
         with torch.no_grad():

@@ -1,6 +1,7 @@
 """Spaces of states by the names that a configuration gives them.
 
-Every name is an entry point, ours too. Loads no torch before a class is asked for.
+Every name is an entry point, also the names of this library. The module loads torch only when a
+class is requested.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
     from ...spaces import StateSpace
 
 GROUP: Final = "structured_vae.spaces"
-"""The group of entry points of `models.spaces`, by which stored models name their spaces."""
+"""The group of entry points of `models.spaces`, with which stored models name their spaces."""
 
 BITS: Final = "bits"
 """The name of the space of all states."""
 
 
 class Spaces(Mapping[str, "type[StateSpace]"]):
-    """The classes of spaces by name, each imported when it is asked for."""
+    """The classes of spaces by name, each imported at its first use."""
 
     def __getitem__(self, name: str) -> type[StateSpace]:
-        """Return the class of a name, imported now.
+        """Import and return the class with this name.
 
         Raises:
-            ConfigError: it cannot be imported, or is no space.
+            ConfigError: the class cannot be imported, or is not a space.
             KeyError: no space has that name.
         """
         point = _points()[name]
@@ -45,7 +46,7 @@ class Spaces(Mapping[str, "type[StateSpace]"]):
         return loaded
 
     def __contains__(self, name: object) -> bool:
-        """Return whether a space has that name, without importing it."""
+        """Return whether a space has this name, without importing it."""
         return name in _points()
 
     def __iter__(self) -> Iterator[str]:
@@ -58,16 +59,16 @@ class Spaces(Mapping[str, "type[StateSpace]"]):
 
 
 SPACES: Final = Spaces()
-"""All spaces that are installed, without that of all states."""
+"""All installed spaces, except the space of all states."""
 
 
 def takes(space: str, option: str) -> bool:
-    """Return whether the class of a space has an argument of this name; all states have none."""
+    """Return whether a space has an argument of this name; the space of all states has none."""
     return space in SPACES and option in signature(SPACES[space]).parameters
 
 
 def space_of_options(space: str, n: int, options: Mapping[str, int]) -> StateSpace | None:
-    """Return the space of a name, of states of n bits; None for all of them.
+    """Return the space with this name over states of n bits; None for all states.
 
     Args:
         space: its name.
@@ -75,7 +76,7 @@ def space_of_options(space: str, n: int, options: Mapping[str, int]) -> StateSpa
         options: arguments of its class.
 
     Raises:
-        ConfigError: it has no such arguments, or no states of n bits.
+        ConfigError: the space has no such arguments, or no states of n bits.
     """
     if space == BITS:
         return None
@@ -97,7 +98,7 @@ def read_options(text: str) -> dict[str, int]:
     """Return the options that a text such as "k=3,least=1" holds.
 
     Raises:
-        ConfigError: it is no such text.
+        ConfigError: the text does not have this form.
 
     Example:
         >>> read_options("k=3,least=1")

@@ -1,4 +1,4 @@
-"""The training of a VAE whose latent variables are discrete alone, for Lightning."""
+"""The training of a VAE whose latent variables are all discrete, for Lightning."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ...training.base import Training, TrainingOptions
 
 
 class ArgmaxTraining(Training):
-    """One gradient estimate a batch, over encoder, decoder and what the estimator learns.
+    """The training of encoder, decoder and estimator with one gradient estimate per batch.
 
     Args:
-        vae: what is trained.
-        estimator: of the encoder's gradient.
+        vae: the model to train.
+        estimator: estimates the encoder's gradient.
         options: learning rate, seed and dropout.
-        recipe: makes the objective that is minimised.
-        kl_weight: of the KL in it, by the epoch.
+        recipe: makes the objective to minimise.
+        kl_weight: the weight of the KL in the objective, by epoch.
     """
 
     SAMPLES = 100
@@ -48,9 +48,9 @@ class ArgmaxTraining(Training):
 
     @property
     def monitored(self) -> str:
-        """The bound, where a tight one is known.
+        """The name of the bound, if a tight one is known.
 
-        Else the paper's own number, which is finite and comparable for every encoder.
+        Otherwise the name of the paper's number, which is finite and comparable for every encoder.
         """
         tight = (
             self.estimator.kl != "folded" or self.estimator.posterior(self.vae.blank()).tractable
@@ -79,12 +79,12 @@ class ArgmaxTraining(Training):
         }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: images decoded from one posterior sample each."""
+        """Return images `[count, pixels]`, each decoded from one posterior sample."""
         z = self.estimator.posterior(self.vae.encoder(x)).sample(noise)[0]
         return self.vae.decoder.mean(z)
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A hundred, ten a row."""
+        """Return a hundred images of the prior, ten per row."""
         prior = excess_of(self.vae)
         if prior is None:
             return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

@@ -1,4 +1,4 @@
-"""A Gaussian latent space: the reference beside the discrete ones.
+"""The VAE with a Gaussian latent space, the baseline for the discrete ones.
 
-Imported by runs.
+The package `runs` imports this one.
 """

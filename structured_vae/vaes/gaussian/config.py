@@ -9,7 +9,7 @@ from ..config import KLConfig, at_least
 Prior = Literal["standard", "linear", "made", "flow"]
 
 WITH_HIDDEN_LAYERS: Final = ("made", "flow")
-"""The priors with hidden layers, whose sizes are options."""
+"""The names of the priors with hidden layers, whose sizes are options."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,15 +23,18 @@ MEANINGS: Final = {
     "bound": ("bound", "reconstruction + kl, on -log p(x)"),
     "minus_log_p": ("bound", "-log p(x), importance-weighted"),
 }
-"""Kind and meaning of every column, with a standard normal prior."""
+"""The kind and meaning of every column, with a standard normal prior."""
 
 LEARNT: Final = {
     "kl": ("sampled", "KL(q(z | x) || learnt prior): the entropy is exact, log p over samples"),
 }
-"""Kind and meaning of the columns that are others with a learnt prior."""
+"""The kind and meaning of the columns that differ with a learnt prior."""
 
 ACTIVE: Final = 0.01
-"""A dimension is in use if the variance of its posterior mean over the images is above this (Burda and others 2016)."""
+"""A dimension is in use if its posterior mean varies more than this (Burda and others 2016).
+
+The variance is taken over the images.
+"""
 
 
 @torch.no_grad()
@@ -42,13 +45,13 @@ def gaussian_columns(
     samples: int = 1,
     importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
-    """`[batch]` each, the quantities of `MEANINGS`; and `means [batch, n]`.
+    """Return the quantities of `MEANINGS`, `[batch]` each, and `means [batch, n]`.
 
     Args:
-        vae: what is evaluated.
+        vae: the model to evaluate.
         x: `[batch, pixels]`.
-        generator: of the codes.
-        samples: of the code for each image.
+        generator: draws the codes.
+        samples: number of samples of the code per image.
         importance: numbers of samples of importance-weighted bounds.
 
     References:
@@ -86,14 +89,14 @@ def evaluate_gaussian(
     samples: int = 200,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Bound with its parts, likelihood, and dimensions in use.
+    """Return the bound with its parts, the likelihood, and the dimensions in use.
 
     Args:
-        vae: what is evaluated.
-        image_batches: `(images [batch, pixels], ...)` each.
-        generator: of the codes, on the images' device.
-        samples: of the code for each image.
-        importance: numbers K of samples, at each of which there is an importance-weighted bound.
+        vae: the model to evaluate.
+        image_batches: batches `(images [batch, pixels], ...)`.
+        generator: draws the codes, on the device of the images.
+        samples: number of samples of the code per image.
+        importance: numbers K of samples; each gives an importance-weighted bound.
     """
     batches = [
         gaussian_columns(vae, batch[0], generator, samples, importance) for batch in image_batches

@@ -24,7 +24,7 @@ from .evaluation import evaluate_gaussian
 from .training import GaussianTraining
 
 SAMPLES: Final = 200
-"""Of the code, for an image, as its likelihood is usually reported."""
+"""The number of samples of the code per image with which the likelihood is usually reported."""
 
 
 class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
@@ -69,7 +69,7 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
         )
 
     def coded(self, config: GaussianConfig, vae: GaussianVAE) -> Coded[GaussianVAE]:
-        """Return codes that the posterior draws, for a density of continuous variables."""
+        """Return codes that the posterior draws, to fit a density of continuous variables."""
 
         def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
             return vae.posterior(x).sample(noise)
@@ -80,7 +80,7 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
         return Coded(fresh, codes, vae.with_prior)
 
     def shown(self, vae: GaussianVAE) -> Shown:
-        """Refuse: a continuous code has no states to show.
+        """Raise, since a continuous code has no states to show.
 
         Raises:
             RunError: always.

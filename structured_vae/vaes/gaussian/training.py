@@ -14,12 +14,12 @@ from .evaluation import gaussian_columns
 
 
 class GaussianTraining(Training):
-    """The bound of one reparameterised draw an image.
+    """The training of the bound with one reparameterised draw per image.
 
     Args:
-        vae: what is trained.
+        vae: the model to train.
         options: learning rate, seed and dropout.
-        kl_weight: of the KL in the bound, by the epoch.
+        kl_weight: the weight of the KL in the bound, by epoch.
     """
 
     SAMPLES = 100
@@ -60,9 +60,9 @@ class GaussianTraining(Training):
         }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: images decoded from one draw of the posterior each."""
+        """Return images `[count, pixels]`, each decoded from one draw of the posterior."""
         return self.vae.mean(self.vae.posterior(x).sample(noise))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A hundred, ten a row."""
+        """Return a hundred images of the prior, ten per row."""
         return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

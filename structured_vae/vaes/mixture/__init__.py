@@ -1,4 +1,4 @@
-"""A class with a continuous style: the mixture VAE.
+"""The mixture VAE: a class with a continuous style.
 
-Imported by runs.
+The package `runs` imports this one.
 """

@@ -31,7 +31,7 @@ MEANINGS: Final = {
     "accuracy": ("exact", "share of images whose most probable class is theirs"),
     "accuracy_sampled": ("exact", "the same of a class drawn from q, in expectation"),
 }
-"""Kind and meaning of every column."""
+"""The kind and meaning of every column."""
 
 
 @torch.no_grad()
@@ -43,14 +43,14 @@ def mixture_columns(
     samples: int = 1,
     importance: Sequence[int] = (),
 ) -> dict[str, torch.Tensor]:
-    """`[batch]` each, the quantities of `MEANINGS`; and `probabilities [batch, k]`.
+    """Return the quantities of `MEANINGS`, `[batch]` each, and `probabilities [batch, k]`.
 
     Args:
-        vae: what is evaluated.
+        vae: the model to evaluate.
         x: `[batch, pixels]`.
-        classes: `[batch]`, the true ones; None, and there is no accuracy.
-        generator: of the styles.
-        samples: of the style for each image; the sum over classes is exact.
+        classes: `[batch]`, the true classes; None for no accuracy.
+        generator: draws the styles.
+        samples: number of samples of the style per image; the sum over classes is exact.
         importance: numbers of samples of importance-weighted bounds.
     """
     potentials, style = vae.encoder(x)
@@ -90,16 +90,16 @@ def evaluate_mixture(
     supervised: bool = True,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Bound with its parts, likelihood, classes in use, and the accuracies.
+    """Return the bound with its parts, the likelihood, classes in use, and the accuracies.
 
     Args:
-        vae: what is evaluated.
-        image_batches: `(images [batch, pixels], classes [batch])` each.
-        generator: of the styles, on the images' device.
-        samples: of the style for each image.
-        supervised: whether the model knows which class is which; without, there is no accuracy.
-        importance: numbers K of samples, at each of which there is an importance-weighted bound;
-            the sum over classes is exact in each.
+        vae: the model to evaluate.
+        image_batches: batches `(images [batch, pixels], classes [batch])`.
+        generator: draws the styles, on the device of the images.
+        samples: number of samples of the style per image.
+        supervised: whether labels fixed the meaning of the classes; if not, there is no accuracy.
+        importance: numbers K of samples; each gives an importance-weighted bound. The sum over
+            classes is exact in each.
     """
     batches = [
         mixture_columns(vae, x, classes if supervised else None, generator, samples, importance)

@@ -31,7 +31,7 @@ from .page import ShownMixture
 from .training import MixtureTraining
 
 SAMPLES: Final = 10
-"""Of the style, for an image; each costs the decoding of every class."""
+"""The number of samples of the style per image; each decodes every class."""
 
 
 class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
@@ -64,7 +64,7 @@ class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
         )
 
     def labelled(self, config: MixtureConfig, dataset: ImageDataset) -> torch.Tensor | None:
-        """Return the places of as many images of each class, drawn by the seed.
+        """Return the indices of equally many images of each class, drawn with the seed.
 
         Raises:
             ConfigError: a class is unknown, or so many images cannot be drawn.

@@ -1,4 +1,4 @@
-"""What the explorer shows of a mixture VAE."""
+"""The classes, styles and images of a mixture VAE in the explorer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..shown import Shown
 
 
 class ShownMixture(Shown):
-    """One of k classes, with a style.
+    """The k classes, with a style, as the explorer shows them.
 
-    With styles of the classes, the style here is that of every class, one after the other.
+    If each class has its own style, the styles of all classes are concatenated here.
 
     Args:
         vae: the networks.

@@ -12,10 +12,10 @@ from .evaluation import mixture_columns
 
 
 class MixtureTraining(SemiSupervisedTraining):
-    """z_d is a class, z_c a style; the arguments are those of `SemiSupervisedTraining`."""
+    """The training of a class z_d and a style z_c; see `SemiSupervisedTraining`."""
 
     STYLES = 10
-    """Rows of the picture of classes and styles."""
+    """The number of rows in the picture of classes and styles."""
 
     vae: MixtureVAE
 
@@ -35,11 +35,11 @@ class MixtureTraining(SemiSupervisedTraining):
         }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: each image decoded from its most probable class and a style drawn for it."""
+        """Return each image decoded from its best class and a drawn style: `[count, pixels]`."""
         potentials, style = self.vae.encoder(x)
         z = torch.nn.functional.one_hot(potentials.unary.argmax(dim=-1), self.vae.n).to(x.dtype)
         return self.vae.decoder(z, style.sample(noise)).sigmoid()
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A row for each of ten styles drawn from the prior, a column for each class."""
+        """Return images: a row for each of ten styles from the prior, a column per class."""
         return self.vae.grid(self.STYLES, noise), self.vae.n

@@ -1,1 +1,1 @@
-"""Networks that the caller gives in Python, trained and evaluated as those of `discrete`."""
+"""Custom networks passed from Python, trained and evaluated like those of `discrete`."""

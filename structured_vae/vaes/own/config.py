@@ -9,7 +9,7 @@ from ..config import RecipeConfig
 
 @dataclass(frozen=True, kw_only=True)
 class OwnConfig(RecipeConfig):
-    """Discrete latent variables with networks that the caller gives in Python."""
+    """Discrete latent variables with custom networks, which the caller passes from Python."""
 
     model: Literal["own"] = "own"
 
@@ -21,7 +21,7 @@ class OwnConfig(RecipeConfig):
 
     @property
     def from_python(self) -> tuple[str, ...]:
-        """The networks, and perhaps the estimator."""
+        """Name the objects that come from Python: the networks, and perhaps the estimator."""
         return ("model", *super().from_python)
 
     def _faults(self) -> Iterator[str]:

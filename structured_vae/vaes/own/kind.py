@@ -1,4 +1,4 @@
-"""The kind `own`: networks that the caller gives in Python."""
+"""The kind `own`: custom networks, which the caller passes from Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OwnKind(StatesKind[OwnConfig]):
     """Discrete latent variables with custom networks."""
 
     def networks(self, config: OwnConfig, pixels: int) -> DiscreteVAE:
-        """Refuse to make networks: a configuration holds no code.
+        """Raise, since a configuration holds no code from which to make networks.
 
         Raises:
             ConfigError: always.

@@ -1,4 +1,4 @@
-"""Codes of a quantiser: VQ, FSQ, LFQ, BSQ.
+"""The VAE with the codes of a quantiser: VQ, FSQ, LFQ or BSQ.
 
-Imported by runs.
+The package `runs` imports this one.
 """

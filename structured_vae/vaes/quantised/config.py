@@ -20,7 +20,7 @@ USUAL: Final = {
     "lfq": {"codes": 2, "dimensions": 1, "commitment": 0.05, "code_entropy": 0.05},
     "bsq": {"codes": 2, "dimensions": 1, "commitment": 0.0, "code_entropy": 0.1},
 }
-"""Values of options that are not set, by quantiser."""
+"""The default values of unset options, by quantiser."""
 
 
 @dataclass(frozen=True, kw_only=True)

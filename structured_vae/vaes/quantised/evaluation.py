@@ -23,10 +23,10 @@ MEANINGS: Final = {
     "minus_log_p": ("exact", "-log p(x), over all codes"),
     "gap": ("exact", "bound less minus_log_p"),
 }
-"""Kind and meaning of every column."""
+"""The kind and meaning of every column."""
 
 ENUMERATED: Final = 2**12
-"""Codes up to so many are enumerated for every image."""
+"""The maximum number of codes that are enumerated for every image."""
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What the explorer shows of a quantised VAE."""
+"""The codes and images of a quantised VAE in the explorer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..shown import Shown, require_few_bits
 
 
 class ShownCodes(Shown):
-    """Bits, or the values of one variable, with the scores whose argmax is the code.
+    """The bits or values of one variable, with the scores whose argmax is the code.
 
     Args:
         vae: the networks.

@@ -14,7 +14,7 @@ from .evaluation import quantised_columns, use_of_values
 
 
 class QuantisedTraining(Training):
-    """The reconstruction of an image's code, whose gradient goes straight through the quantiser.
+    """The training of the reconstruction, with a straight-through gradient of the quantiser.
 
     The loss is -log p(x | z(x)) + pixels (commitment * distance + code_entropy * entropy): both
     weights are in nats per pixel. A learnt prior adds -log p(z(x)), whose gradient reaches the prior
