@@ -1,6 +1,6 @@
-"""What is done with a run folder: train, resume, evaluate, export, measure gradients.
+"""Operations on a run folder: train, resume, evaluate, export and measure gradients.
 
-`folder/` is its files, `trainer/` Lightning's trainer as we run it, and the files here put together
-what a configuration names. Stands on the kinds of VAE and all below; the explorer, the reproduction
-and the commands use it.
+`folder/` reads and writes the files of a run. `trainer/` configures Lightning's trainer. The other
+files build the objects that a configuration names. This package depends on the kinds of VAE and the
+packages below them; the explorer, the reproduction and the commands use it.
 """

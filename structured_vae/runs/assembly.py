@@ -1,4 +1,4 @@
-"""What a configuration names, put together: data, networks, training."""
+"""Build the data, the networks and the training that a configuration names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .networks import vae_of
 
 
 def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
-    """The images that a configuration names, or that were given."""
+    """Return the images that a configuration names, or those that the caller passed."""
     dataset = given.dataset
     if dataset is None:
         dataset = load_dataset(config.data.name, config.data.root, config.data.binarisation)
@@ -23,10 +23,10 @@ def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
 
 
 def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> AnyVAE:
-    """New networks, with the weights that the seed gives; or those that were given, once they fit the images.
+    """Return new networks with the weights that the seed gives, or the caller's custom networks.
 
     Raises:
-        models.errors.NetworkError: those that were given do not.
+        models.errors.NetworkError: the custom networks do not fit the images.
     """
     if given.model is not None:
         given.model.fit_to(pixels)
@@ -36,11 +36,11 @@ def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> Any
 
 
 def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Training:
-    """What Lightning trains for a configuration.
+    """Return the training module that Lightning runs for a configuration.
 
     Raises:
-        ConfigError: encoder, solver and estimator do not fit.
-        solvers.SolverError: the solver is unknown or its package missing.
+        ConfigError: encoder, solver and estimator do not fit together.
+        solvers.SolverError: the solver is unknown or its package is missing.
     """
     if config.precision == "bf16-mixed":
         train_mixed(vae)
@@ -48,10 +48,10 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
 
 
 def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
-    """The batches of a configuration, with labelled images where it has some.
+    """Return the batches of a configuration, with labelled images if it has some.
 
     Raises:
-        ConfigError: so many labelled images cannot be drawn.
+        ConfigError: the split cannot supply that many labelled images.
     """
     labelled = kind_of(config).labelled(config, dataset)
     splits = (dataset.train, dataset.validation, dataset.test)

@@ -1,4 +1,4 @@
-"""Former place of `structured_vae.vaes.config`; its names work here for one release."""
+"""Deprecated alias of `structured_vae.vaes.config`; its names work here for one release."""
 
 from ..moved import names_of
 

@@ -1,4 +1,4 @@
-"""The evaluation of a trained run."""
+"""Evaluate a trained run."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ def evaluate_run(
     data: Any = None,
     estimator: Estimator | None = None,
 ) -> Evaluation:
-    """All that is known of a run on a split, with the posterior that it was trained with.
+    """Return every metric of a run on a split, with the posterior that the run was trained with.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         split: train, validation or test.
         which: the best epoch on the validation split, or the last.
-        samples: posterior samples an image, for what is not summed exactly; default: 1000, a
+        samples: posterior samples per image, for terms without an exact sum; default: 1000, a
             mixture and attributes 10, a Gaussian 200.
-        refine: moves of a search for each image that tighten the bound of a model of bits; 0 for
-            none.
-        appearance: whether to train a network that recognises attributes, and to ask it for those
-            of decoded faces; of the model attributes with labels, see `vaes.attributes.appearance`.
-        importance: numbers K of samples, at each of which there is an importance-weighted bound.
-        model: custom networks that the run has trained; their weights are replaced.
-        data: images in memory that it was given.
-        estimator: an object that it was given.
+        refine: moves of a search per image that tightens the bound of a model of bits; 0 for none.
+        appearance: whether to train a network that recognises attributes, and to apply it to
+            decoded faces; for the model attributes with labels, see `vaes.attributes.appearance`.
+        importance: numbers K of samples; each gives one importance-weighted bound.
+        model: the custom networks that the run trained; their weights are replaced.
+        data: the images in memory that the run was trained on.
+        estimator: the estimator object that the run was trained with.
 
     Raises:
-        RunError: the folder is no run, or its checkpoint is missing or damaged.
-        ConfigError: no samples, or a refinement, an appearance or importance-weighted bounds that
-            the model does not allow; or what was given to `train` is missing or is another.
+        RunError: the folder is not a run, or its checkpoint is missing or damaged.
+        ConfigError: `samples` is not positive, or the model does not allow a refinement, an
+            appearance or importance-weighted bounds; or an object that was passed to `train` is
+            missing or differs.
         DataError: images are missing or damaged.
     """
     if samples is not None and samples < 1:

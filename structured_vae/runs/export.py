@@ -1,4 +1,4 @@
-"""A run as a folder that others can load: safetensors, config and model card."""
+"""Export a run to a folder that others can load: safetensors, config and model card."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ HUB_DATASETS: Final = {
     "fashion-mnist-mini": "zalando-datasets/fashion_mnist",
     "mnist": "ylecun/mnist",
 }
-"""Data sets by their identifiers on the Hugging Face Hub."""
+"""Identifiers of the data sets on the Hugging Face Hub."""
 
 NAMED: Final = ("estimator", "recipe")
-"""Options that a model card names, where the kind of model has them."""
+"""Options that a model card names, if the kind of model has them."""
 
 LOGGED: Final = ("reconstruction", "kl", "bound")
 LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -42,30 +42,30 @@ def export_run(
     *,
     model: DiscreteVAE | None = None,
 ) -> Path:
-    """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
+    """Write a run's networks into a folder that `from_pretrained` loads, with a model card.
 
-    The card has the figures of the run's evaluation on the test split, and where there is none that
-    belongs to this checkpoint, those that training logged on the validation split.
+    The card shows the figures of the run's evaluation on the test split. If this checkpoint has no
+    such evaluation, the card shows the figures that training logged on the validation split.
 
     Args:
-        run_folder: of the run.
+        run_folder: the run's folder.
         folder: for model.safetensors, config.json and README.md.
         which: the best epoch on the validation split, or the last.
         license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0";
-            default: mit. What celeba trained has none: its terms allow research alone.
-        model: custom networks that the run has trained; their weights are replaced. The
-            folder then holds the weights, and loading takes the networks again:
+            default: mit. A model trained on celeba has no default: its terms allow only research.
+        model: the custom networks that the run trained; their weights are replaced. The folder
+            then holds only the weights, and loading needs the networks again:
             `DiscreteVAE.from_pretrained(folder, model)`.
 
     Returns:
         The folder.
 
     Raises:
-        RunError: the run is none, or damaged; or the folder is that of a run.
-        ConfigError: the licence is no identifier, or must be named; or the networks are to be
-            given, or must not be.
-        models.errors.PretrainedError: the folder cannot be written to, or has a README.md that is not
-            ours.
+        RunError: there is no run, or it is damaged; or `folder` is the folder of a run.
+        ConfigError: the licence is not an identifier, or must be named; or `model` is missing, or
+            was passed for a run without custom networks.
+        models.errors.PretrainedError: the folder cannot be written to, or has a README.md that this
+            library did not write.
     """
     if license is not None and not LICENSE.fullmatch(license):
         raise ConfigError(
@@ -92,7 +92,7 @@ def shared_config(config: TrainConfig) -> TrainConfig:
 
 
 def exported_training(folder: str | Path) -> TrainConfig | None:
-    """How the model of an exported folder was trained; None where its config.json does not say.
+    """Return how the model of an exported folder was trained; None if config.json does not say.
 
     Raises:
         models.errors.PretrainedError: there is no config.json, or it is damaged.
@@ -126,7 +126,7 @@ def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCar
 
 
 def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
-    """What training logged after this epoch, and where it ran."""
+    """Return the figures that training logged after this epoch, and the hardware it used."""
     record = _read_json(file)
     try:
         (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]
@@ -146,7 +146,7 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
 
 
 def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
-    """What `structured-vae evaluate` found of this checkpoint; nothing if it has been trained since."""
+    """Return the results of `structured-vae evaluate`; empty if the run was trained since."""
     file = run.folder / f"evaluation-test-{which}.json"
     if not file.exists() or file.stat().st_mtime < run.checkpoint(which).stat().st_mtime:
         return "", ()
@@ -168,7 +168,7 @@ def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
-    """The mapping in a file; an empty one if there is no file."""
+    """Return the mapping in a JSON file, or an empty one if there is no file."""
     try:
         values = json.loads(read_small_text(file, RECORD_SIZE))
     except FileNotFoundError:

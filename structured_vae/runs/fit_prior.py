@@ -1,4 +1,4 @@
-"""A stronger prior for a trained run: fitted to its codes after training."""
+"""Fit a stronger prior to the codes of a trained run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .networks import load_vae
 
 @dataclass(frozen=True)
 class FittedPrior:
-    """A run's networks with another prior.
+    """The networks of a run with another prior, and the bound before and after.
 
     Attributes:
         vae: the networks, with the fitted prior.
@@ -58,29 +58,28 @@ def fit_prior(
 ) -> FittedPrior:
     """Fit a prior to the codes that a trained run gives its training images.
 
-    Encoder and decoder stay as they are. Since q(z | x) does not change, the bound improves by what
-    E_q[log p(z)] improves: the difference of `after` and `before` is that of the KL alone.
+    Encoder and decoder stay as they are, so q(z | x) does not change. The bound therefore improves
+    by as much as E_q[log p(z)]: `after` and `before` differ only in the KL.
 
     Args:
-        folder: of the run.
-        prior: a key of `models.priors.PRIORS`, such as "made" or "transformer"; of Gaussian VAEs
-            one of `models.priors.DENSITY_PRIORS`, such as "made" or "flow".
-        hidden: size of its hidden layers; 0 for the usual.
-        layers: number of its layers; 0 for the usual.
+        folder: the run's folder.
+        prior: a key of `models.priors.PRIORS`, such as "made" or "transformer"; for a Gaussian VAE
+            a key of `models.priors.DENSITY_PRIORS`, such as "made" or "flow".
+        hidden: size of the prior's hidden layers; 0 for the default.
+        layers: number of the prior's layers; 0 for the default.
         epochs: passes over the training images.
         learning_rate: of Adam, falling to zero.
         split: images of the two evaluations.
         which: the best epoch of the run on the validation split, or the last.
-        samples: posterior samples an image of the evaluations; None for the usual number.
+        samples: posterior samples per image in the evaluations; None for the default.
         target: folder for the networks with the fitted prior, as `export_run` writes them; None
-            for none.
-        model: custom networks that the run has trained; their weights are replaced.
-        data: images in memory that it was given.
+            to write nothing.
+        model: the custom networks that the run trained; their weights are replaced.
+        data: the images in memory that the run was trained on.
 
     Raises:
-        ConfigError: no such prior, or one that cannot be over these states; or a number is too
-            small.
-        RunError: the folder is no run, or one whose prior is part of the model.
+        ConfigError: the prior is unknown or cannot model these states; or a number is too small.
+        RunError: the folder is not a run, or its prior is part of the model.
     """
     if epochs < 1:
         raise ConfigError(f"epochs must be at least 1; got {epochs}")
@@ -129,7 +128,7 @@ def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: i
     """Return a new prior over the codes of a model.
 
     Raises:
-        ConfigError: no such prior, or one that cannot be over these states.
+        ConfigError: the prior is unknown or cannot model these states.
     """
     try:
         with torch_seeded(seed, Stream.NETWORKS):

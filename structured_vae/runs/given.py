@@ -19,17 +19,17 @@ from ..vaes.config import DataConfig, TrainConfig
 from ..vaes.config.union import option_types
 
 DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
-"""Options of `DataConfig` that a call may name as its own."""
+"""Options of `DataConfig` that a call may pass as its own options."""
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Objects that no file of a run holds, so that whoever goes on with it gives them again.
+    """Objects that no file of a run holds, so that the caller passes them again on resuming.
 
     Attributes:
         model: custom networks.
         dataset: images in memory.
-        estimator: of the gradient.
+        estimator: the gradient estimator.
     """
 
     model: DiscreteVAE | None = None
@@ -37,29 +37,29 @@ class Given:
     estimator: Estimator | None = None
 
     def check(self, config: TrainConfig) -> None:
-        """Holds what is given against what a configuration says is.
+        """Raise unless the passed objects match the configuration.
 
         Raises:
-            ConfigError: something is missing, or given though the configuration names another; or
-                the images differ.
+            ConfigError: an object is missing, or was passed though the configuration names another;
+                or the images differ.
         """
         self.check_objects(config)
         _check_images(config, self.dataset)
 
     def check_objects(self, config: TrainConfig) -> None:
-        """The same of networks and estimator.
+        """Raise unless the passed networks and estimator match the configuration.
 
         Raises:
-            ConfigError: one is missing, or given though the configuration names another.
+            ConfigError: one is missing, or was passed though the configuration names another.
         """
         self.check_model(config)
         _check("estimator", config, self.estimator)
 
     def check_model(self, config: TrainConfig) -> None:
-        """The same of the networks alone.
+        """Raise unless the passed networks match the configuration.
 
         Raises:
-            ConfigError: they are missing, or given though the configuration names others.
+            ConfigError: they are missing, or were passed though the configuration names others.
         """
         _check("model", config, self.model)
 
@@ -95,11 +95,11 @@ def _check_name(config: TrainConfig, name: str) -> None:
 
 
 def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
-    """Images in memory that a run was given; None where it names its images.
+    """Return the images in memory that a run was passed; None if the run names its images.
 
     Raises:
-        ConfigError: they are missing, or others.
-        DataError: they cannot be taken.
+        ConfigError: the images are missing, or differ from the run's.
+        DataError: the images are not valid.
     """
     name = data.name if isinstance(data, DataConfig) else data
     if isinstance(name, str | Path):
@@ -111,11 +111,11 @@ def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
 
 
 def given_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> Given:
-    """What is given once more for a run of a configuration.
+    """Return the objects that a caller passes again for a run, after checking them.
 
     Raises:
-        ConfigError: it is not what the configuration says.
-        DataError: the images cannot be taken.
+        ConfigError: an object does not match the configuration.
+        DataError: the images are not valid.
     """
     given = Given(_checked_model(model), estimator=_checked_estimator(estimator))
     given.check_objects(config)
@@ -125,11 +125,11 @@ def given_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> Giv
 def configured(
     config: TrainConfig | None, model: Any, data: Any, estimator: Any, options: dict[str, Any]
 ) -> tuple[TrainConfig, Given]:
-    """A configuration with options replaced, and what is given beside it.
+    """Return a configuration with options replaced, and the objects that are passed beside it.
 
     Args:
-        config: default: that of `TrainConfig` with these options, so that what they leave unset
-            follows from them.
+        config: default: that of `TrainConfig` with these options, so that the options that they
+            leave unset follow from them.
         model: custom networks, or None.
         data: images, as `train` takes them, or None.
         estimator: a name, an object, or None.
@@ -138,7 +138,7 @@ def configured(
 
     Raises:
         ConfigError: there is no such option, or its value is impossible.
-        DataError: the images cannot be taken.
+        DataError: the images are not valid.
     """
     if not isinstance(config, TrainConfig | None):
         raise ConfigError(f"expected a TrainConfig; got {shortened(config)}")
@@ -168,7 +168,7 @@ def configured(
 
 
 def _with_place(config: TrainConfig) -> TrainConfig:
-    """The same, with a file of images found from any folder."""
+    """Return the configuration with an absolute path for a file of images."""
     place = Path(config.data.name)
     if not (config.data.is_path and place.exists()):
         return config
@@ -178,7 +178,7 @@ def _with_place(config: TrainConfig) -> TrainConfig:
 def _split_options(
     options: dict[str, Any], source: DataConfig, model: DiscreteVAE | None
 ) -> tuple[dict[str, Any], DataConfig]:
-    """The fields of a training, and those of its data."""
+    """Return the fields of a training and the fields of its data."""
     known = set(option_types()) - {"model", "data", "estimator"}
     if unknown := set(options) - known - set(DATA_OPTIONS):
         near = [match for name in sorted(unknown) for match in get_close_matches(name, known, n=1)]
@@ -205,7 +205,10 @@ def _check_binarisation(data: ImageDataset, options: dict[str, Any]) -> None:
 
 
 def _images(data: Any, binarisation: str | None) -> ImageDataset:
-    """Images in memory; a dataset that is one already is taken as it is, under a name that says what is in it."""
+    """Return images in memory as a dataset.
+
+    An object that is already a dataset keeps its images; its name then identifies its content.
+    """
     if isinstance(data, ImageDataset):
         return replace(data, name=name_in_memory(data.train, data.validation, data.test))
     return dataset_of_images(data, binarisation)

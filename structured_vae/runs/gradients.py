@@ -1,4 +1,4 @@
-"""The paper's figure of bias and variance, drawn for a trained run."""
+"""Draw the paper's figure of bias and variance for a trained run."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from .given import Given, given_images
 from .networks import load_vae
 
 ROUNDING: Final = 1e-9
-"""Of the gradient's norm: a deviation that small is that of sums, and no noise."""
+"""Relative to the gradient's norm: a smaller deviation is rounding error, not noise."""
 
 SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-"""Of epsilon and of the temperature."""
+"""Values of epsilon and of the temperature."""
 
 
 def compared(has_setting: bool) -> dict[str, Compared]:
-    """Return all forms of estimators by name: those with an epsilon or a temperature, or others."""
+    """Return all forms of estimators by name, with or without an epsilon or a temperature."""
     forms: dict[str, Compared] = {}
     for estimator in ESTIMATORS.values():
         for form in estimator.compared():
@@ -50,7 +50,7 @@ def compared(has_setting: bool) -> dict[str, Compared]:
 
 @dataclass(frozen=True)
 class GradientFigure:
-    """What was measured, and where it is.
+    """The gradient reports of a run, and the files that hold them.
 
     Attributes:
         reports: by name and setting, as "direct 0.1", or by name alone.
@@ -73,22 +73,24 @@ def gradient_figure(
     model: DiscreteVAE | None = None,
     data: Any = None,
 ) -> GradientFigure:
-    """Bias and deviation of the estimators that fit a run's encoder, drawn over epsilon and temperature.
+    """Draw bias and deviation of the estimators that fit a run's encoder.
+
+    The horizontal axis is epsilon and the temperature.
 
     Writes `gradients.png` and `gradients.json`. The gradient is that of the expected
     reconstruction in the encoder's potentials, at the first test images.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         which: the best epoch on the validation split, or the last.
-        images: how many of the test split, or as many as it has.
+        images: number of test images; at most the size of the test split.
         draws: for each image and setting.
-        output: folder of the two files; default: the run's own.
-        model: custom networks that the run has trained; their weights are replaced.
-        data: images in memory that it was given.
+        output: folder of the two files; default: the run's folder.
+        model: the custom networks that the run trained; their weights are replaced.
+        data: the images in memory that the run was trained on.
 
     Raises:
-        RunError: the folder is no run, or its checkpoint is missing or damaged.
+        RunError: the folder is not a run, or its checkpoint is missing or damaged.
         ConfigError: no images, fewer than 2 draws, or too many bits to enumerate.
         DataError: images are missing or damaged.
     """
@@ -133,7 +135,7 @@ def gradient_figure(
 
 
 def read_reports(record: Path) -> dict[str, GradientReport]:
-    """The reports of a `gradients.json`.
+    """Return the reports of a `gradients.json`.
 
     Raises:
         RunError: there is no such file, or it is damaged.
@@ -149,7 +151,7 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
 
 
 def family_of(name: str) -> str:
-    """Of a report: its name without the setting."""
+    """Return the name of a report without its setting."""
     return next(
         (
             family
@@ -162,7 +164,7 @@ def family_of(name: str) -> str:
 
 
 def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
-    """Bias and standard deviation of each estimator over epsilon and temperature."""
+    """Plot bias and standard deviation of each estimator over epsilon and temperature."""
     figure = Figure(figsize=(PAGE_WIDTH, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     norm = next(iter(reports.values())).norm
@@ -195,7 +197,7 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
 
 
 def _above(axes: Axes, text: str, height: float) -> None:
-    """Names a horizontal line."""
+    """Label a horizontal line."""
     axes.annotate(
         text,
         (SETTINGS[0], height),
@@ -207,7 +209,7 @@ def _above(axes: Axes, text: str, height: float) -> None:
 
 
 def _unseen(axes: Axes, reports: dict[str, GradientReport]) -> None:
-    """Hollows the points at which chance is larger than the bias."""
+    """Draw hollow points where chance is larger than the bias."""
     for line in axes.get_lines():
         for value in SETTINGS:
             report = reports.get(f"{line.get_label()} {value:g}")

@@ -1,4 +1,4 @@
-"""The networks of a configuration, new or as a run has trained them."""
+"""Build the networks of a configuration, new or with the weights of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .folder import Run, Which
 from .given import Given
 
 MOST_PIXELS: Final = 1 << 30
-"""Values of an image."""
+"""Maximum number of values in an image."""
 
 
 def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
@@ -29,18 +29,18 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
 
 
 def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | None = None) -> AnyVAE:
-    """The trained networks of a run, on the host, ready to use.
+    """Return the trained networks of a run, on the CPU, ready to use.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         which: the best epoch on the validation split, or the last one.
         model: for a run with custom networks, these networks; their weights are replaced. A run
-            holds weights, and never says which code to run.
+            holds only weights, and never says which code to run.
 
     Raises:
-        RunError: the folder is not a run or its checkpoint is missing or damaged; or it is of other
-            networks.
-        ConfigError: the networks are to be given, or must not be.
+        RunError: the folder is not a run, or its checkpoint is missing or damaged; or the
+            checkpoint is of other networks.
+        ConfigError: `model` is missing, or was passed for a run without custom networks.
     """
     run = Run.at(folder)
     config = run.config()
@@ -66,7 +66,7 @@ def _fitting(config: TrainConfig, weights: dict[str, Tensor]) -> AnyVAE:
     """Return networks of a configuration that these weights fit.
 
     Raises:
-        UnsoundError: they fit none.
+        UnsoundError: the weights fit none.
         KeyError: a weight is missing.
     """
     pixels = kind_of(config).pixels(weights)
@@ -76,7 +76,7 @@ def _fitting(config: TrainConfig, weights: dict[str, Tensor]) -> AnyVAE:
 
 
 def _sized(model: DiscreteVAE, run: Run) -> DiscreteVAE:
-    """Networks of one's own that know the size of the run's images."""
+    """Return custom networks that know the size of the run's images."""
     if run.start.exists():
         model.fit_to(_stored_pixels(run.start))
     return model.cpu()

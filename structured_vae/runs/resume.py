@@ -40,31 +40,30 @@ def resume(
     callbacks: Sequence[pl.Callback] = (),
     logger: str | Logger | None = None,
 ) -> Run:
-    """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
+    """Resume a run from its last checkpoint; the result equals that of an uninterrupted run.
 
-    What `train` was given as an object is given again, since no file of a run holds it; the weights
-    of the networks come from the run.
+    Pass again each object that `train` was passed, since no file of a run holds it. The weights of
+    the networks come from the run.
 
     Args:
-        folder: of the run.
-        epochs: a new total; None for the one that the run was started with. What falls over all
-            epochs, the learning rate or dropout, takes from there on the course that it has over
-            the new total.
+        folder: the run's folder.
+        epochs: a new total; None for the total that the run was started with. A schedule over all
+            epochs, such as that of the learning rate or dropout, then follows the new total.
         progress: whether to show a bar.
-        start: the checkpoint to go on from. Both hold all that a training needs; from the best one,
-            the epochs after it are done again.
+        start: the checkpoint to resume from. Both hold all that a training needs; from the best
+            one, the epochs after it run again.
         model: custom networks.
-        data: the images of the run, where they are in memory; others are refused.
+        data: the images of the run, if they are in memory; other images raise an error.
         estimator: a custom estimator.
-        callbacks: of Lightning.
-        logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in
-            the configuration.
+        callbacks: Lightning callbacks.
+        logger: a name of `TrainConfig.logger`, or a Lightning logger; default: the name in the
+            configuration.
 
     Raises:
-        ConfigError: there are more processes than cores or GPUs here, or no such device; or what
-            was given to `train` is missing or is another.
-        DataError: images are missing or damaged, or those of a file are others now.
-        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is
+        ConfigError: there are more processes than cores or GPUs here, or no such device; or an
+            object that was passed to `train` is missing or differs.
+        DataError: images are missing or damaged, or the images of a file have changed.
+        RunError: the folder is not a run, the run has reached its last epoch, its checkpoint is
             missing or damaged, another process trains in it, or the folder is removed meanwhile or
             cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
@@ -124,10 +123,12 @@ def _continue(
 
 
 def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
-    """Return the checkpoint; None if the run was stopped in its first epoch, with nothing to lose.
+    """Return the checkpoint to resume from.
+
+    None means that the run was stopped in its first epoch and has nothing to lose.
 
     Raises:
-        RunError: there is none, though the run has trained for longer.
+        RunError: there is no checkpoint, though the run has trained for longer.
     """
     checkpoint, other = run.checkpoint(start), run.checkpoint("best" if start == "last" else "last")
     if checkpoint.exists():
@@ -147,7 +148,7 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
 
 
 def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -> None:
-    """Check all that Lightning is going to read, before it does.
+    """Check every value that Lightning is going to read, before Lightning reads it.
 
     Raises:
         RunError: a value is missing or impossible, or does not fit the run's configuration.

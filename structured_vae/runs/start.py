@@ -1,4 +1,4 @@
-"""The weights that custom networks begin with; no seed of a configuration makes them again."""
+"""Save and load the initial weights of custom networks, which no seed can make again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def save_start(run: Run, training: Training, pixels: int) -> None:
 
 
 def load_start(training: Training, start: Path) -> None:
-    """Give custom networks the weights that their run began with.
+    """Load into custom networks the weights that their run began with.
 
     Raises:
         RunError: the file does not fit the run's configuration.

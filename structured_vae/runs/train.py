@@ -34,40 +34,39 @@ def train(
     logger: Logger | str | None = None,
     **options: Any,
 ) -> Run:
-    """Trains a VAE and leaves checkpoints, metrics and pictures in a new folder.
+    """Train a VAE; write checkpoints, metrics and pictures into a new folder.
 
-    Everything is checked before the folder is made: the data, the solver, and whether the two fit.
+    The data, the solver, and whether the two fit are checked before the folder is made.
 
     Args:
         config: what to train; default: `TrainConfig` of the options.
         folder: must not hold a run yet; default: in `runs/`, named by the configuration.
-        progress: whether to show a bar; in a notebook it is one of a notebook.
+        progress: whether to show a bar; a notebook shows its own kind of bar.
         model: custom networks, which are trained in place; their options in the configuration
             have no effect.
         data: a name, an .npz file or a folder of images; or images in memory: arrays or tensors
             `[count, height, width]`, `[count, height, width, 3]` or `[count, features]`, uint8 or
             floats in [0, 1], alone or in a pair with labels, a dataset of torch, or a mapping of
-            these by split. Splits that are not given are drawn.
+            these by split. Missing splits are drawn.
         estimator: a name, or a custom estimator.
-        callbacks: of Lightning, called beside those of the library; their states travel in the
-            checkpoints.
-        logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of
-            TensorBoard's.
-        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`,
+        callbacks: Lightning callbacks, called beside those of the library; the checkpoints hold
+            their states.
+        logger: a name of `TrainConfig.logger`, or a Lightning logger that replaces TensorBoard's.
+        **options: fields of `TrainConfig`, which replace those of `config`; and `batch_size`,
             `binarisation`, `root` and `train_on` of the data.
 
     Raises:
-        ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no
-            such device, or there are more processes than cores or GPUs, or more nodes than a
+        ConfigError: an option is unknown, encoder, solver and estimator do not fit together, there
+            is no such device, or there are more processes than cores or GPUs, or more nodes than a
             launcher has started.
         RunError: the folder holds a run, another process trains in it, it is removed meanwhile, or
-            it cannot be written to: a full disk, say.
+            it cannot be written to, for example because the disk is full.
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
-        models.errors.NetworkError: custom networks do not take the images, or do not give what they
-            have to.
-        solvers.SolverError: the solver is unknown or its package missing.
+        models.errors.NetworkError: custom networks do not accept the images, or return a wrong
+            output.
+        solvers.SolverError: the solver is unknown or its package is missing.
     """
     end_with_launcher()
     if isinstance(logger, str):

@@ -1,4 +1,4 @@
-"""A run folder: its files, who writes in it, and how they are read, which trusts none of them."""
+"""A run folder: its files, the lock for its one writer, and readers that check every file."""
 
 from .run import Run, Which
 

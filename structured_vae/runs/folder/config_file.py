@@ -1,4 +1,7 @@
-"""The text of config.yaml, and whether it is whole: a cut one must not be completed by defaults."""
+"""Write the text of config.yaml, and check that it is complete.
+
+A truncated file must not be completed by defaults.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,29 @@ UNMARKED: Final = (
     "evaluate_every",
     "dropout_decay",
 )
-"""The keys of the versions that wrote neither start nor end: each had those of a line and of all lines above it."""
+"""Keys of the versions that wrote neither start nor end mark.
+
+Each version had the keys of one line and of all lines above it.
+"""
 
 
 def config_text(config: TrainConfig) -> str:
-    """The configuration as YAML, with the marks of a whole file."""
+    """Return the configuration as YAML, with the marks of a complete file."""
     return f"{START}\n{yaml.safe_dump(config.to_dict(), sort_keys=False)}{END}\n"
 
 
 def is_whole(text: str, values: dict[str, Any]) -> bool:
-    """Whether nothing is missing at the end of a configuration.
+    """Return whether the end of a configuration file is present.
 
-    One with the start needs the end. One without is older, and whole if it has exactly the keys of
-    a version. A cut one has not, as new keys went into the midst of the old ones. Two versions
-    alone had their newest key at the end (dropout, then channels): without that line, theirs reads
-    as one of the version before, and the key has its default.
+    A file with the start mark needs the end mark. A file without the start mark is older; it is
+    complete if it has exactly the keys of one version. A truncated file does not, because most
+    versions put new keys between the old ones. Only two versions had their newest key at the end
+    (dropout, then channels). Without that line, such a file reads as one of the version before,
+    and the key has its default.
 
     Args:
         text: of the file.
-        values: that YAML reads in it.
+        values: the values that YAML reads in it.
     """
     lines = text.splitlines()
     if lines[0] == START:

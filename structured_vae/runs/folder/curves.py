@@ -1,4 +1,4 @@
-"""Metrics of a run over its epochs, drawn; and what figures of runs have in common."""
+"""Plot the metrics of a run over its epochs, and define the style that run figures share."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 USUAL: Final = ("bound", "reconstruction", "kl")
 
 PAGE_WIDTH: Final = 8.0
-"""Inches: at the width of a page a figure's small print is as large as the page's."""
+"""Width in inches: at the width of a page, the small print matches the page's."""
 
 WIDTH: Final = 4.0
-"""Inches of an axes."""
+"""Size of one axes in inches."""
 
 
 def legend_below(figure: Figure, axes: Axes) -> None:
-    """The lines of one axes named in a row beneath all of them, where they hide nothing."""
+    """Name the lines of one axes in a row below all axes, where the legend hides nothing."""
     lines, names = axes.get_legend_handles_labels()
     figure.legend(
         lines, names, loc="outside lower center", fontsize=8, frameon=False, ncols=len(names)
@@ -32,14 +32,14 @@ def legend_below(figure: Figure, axes: Axes) -> None:
 
 
 def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Figure:
-    """A figure with an axes for each metric, and in it a line for each split that has it.
+    """Return a figure with one axes per metric, and one line per split that has the metric.
 
     Args:
         metrics: columns by name, such as "validation/bound", and "epoch".
         names: of metrics without the split; default: bound, reconstruction and kl.
 
     Raises:
-        RunError: there is no such metric, or none at all.
+        RunError: there is no such metric, or no metrics at all.
     """
     from matplotlib.figure import Figure  # slow to load, and folders are read by who draws nothing
 

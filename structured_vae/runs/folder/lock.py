@@ -1,4 +1,4 @@
-"""One training at a time in a run folder."""
+"""Allow one training at a time in a run folder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from .small_files import read_small_text
 
 LOCK: Final = ".structured-vae.lock"
 HOLDER: Final = ".structured-vae.holder"
-"""Which process has the lock, in a file of its own: older versions of filelock empty the file of the lock."""
+"""The file that names the process with the lock.
+
+It is separate, because older versions of filelock empty the lock file.
+"""
 
 NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-"""What file systems answer that have no locks."""
+"""Error codes of file systems without locks."""
 
 
 @contextmanager
 def locked(run: Run) -> Iterator[None]:
-    """Keep other processes from training in a run folder; the system ends the lock with the process, however it ends.
+    """Keep other processes from training in a run folder.
 
-    The lock lies with the checkpoints, so that two runs that share them by a symbolic link exclude
-    each other too.
+    The system releases the lock when the process ends, however it ends. The lock lies with the
+    checkpoints, so that it also excludes a second run that shares them by a symbolic link.
 
     Raises:
         RunError: another process is training there, or the folder cannot be written to.
@@ -59,7 +62,7 @@ def locked(run: Run) -> Iterator[None]:
         yield
         return
     try:
-        # a full disk will be named by what matters more
+        # On a full disk, a later write raises a clearer error.
         with suppress(OSError), whole_file(holder) as part:
             part.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}))
         yield
@@ -70,7 +73,7 @@ def locked(run: Run) -> Iterator[None]:
 
 
 def _named(holder: Path) -> str:
-    """The process that has a lock, in words."""
+    """Return the process that has a lock, in words."""
     try:
         known = json.loads(read_small_text(holder, 1000))
         return f"process {int(known['process'])} on {str(known['host'])[:100]}"

@@ -1,4 +1,4 @@
-"""Run folders: what a training leaves behind, and reading it again."""
+"""The files of a run folder, which training writes and other operations read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Which = Literal["best", "last"]
 
 TARGETS: Final = ("config.yaml", "metrics.csv", "record.json", "tracked.txt")
-"""The files that a training writes beside its folders."""
+"""Files that a training writes beside its subfolders."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,21 @@ class Run:
     folder: Path
 
     def __fspath__(self) -> str:
-        """The folder, so that a run can stand where its path is asked for."""
+        """Return the folder, so that a run can be passed where a path is expected."""
         return str(self.folder)
 
     @classmethod
     def at(cls, folder: str | Path | Run) -> Run:
-        """The run in a folder, which need not be there yet.
+        """Return the run in a folder, which need not exist yet.
 
         Raises:
-            RunError: it is no path that a folder can have.
+            RunError: `folder` is not a valid path.
         """
         try:
             run = cls(Path(folder))
             run.folder.exists()
         except (TypeError, ValueError, OSError) as error:
-            # without the path, which may be long
+            # The message leaves out the path, which may be long.
             reason = getattr(error, "strerror", None) or error
             raise RunError(
                 f"expected the path of a run folder; got {shortened(folder)}: {reason}"
@@ -62,27 +62,29 @@ class Run:
 
     @property
     def config_file(self) -> Path:
-        """The configuration, as YAML."""
+        """Path of the configuration, a YAML file."""
         return self.folder / "config.yaml"
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of `best.ckpt` and `last.ckpt`."""
+        """Folder of `best.ckpt` and `last.ckpt`."""
         return self.folder / "checkpoints"
 
     @property
     def start(self) -> Path:
-        """The weights that custom networks began with; other runs have no such file."""
+        """Path of the initial weights of custom networks; other runs have no such file."""
         return self.checkpoints / "start.ckpt"
 
     @property
     def tracked(self) -> Path:
-        """The file with the id that the run has at Weights & Biases or MLflow; none of other loggers."""
+        """Path of the file with the run's id at Weights & Biases or MLflow."""
         return self.folder / "tracked.txt"
 
     @property
     def metrics(self) -> dict[str, NDArray[np.float64]]:
-        """`[epochs]` each: the columns of metrics.csv, one value an evaluated epoch; none where there is no file yet.
+        """Return the columns of metrics.csv, `[epochs]` each, one value per evaluated epoch.
+
+        There are no columns while the file does not exist.
 
         Raises:
             RunError: the file is damaged.
@@ -101,27 +103,27 @@ class Run:
             raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
 
     def plot(self, *names: str) -> Figure:
-        """A figure of metrics over the epochs, an axes for each; a notebook shows it.
+        """Return a figure of metrics over the epochs, one axes per metric; a notebook shows it.
 
         Args:
             names: of metrics without the split, such as "bound" or "kl"; default: bound,
                 reconstruction and kl.
 
         Raises:
-            RunError: there is no such metric, or none at all yet.
+            RunError: there is no such metric, or there are no metrics yet.
         """
         return curves(self.metrics, names)
 
     @property
     def pictures(self) -> Path:
-        """The folder of PNG files."""
+        """Folder of PNG files."""
         return self.folder / "pictures"
 
     def checkpoint(self, which: Which) -> Path:
-        """The file of the best or the last epoch.
+        """Return the checkpoint file of the best or the last epoch.
 
         Raises:
-            RunError: `which` says neither.
+            RunError: `which` is neither "best" nor "last".
         """
         if not isinstance(which, str) or which not in get_args(Which):
             raise RunError(
@@ -130,7 +132,7 @@ class Run:
         return self.checkpoints / f"{which}.ckpt"
 
     def create(self, config: TrainConfig) -> None:
-        """Writes the configuration into a new folder.
+        """Write the configuration into a new folder.
 
         Raises:
             RunError: the folder already holds a run, or files that the run would replace; or it
@@ -140,7 +142,7 @@ class Run:
         self.save_config(config)
 
     def refuse_taken(self) -> None:
-        """Refuse a folder in which no training can begin.
+        """Raise if no training can begin in this folder.
 
         Raises:
             RunError: the folder already holds a run, or files that the run would replace.
@@ -155,7 +157,7 @@ class Run:
         self._refuse_files_of_others()
 
     def _refuse_files_of_others(self) -> None:
-        """Refuse a folder with files that the training would replace, and that no configuration says are of a run.
+        """Raise if the folder has no configuration but holds files that training would replace.
 
         Raises:
             RunError: there is such a file.
@@ -169,7 +171,7 @@ class Run:
             )
 
     def save_config(self, config: TrainConfig) -> None:
-        """Writes the configuration.
+        """Write the configuration.
 
         Raises:
             RunError: the folder cannot be made or written to.
@@ -181,7 +183,7 @@ class Run:
             raise RunError(f"{self.folder} cannot be written to: {error}") from error
 
     def recorded_epochs(self) -> int:
-        """The last epoch in metrics.csv, from 1; 0 where there is none yet.
+        """Return the last epoch in metrics.csv, counted from 1; 0 if there is none yet.
 
         Raises:
             RunError: the file is damaged.
@@ -193,7 +195,7 @@ class Run:
             raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
 
     def _rows(self) -> list[dict[str, str]]:
-        """Those of metrics.csv; none where there is no such file."""
+        """Return the rows of metrics.csv; an empty list if there is no such file."""
         file = self.folder / "metrics.csv"
         try:
             lines = read_small_text(file, RECORD_SIZE).splitlines()
@@ -210,10 +212,10 @@ class Run:
         remove_leftovers(self.pictures, ("*.png",))
 
     def config(self) -> TrainConfig:
-        """The configuration of this run.
+        """Return the configuration of this run.
 
         Raises:
-            RunError: the folder is not a run, or its configuration is damaged or cut off.
+            RunError: the folder is not a run, or its configuration is damaged or truncated.
             ConfigError: the configuration has unknown or impossible values.
         """
         try:

@@ -1,4 +1,4 @@
-"""Text files of a run folder, read without waiting and without filling the memory."""
+"""Read text files of a run folder without waiting and without filling the memory."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Final
 
 CONFIG_SIZE: Final = 1 << 20
-"""Bytes of a configuration; one of a run has about 1,000."""
+"""Maximum size of a configuration in bytes; a typical one has about 1,000."""
 
 RECORD_SIZE: Final = 1 << 28
-"""Bytes of metrics.csv or record.json; 100,000 epochs take about 50 million."""
+"""Maximum size of metrics.csv or record.json in bytes; 100,000 epochs take about 50 million."""
 
 
 def read_small_text(path: Path, largest: int) -> str:
     """Return the text of a plain file.
 
     Args:
-        path: of the file; a symbolic link to a plain file is followed.
-        largest: bytes that it may have.
+        path: the file; a symbolic link to a plain file is followed.
+        largest: maximum size in bytes.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
-        ValueError: it is a pipe, a device or a folder; or it is larger; or it is no UTF-8.
+        ValueError: it is a pipe, a device or a folder; or it is too large; or it is not UTF-8.
     """
     # Opening a pipe would wait for a writer; reading a device might never end.
     descriptor = os.open(

@@ -1,4 +1,4 @@
-"""Lightning's trainer as this library runs it: callbacks and loggers, signals, processes, memory.
+"""Lightning's trainer for this library: callbacks, loggers, signals, processes and memory.
 
 `train` and `resume` use it.
 """

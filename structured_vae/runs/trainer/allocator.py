@@ -1,4 +1,4 @@
-"""The C library's allocator, told at once what it would learn of a training's buffers too late."""
+"""Set the C library's allocator for the large buffers of a training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 
 LARGEST_ON_HEAP: Final = 32 << 20
-"""Bytes; the largest threshold that glibc takes, and that it comes to by itself."""
+"""Bytes; the largest threshold that glibc accepts, and the value that it adapts to by itself."""
 
 SETTINGS: Final = (
     "GLIBC_TUNABLES",
@@ -19,16 +19,16 @@ SETTINGS: Final = (
     "MALLOC_TRIM_THRESHOLD_",
     "MALLOC_MMAP_MAX_",
 )
-"""Environment variables of those who have decided for themselves."""
+"""Environment variables with which a user configures the allocator."""
 
 
 def keep_freed_buffers() -> bool:
-    """Lets the buffers of one training step serve the next; whether the allocator took it.
+    """Keep freed buffers for the next training step; return whether the allocator accepted.
 
-    Logits of some MiB go back to the operating system as soon as they are freed, and come again
-    page by page, which can take a fifth of a step. glibc raises the size from which it does so with
-    the buffers that it sees freed, up to 32 MiB, and keeps twice that: from here on it does both.
-    Another C library is left alone, and so are settings of the environment.
+    Logits of some MiB return to the operating system as soon as they are freed, and come back page
+    by page, which can take a fifth of a step. glibc adapts the size from which it does so to the
+    buffers that it sees freed, up to 32 MiB, and keeps twice that size. This function sets both
+    values at once. Another C library and settings in the environment stay unchanged.
 
     References:
         The GNU C Library reference manual, Malloc Tunable Parameters.

@@ -1,4 +1,4 @@
-"""One call of Lightning: signals, errors and global state around it."""
+"""Run Lightning's fit once, with signals, errors and global state handled around it."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def fit(
     """Train until the last epoch.
 
     Args:
-        trainer: of the run.
-        run: its folder.
+        trainer: the trainer of the run.
+        run: the run's folder.
         data: batches.
-        training: what is trained.
+        training: the module to train.
         checkpoint: to start from; None for the beginning.
 
     Raises:
-        KeyboardInterrupt: the user stopped it.
-        TerminatedError: it was asked to end, by SIGTERM.
+        KeyboardInterrupt: the user stopped the training.
+        TerminatedError: the training was asked to end, by SIGTERM.
         RunError: the folder is removed or cannot be written to.
     """
     again = f"structured-vae resume {run.folder}"
@@ -77,7 +77,7 @@ def fit(
 
 
 def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
-    """Listens for interrupts that Python would lose."""
+    """Listen for interrupts that Python would lose."""
     (callback,) = [
         each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)
     ]
@@ -86,7 +86,7 @@ def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
 
 @contextmanager
 def _global_generator_restored() -> Iterator[None]:
-    """Layers such as dropout draw from torch's global generator, which each epoch seeds."""
+    """Restore torch's global generator, which each epoch seeds for layers such as dropout."""
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):
         yield
@@ -94,7 +94,10 @@ def _global_generator_restored() -> Iterator[None]:
 
 @contextmanager
 def _told_once() -> Iterator[None]:
-    """What TensorBoard's thread cannot write, the training raises at its next call: the thread need not print it."""
+    """Keep TensorBoard's thread from printing a write error that the training raises itself.
+
+    The training raises it at its next call.
+    """
     plain = threading.excepthook
 
     def print_others(thread: threading.ExceptHookArgs) -> None:
@@ -110,7 +113,7 @@ def _told_once() -> Iterator[None]:
 
 @contextmanager
 def _handlers_restored() -> Iterator[None]:
-    """Lightning leaves its own handlers of signals behind where a logger fails beside the training."""
+    """Restore the signal handlers that Lightning leaves behind if a logger fails."""
     numbers = signal.SIGINT, signal.SIGTERM
     before = {number: signal.getsignal(number) for number in numbers}
     try:

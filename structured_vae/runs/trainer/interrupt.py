@@ -1,4 +1,4 @@
-"""Ctrl-C that Python loses: an interrupt raised where exceptions are only printed ends the training all the same."""
+"""Raise a Ctrl-C that Python loses, where it only prints exceptions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class HeardInterrupts(pl.Callback):
-    """Raises a lost `KeyboardInterrupt` again, at the next batch.
+    """Raise a lost `KeyboardInterrupt` again, at the next batch.
 
-    Python runs some functions in the midst of others: those that a weak reference calls when its
-    object dies, finalisers, calls from compiled code. It prints what they raise and continues.
-    Ctrl-C reaches whatever function runs, so that one of these can lose it. A training with a Gibbs
-    posterior or a learnt prior calls a weak reference in every step.
+    Python runs some functions in the midst of others: the callback of a weak reference when its
+    object dies, finalisers, and calls from compiled code. It prints their exceptions and continues.
+    Ctrl-C interrupts the function that runs at that moment, so one of these functions can lose it.
+    A training with a Gibbs posterior or a learnt prior calls a weak reference in every step.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class HeardInterrupts(pl.Callback):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside it, an interrupt that would only be printed is kept for the next batch."""
+        """Keep an interrupt that would only be printed for the next batch."""
         before = sys.unraisablehook
 
         def hear(unraisable: UnraisableHookArgs) -> None:
@@ -51,15 +51,15 @@ class HeardInterrupts(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any
     ) -> None:
-        """After a training step."""
+        """Raise a lost interrupt after a training step."""
         self._raise()
 
     def on_validation_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any
     ) -> None:
-        """After a batch of an evaluation."""
+        """Raise a lost interrupt after a batch of an evaluation."""
         self._raise()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Before the checkpoint of an epoch."""
+        """Raise a lost interrupt before the checkpoint of an epoch."""
         self._raise()

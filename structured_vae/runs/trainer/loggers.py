@@ -1,4 +1,4 @@
-"""Where the curves of a training go: Lightning's own loggers, by name."""
+"""Build the logger of a training: Lightning's own loggers, by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..folder.small_files import read_small_text
 PROJECT: Final = "structured-vae"
 
 LONGEST_ID: Final = 1000
-"""Bytes of the id that a logger gives a run."""
+"""Maximum size in bytes of the id that a logger gives a run."""
 
 LOGGERS: Final[dict[str, Callable[[TrainConfig, Run, str | None], Logger]]] = {
     "tensorboard": lambda config, run, tracked: TensorBoardLogger(
@@ -46,14 +46,14 @@ LOGGERS: Final[dict[str, Callable[[TrainConfig, Run, str | None], Logger]]] = {
         run_id=tracked,
     ),
 }
-"""(configuration, run, the id that an earlier part of the training has in the logger's records) -> a logger."""
+"""Builders of loggers: (configuration, run, id of an earlier part of the training) -> logger."""
 
 
 def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
-    """The logger that a configuration names; False for none.
+    """Return the logger that a configuration names; False for none.
 
     Raises:
-        MissingPackageError: its package is not installed.
+        MissingPackageError: the logger's package is not installed.
         RunError: the file with the id of an earlier part cannot be read.
     """
     if config.logger == "none":
@@ -73,7 +73,10 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
 
 
 def _part(run: Run) -> str:
-    """A name for the rows of this part of a training: Lightning's logger deletes the rows of an earlier part."""
+    """Return a name for the rows of this part of a training.
+
+    Lightning's logger deletes the rows of an earlier part with the same name.
+    """
     folder = run.folder / "csv"
     if not (folder / "metrics.csv").exists():
         return ""
@@ -84,14 +87,17 @@ def _part(run: Run) -> str:
 
 
 class Tracked(BetweenSteps):
-    """Weights & Biases and MLflow get the configuration, and their id is kept, so that a resumed run goes on there."""
+    """Give Weights & Biases and MLflow the configuration, and keep the id of their run.
+
+    A resumed run continues there under the same id.
+    """
 
     def __init__(self, config: TrainConfig, run: Run):
         self.config = config
         self.run = run
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Once for a run, on the first process."""
+        """Send the configuration once per run, on the first process."""
         logger = trainer.logger
         if not trainer.is_global_zero or not isinstance(logger, WandbLogger | MLFlowLogger):
             return
@@ -106,7 +112,10 @@ class Tracked(BetweenSteps):
 
 @contextmanager
 def ended(trainer: pl.Trainer) -> Iterator[None]:
-    """Weights & Biases has one run a process: that of a logger by name ends with the training, a caller's does not."""
+    """End the Weights & Biases run of a logger by name when the training ends.
+
+    Weights & Biases allows one run per process. A run that the caller opened stays open.
+    """
     by_name = any(isinstance(each, Tracked) for each in getattr(trainer, "callbacks", ()))
     ours = (
         by_name
@@ -121,5 +130,5 @@ def ended(trainer: pl.Trainer) -> Iterator[None]:
 
 
 def _has_a_run(wandb: ModuleType | None) -> bool:
-    """Whether a run is open; Lightning imports the package no sooner than something is logged."""
+    """Return whether a run is open; Lightning imports the package only when something is logged."""
     return wandb is not None and wandb.run is not None

@@ -1,4 +1,4 @@
-"""Whether the folder of a run is still there while it trains."""
+"""Check that the folder of a run still exists while the run trains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..folder import Run
 
 
 def require_present(run: Run) -> None:
-    """Check that a run's folder is where it was when its training began.
+    """Raise unless a run's folder is where it was when its training began.
 
     Raises:
         RunError: it was removed or moved.
@@ -23,7 +23,7 @@ def require_present(run: Run) -> None:
 
 
 class FolderPresence(BetweenSteps):
-    """Ends a training whose run folder is gone, instead of writing the rest of a run into a new one.
+    """End a training whose run folder was removed, so that no new folder gets half a run.
 
     Args:
         run: the folder.
@@ -33,5 +33,5 @@ class FolderPresence(BetweenSteps):
         self.run = run
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Looks before anything of the epoch is written."""
+        """Check the folder before anything of the epoch is written."""
         require_present(self.run)

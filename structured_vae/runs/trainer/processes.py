@@ -1,4 +1,4 @@
-"""Processes that train together: as many as there is room for, and none that outlives the one that launched it."""
+"""Start processes that train together, within the machine's cores, and end them together."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ NODE_COUNTS: Final = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "GROUP_WORLD_SIZE")
 """Environment variables by which Slurm and torchrun say how many nodes there are."""
 
 BY_HAND: Final = ("MASTER_ADDR", "NODE_RANK")
-"""Environment variables that somebody sets who starts the process of each node."""
+"""Environment variables that a user sets to start the process of each node."""
 
 SECONDS: Final = 0.5
-"""Between two looks at whether it lives."""
+"""Seconds between two checks that the launcher is alive."""
 
 
 def check_room(processes: int, cuda: bool) -> None:
-    """Refuses more processes than a machine has cores, or GPUs, for.
+    """Raise if there are more processes than the machine has cores or GPUs.
 
     Raises:
         ConfigError: there are more.
     """
-    # Cores of the machine: a scheduler may have bound this process to the one that is its own.
+    # Count the cores of the machine: a scheduler may have bound this process to a single core.
     room, what = (torch.cuda.device_count(), "GPUs") if cuda else (os.cpu_count() or 1, "cores")
     if processes > room:
         raise ConfigError(
@@ -45,7 +45,9 @@ def check_room(processes: int, cuda: bool) -> None:
 
 
 def check_nodes(nodes: int) -> None:
-    """Refuse several nodes where no launcher says that there are so many: Lightning would wait for them in vain.
+    """Raise if there are several nodes but no launcher started that many.
+
+    Lightning would wait for the missing nodes forever.
 
     Raises:
         ConfigError: this process was not started by a launcher for so many nodes.
@@ -68,13 +70,13 @@ def check_nodes(nodes: int) -> None:
 
 
 def is_launched_worker(processes: int) -> bool:
-    """Whether this is a process of several that train together, and not the first of them."""
+    """Return whether this is one of several processes that train together, but not the first."""
     return processes > 1 and getattr(rank_zero_only, "rank", 0) != 0
 
 
 @contextmanager
 def launching() -> Iterator[None]:
-    """Processes that Lightning launches in here end when this one does, however it ends."""
+    """End the processes that Lightning launches in this context when this process ends."""
     before = os.environ.get(LAUNCHER)
     os.environ[LAUNCHER] = str(os.getpid())
     try:
@@ -87,7 +89,7 @@ def launching() -> Iterator[None]:
 
 
 def end_with_launcher() -> None:
-    """From now on this process ends when the one that launched it is gone; one that was not launched goes on."""
+    """End this process when the process that launched it ends; otherwise do nothing."""
     launcher = os.environ.get(LAUNCHER, "")
     launched = launcher.isdecimal() and int(launcher) != os.getpid()
     if launched and os.name != "nt":  # where parents stay the same
@@ -103,7 +105,10 @@ def _watch(launcher: int) -> None:
 
 
 def alone(config: TrainConfig, run: Run) -> AbstractContextManager[None]:
-    """Keeps other trainings out of the folder; the processes of one training share the lock of the first."""
+    """Keep other trainings out of the folder.
+
+    The processes of one training share the lock of the first.
+    """
     if is_launched_worker(config.processes * config.nodes):
         return nullcontext()
     return locked(run)

@@ -1,4 +1,4 @@
-"""The trainer of a run: device, processes, callbacks and logger."""
+"""Build the trainer of a run: device, processes, callbacks and logger."""
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ from .presence import FolderPresence
 from .processes import check_nodes, check_room
 
 PICTURED = 50
-"""Validation images in a picture of reconstructions."""
+"""Number of validation images in a picture of reconstructions."""
 
 LOGGED_EVERY: Final = 50
-"""Steps between what callbacks may log of steps; fewer where an epoch has fewer, of which Lightning would warn."""
+"""Steps between two logs of a callback.
+
+Shorter epochs use fewer, because Lightning would warn.
+"""
 
 
 def check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> None:
-    """Refuses what Lightning cannot call, before there is a folder.
+    """Raise if Lightning cannot call the callbacks or the logger; no folder exists yet.
 
     Raises:
-        ConfigError: there is some.
+        ConfigError: one of them is not an object of Lightning.
     """
     if not isinstance(callbacks, Sequence) or not all(
         isinstance(each, pl.Callback) for each in callbacks
@@ -66,16 +69,16 @@ def trainer_of(
     """Return the trainer that a configuration asks for.
 
     Args:
-        config: device, processes, epochs and how often there are evaluations and pictures.
-        run: where everything is written.
-        dataset: whose validation images are drawn.
-        training: tells which metric the best epoch is chosen by.
+        config: device, processes, epochs and how often to evaluate and draw pictures.
+        run: the folder for all files.
+        dataset: the source of the validation images in pictures.
+        training: tells which metric chooses the best epoch.
         progress: whether to show a bar.
         callbacks: of the caller.
-        logger: an object in the place of the one that the configuration names, or None.
+        logger: an object that replaces the logger of the configuration, or None.
 
     Raises:
-        ConfigError: there is no such device, or there are more processes or nodes than there may be.
+        ConfigError: there is no such device, or there are too many processes or nodes.
         MissingPackageError: the logger's package is not installed.
     """
     if config.device == "cuda" and not torch.cuda.is_available():
@@ -127,12 +130,15 @@ def trainer_of(
 
 
 def _early_stopping(training: Training, patience: int) -> pl.Callback:
-    """Asked after an evaluation, so that the pictures of the last epoch know that it is the last."""
+    """Return a callback that stops early, asked after each evaluation.
+
+    The pictures of the last epoch then know that it is the last.
+    """
     return EarlyStopping(
         training.monitored, patience=patience, check_finite=False, check_on_train_epoch_end=False
     )
 
 
 def _progress_bar() -> pl.Callback:
-    """Lightning's other bar knows what a notebook shows."""
+    """Return Lightning's progress bar that works in a notebook."""
     return TQDMProgressBar(10) if "ipykernel" in sys.modules else RichProgressBar(10, leave=True)
