@@ -40,8 +40,8 @@ std::optional<double> maximise_pairs(std::span<const std::uint64_t> positions,
 std::optional<double> maximise_matrix(Matrix<const double> unary, Cube<const double> matrix,
                                       double largest, Matrix<std::int8_t> z) {
     const Index n = unary.columns;
-    double upper[PAIRS];
-    std::uint8_t used[PAIRS];
+    double upper[PAIRS] = {};
+    std::uint8_t used[PAIRS] = {};
     const Index all = n * (n - 1) / 2;
     const checks::Triangle triangle = checks::read_matrix(matrix, Matrix<double>{upper, 1, all},
                                                           {used, static_cast<std::size_t>(all)});
