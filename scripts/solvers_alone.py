@@ -17,7 +17,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-LEFT_OUT = {"lightning", "matplotlib", "ortools", "pillow", "safetensors", "tensorboard", "torch"}
+LEFT_OUT = {
+    "lightning",
+    "matplotlib",
+    "ortools",
+    "pillow",
+    "safetensors",
+    "scipy",
+    "tensorboard",
+    "torch",
+}
 """What `solvers` and its commands do not need; OR-Tools is an extra."""
 
 NOT_COPIED = ("__pycache__", "*.npz", "*.so", "*.pyd", "LICENSE-fashion-mnist")
