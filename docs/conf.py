@@ -79,15 +79,15 @@ nitpick_ignore_regex = [
     ),
     (
         r"py:class",
-        r"solvers\.(any_problem\.AnyProblem|conversions\.any_conversion\.ProblemT|labels\.problem\.Pairs)",
+        r"solvers\.(problems\.any_problem\.AnyProblem|conversions\.any_conversion\.ProblemT|labels\.problem\.Pairs)",
     ),  # unions and type variables
     (r"py:class", r"(solvers\.solving\.(call\.Options|kinds\.SolverT)|Labels)"),  # private
     (r"py:class", r"typing_extensions\..*"),  # of another package
-    (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
+    (r"py:class", r"solvers\.(problems\.topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.networks\.own_networks\.Shape"),  # private
     (r"py:class", r"solvers\.conversions\.objective\.Objective"),  # private
-    (r"py:class", r"(solvers\.conversions\.thresholds\.)?Threshold"),  # private
+    (r"py:class", r"(solvers\.conversions\.polynomials\.thresholds\.)?Threshold"),  # private
     (r"py:class", r"models\.priors\.prior\.Answer"),  # a type variable
 ]
 

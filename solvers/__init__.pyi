@@ -16,7 +16,7 @@ from .labels.problem import LabelProblem
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
 from .limits.progress import Progress
-from .problem import Problem
+from .problems.problem import Problem
 from .registry import available_solvers, solver_class
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from jaxtyping import Float, Int
 
-from .problem import Problem
+from .problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

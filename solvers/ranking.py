@@ -18,7 +18,7 @@ from .arrays import Scores, States
 from .constraint_rows import Rows
 from .errors import SolveFailedError
 from .limits.deadline import Deadline
-from .problem import Problem
+from .problems.problem import Problem
 from .solution import Ranking, Solution
 from .solver import ArgmaxSolver, CertifiedSolver, Maximisable
 

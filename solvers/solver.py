@@ -31,7 +31,7 @@ from .errors import (
 from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
-from .problem import Problem, check_problem
+from .problems.problem import Problem, check_problem
 from .seconds import accept_seconds
 from .solution import Maximiser, Ranking, Solution, SolveInterrupted
 

@@ -25,7 +25,7 @@ from .errors import (
 )
 from .instances import Instances
 from .limits.deadline import Deadline
-from .problem import EPSILON, Problem
+from .problems.problem import EPSILON, Problem
 from .ranking import ranked_states
 from .solution import Solution
 from .solver import ArgmaxSolver, CertifiedSolver

@@ -75,7 +75,7 @@ def test_a_foreign_error_is_named_with_its_place_in_our_code(verdict):
     found = verdict(lambda: Problem.from_arrays([1.0]).instances(None).negative_pair(3))
     assert found.kind == "foreign"
     assert "ValueError at " in found.group
-    assert "solvers/problem.py" in verdict(lambda: Problem.instances(None, slice(1))).group
+    assert "solvers/problems/problem.py" in verdict(lambda: Problem.instances(None, slice(1))).group
 
 
 @pytest.mark.parametrize("solver", ["exhaustive", "max_flow"])

@@ -17,7 +17,7 @@ def table(monkeypatch):
 @pytest.fixture
 def fault(table):
     """Makes a fault of a Python file."""
-    return lambda old, new, tests=(): table.Fault("solvers/problem.py", old, new, tests)
+    return lambda old, new, tests=(): table.Fault("solvers/problems/problem.py", old, new, tests)
 
 
 def test_every_fault_can_be_planted_and_its_tests_exist(table):

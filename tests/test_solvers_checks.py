@@ -6,8 +6,8 @@ import pytest
 from solvers import Problem, ProblemError, SolveFailedError, solve, solver_class
 from solvers.algorithms.exhaustive.host import host_argmax
 from solvers.compiled.problem_checks import proof_of, survey_of, triangle_of
+from solvers.problems.topology import Topology
 from solvers.solution import Maximiser
-from solvers.topology import Topology
 
 LARGEST = float(np.finfo(np.float64).max)
 

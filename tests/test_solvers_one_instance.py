@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from solvers import Problem, ProblemError, SolverError, prepare, solve
 from solvers.algorithms.exhaustive.one_instance import solve_matrix, solve_pairs
-from solvers.pairs import topology_of
+from solvers.problems.pairs import topology_of
 
 
 def best_score(unary, pairwise):

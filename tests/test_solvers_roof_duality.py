@@ -10,7 +10,7 @@ from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular
 from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.reduction import reduced
 from solvers.algorithms.presolve.roof_duality import roof_duality
-from solvers.problem import Problem
+from solvers.problems.problem import Problem
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single")
 

@@ -8,7 +8,7 @@ import pytest
 from solvers import labels, solve
 from solvers.algorithms.elimination.treewidth import treewidth_bound
 from solvers.limits.deadline import Deadline, preparation, preparing
-from solvers.topology import Topology
+from solvers.problems.topology import Topology
 
 
 def grid(side):

@@ -11,7 +11,7 @@ from optional import optional
 from solvers.algorithms.local_search.device_tabu import device_tabu
 from solvers.algorithms.local_search.tabu import tabu_search
 from solvers.limits.deadline import Deadline
-from solvers.problem import Problem
+from solvers.problems.problem import Problem
 
 torch = optional("torch")
 

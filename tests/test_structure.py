@@ -61,7 +61,7 @@ def write_labels(problem):
 FILES = {
     "solvers/__init__.py": "import lazy_loader\n\n__all__ = lazy_loader.attach_stub(__name__)\n",
     "solvers/__init__.pyi": '__all__ = ["Problem", "write"]\n',
-    "solvers/problem.py": PROBLEM,
+    "solvers/problems/problem.py": PROBLEM,
     "solvers/search.cpp": "int main() {\n}\n",
     "solvers/labels/__init__.py": '__all__ = ["LabelProblem"]\n',
     "solvers/labels/problem.py": LABEL_PROBLEM,

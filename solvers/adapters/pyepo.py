@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import as_array, to_numpy
 from ..conversions import ConversionUnavailableError
 from ..errors import ProblemError
-from ..pairs import topology_of
+from ..problems.pairs import topology_of
 from ..solver import ArgmaxSolver
 from ..solving.prepared import prepare
 

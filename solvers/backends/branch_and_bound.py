@@ -22,10 +22,10 @@ from ..limits.deadline import Deadline
 from ..limits.interrupts import in_threads
 from ..limits.progress import Known
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 
 @dataclass(frozen=True)

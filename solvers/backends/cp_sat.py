@@ -23,10 +23,10 @@ from ..limits.deadline import Deadline, uncounted
 from ..limits.interrupts import ended
 from ..limits.progress import Known
 from ..options import MOST_THREADS, check_whole
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 DENSE_LEVEL = 2
 """Linearization level of most problems: on dense ones three times faster than 1."""

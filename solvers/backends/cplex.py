@@ -22,10 +22,10 @@ from ..limits.deadline import Deadline, uncounted
 from ..limits.interrupts import interrupt_solves
 from ..limits.progress import Known
 from ..options import MOST_THREADS, check_whole
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 INFEASIBLE = (103, 119)
 """Status codes of CPLEX: no state satisfies the constraints."""

@@ -16,10 +16,10 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from ..arrays import States
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 EASY = 1 << 17
 """Work of the first search, as nodes times n + e.

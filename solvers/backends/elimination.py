@@ -18,7 +18,7 @@ from ..errors import InfeasibleError
 from ..limits.deadline import Deadline
 from ..limits.memory import free_memory
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 

@@ -15,7 +15,7 @@ from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 

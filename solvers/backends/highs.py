@@ -21,10 +21,10 @@ from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline, uncounted
 from ..limits.interrupts import ended
 from ..limits.progress import Known
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-from ..starts import given_states
 
 TOLERANCES = (
     "mip_feasibility_tolerance",

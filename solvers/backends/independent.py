@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..arrays import namespace_of
 from ..limits.deadline import Deadline
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 

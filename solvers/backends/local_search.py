@@ -22,7 +22,7 @@ from ..arrays import States
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
 from ..options import check_threads, check_whole
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 

@@ -17,7 +17,7 @@ from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States
 from ..limits.deadline import Deadline
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 

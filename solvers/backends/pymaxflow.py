@@ -12,7 +12,7 @@ from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import TOTAL_BITS, FixedPoint
 from ..arrays import Scores, States
 from ..limits.deadline import Deadline, uncounted
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 

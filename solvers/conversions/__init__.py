@@ -10,12 +10,12 @@ Public. Stands on problem; it does not know how problems are solved.
 from .answer import Answer
 from .any_conversion import AnyConversion
 from .conversion import Conversion
-from .cuts import from_max_cut, from_min_cut
 from .dimod import ConversionUnavailableError, from_dimod, to_dimod
-from .igraph import from_igraph
+from .graph.cuts import from_max_cut, from_min_cut
+from .graph.igraph import from_igraph
+from .graph.networkx import from_networkx, to_networkx
 from .ising import from_ising, to_ising
-from .networkx import from_networkx, to_networkx
-from .polynomial import from_polynomial
+from .polynomials.polynomial import from_polynomial
 from .qubo import from_qubo, to_qubo
 
 __all__ = [

@@ -15,10 +15,10 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from ..any_problem import AnyProblem
 from ..arrays import ArrayT
 from ..constraints import Constraint
 from ..errors import OptionError, did_you_mean, shortened
+from ..problems.any_problem import AnyProblem
 from ..solution import Solution
 from .answer import Answer
 from .objective import Objective, beyond, total

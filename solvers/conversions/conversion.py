@@ -15,13 +15,13 @@ import numpy as np
 from ..arrays import as_array, to_numpy
 from ..constraints import Constraint
 from ..errors import OptionError, ProblemError, shortened
-from ..problem import Problem
+from ..problems.problem import Problem
 from ..solution import Solution
 from .any_conversion import AnyConversion
 from .objective import Objective, Quadratic, folding_error, sums_are_exact
+from .polynomials.thresholds import Threshold, completed
 from .sense import Sense, sign_of
 from .terms import Linear, Pairs, Weights, folded
-from .thresholds import Threshold, completed
 
 Labels: TypeAlias = Sequence[Hashable]
 

@@ -9,14 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import ProblemError, SolverError, shortened
-from ..problem import Problem
+from ..problems.problem import Problem
 from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
 from .exact import decimal_of
 from .ising import from_ising
-from .polynomial import Variables, from_polynomial
-from .quadratisation import Quadratisation
+from .polynomials.polynomial import Variables, from_polynomial
+from .polynomials.quadratisation import Quadratisation
 from .qubo import from_qubo
 from .soft import Constrained, Left
 from .terms import finite_constant

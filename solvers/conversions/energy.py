@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from ..errors import ProblemError, shortened
-from ..problem import Problem, check_problem
+from ..problems.problem import Problem, check_problem
 from .conversion import Labels
 from .terms import Linear, Pairs, Weights
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..problem import Problem
+from ..problems.problem import Problem
 from .conversion import Conversion, Labels, converted, sense_and_offset
 from .couplings import by_names, couplings_of, linear_terms, ordered_labels, terms_of
 from .energy import energy_of, named

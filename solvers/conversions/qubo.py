@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from ..problem import Problem
+from ..problems.problem import Problem
 from .conversion import Conversion, Labels, converted, sense_and_offset
 from .couplings import by_names, couplings_of, linear_terms, ordered_labels, terms_of
 from .energy import energy_of, named

@@ -15,9 +15,9 @@ from ..errors import ProblemError, shortened
 from .conversion import Conversion
 from .exact import ExactTerms
 from .objective import Quadratic, total
-from .quadratisation import Quadratisation
+from .polynomials.quadratisation import Quadratisation
+from .polynomials.thresholds import Threshold, completed
 from .terms import Weights, folded
-from .thresholds import Threshold, completed
 
 MOST_LEVELS = 1024
 """Maximum number of different violations of a soft constraint; each of them takes a bit."""

@@ -14,8 +14,8 @@ from ..arrays import as_array, check_integers, to_numpy
 from ..errors import ProblemError, shortened
 from ..limits.memory import check_memory
 from ..options import is_whole
-from ..pairs import upright
-from ..problem import Problem
+from ..problems.pairs import upright
+from ..problems.problem import Problem
 from .exact import as_float, separated
 
 Linear: TypeAlias = Float[np.ndarray, "n"]

@@ -5,8 +5,8 @@ The package is public. It uses conversions and problem; it does not know how pro
 
 from .errors import ProblemFileError
 from .reader import FORMATS, MAX_BYTES, Format, read_problem, read_problems
-from .writer import WRITABLE, format_of, write_problem
-from .written import Relation
+from .writing.writer import WRITABLE, format_of, write_problem
+from .writing.written import Relation
 
 __all__ = [
     "FORMATS",

@@ -14,26 +14,26 @@ import numpy as np
 from ..conversions.conversion import Conversion
 from ..errors import OptionError, ProblemError, did_you_mean, shortened
 from ..options import check_whole
-from .biq_mac import read_biq_mac, read_or_library, read_or_library_problems
-from .bqpjson import read_bqpjson
-from .coo import read_coo
-from .csv import read_csv
-from .dimacs import read_dimacs
-from .dimod_files import read_dimod
-from .edges import read_edges
 from .errors import ProblemFileError
-from .gml import read_gml
-from .linear_program import read_lp, read_mps
-from .matrix_market import read_matrix_market, read_matrix_market_cut
-from .max_cut import read_max_cut
-from .npz import read_npz
-from .qaplib import read_qaplib
-from .qbsolv import read_qbsolv
-from .qplib import read_qplib
-from .text import TextFile
-from .tsplib import read_tsplib
-from .uai import read_uai
-from .wcnf import read_wcnf
+from .graphs.dimacs import read_dimacs
+from .graphs.edges import read_edges
+from .graphs.gml import read_gml
+from .graphs.max_cut import read_max_cut
+from .parsing.text import TextFile
+from .programs.linear_program import read_lp, read_mps
+from .programs.qaplib import read_qaplib
+from .programs.tsplib import read_tsplib
+from .programs.wcnf import read_wcnf
+from .quadratic.biq_mac import read_biq_mac, read_or_library, read_or_library_problems
+from .quadratic.bqpjson import read_bqpjson
+from .quadratic.coo import read_coo
+from .quadratic.csv import read_csv
+from .quadratic.dimod_files import read_dimod
+from .quadratic.matrix_market import read_matrix_market, read_matrix_market_cut
+from .quadratic.npz import read_npz
+from .quadratic.qbsolv import read_qbsolv
+from .quadratic.qplib import read_qplib
+from .quadratic.uai import read_uai
 
 MAX_BYTES = 2**28
 """Largest size of a text, after decompression, unless the caller says otherwise."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import ArrayT
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
 from .bit_evidence import BitEvidence
 from .completions import SampleCompletions, placed
 from .derivatives import derivative

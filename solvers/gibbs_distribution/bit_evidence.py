@@ -14,8 +14,8 @@ import numpy as np
 
 from ..arrays import Scores, States
 from ..kept import kept
-from ..problem import Problem
-from ..topology import Topology
+from ..problems.problem import Problem
+from ..problems.topology import Topology
 from .evidence import Evidence
 
 NEVER = -1000.0

@@ -16,7 +16,7 @@ from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayT, Scores
 from ..errors import OptionError, UnsupportedProblemError, did_you_mean, shortened
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .bit_completions import Completions, complete
 from .bit_evidence import BitEvidence

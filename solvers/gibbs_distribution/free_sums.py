@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.elimination.plan import cached_plan
 from ..arrays import Scores, States
-from ..problem import Problem
+from ..problems.problem import Problem
 from . import (
     enumeration_completions,
     enumeration_derivative,

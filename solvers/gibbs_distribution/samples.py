@@ -13,7 +13,7 @@ from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
 from ..arrays import Array, Home, States, as_array, to_numpy
 from ..errors import ProblemError
-from ..topology import Topology
+from ..problems.topology import Topology
 
 
 class Drawn(NamedTuple):

@@ -8,12 +8,12 @@ from typing import Any, overload
 import numpy as np
 from typing_extensions import Unpack
 
-from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..constraints import Constraint
 from ..conversions import Answer, AnyConversion
 from ..errors import ProblemError
 from ..limits.deadline import Deadline
+from ..problems.any_problem import AnyProblem
 from ..registry import LABELS, SolverInfo
 from ..solution import Solution
 from ..solving.call import Options, Solver

@@ -16,7 +16,7 @@ from ..errors import InfeasibleError
 from ..gibbs_distribution.evidence import Evidence
 from ..gibbs_distribution.samples import Direction
 from ..kept import kept
-from ..topology import Topology
+from ..problems.topology import Topology
 from .fixing import FREE, values_of, with_values
 from .problem import LabelProblem
 

@@ -12,8 +12,8 @@ from ..arrays import Scores, States, as_array, beside, home_of, namespace_of, to
 from ..errors import OptionError, ProblemError, shortened
 from ..limits.progress import Known
 from ..options import is_whole
+from ..problems.starts import over_batch
 from ..solution import Solution
-from ..starts import over_batch
 from .problem import LabelProblem
 
 FREE = -1

@@ -14,8 +14,6 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from jaxtyping import Float, Int
 
-from .. import pairs
-from ..any_problem import AnyProblem
 from ..arrays import (
     Array,
     ArrayLike,
@@ -37,7 +35,9 @@ from ..arrays import (
 from ..errors import ProblemError, shortened
 from ..kept import kept
 from ..limits.memory import check_memory
-from ..problem import (
+from ..problems import pairs
+from ..problems.any_problem import AnyProblem
+from ..problems.problem import (
     BLOCK,
     EPSILON,
     LARGEST_MAGNITUDE,
@@ -47,7 +47,7 @@ from ..problem import (
     units_of,
     with_batch,
 )
-from ..topology import Topology, ends
+from ..problems.topology import Topology, ends
 
 MOST_EQUAL = 128
 """Maximum number of values for which scores of equal values become a table.

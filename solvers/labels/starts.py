@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import as_array, to_numpy
 from ..errors import OptionError
-from ..starts import over_batch
+from ..problems.starts import over_batch
 from .problem import LabelProblem
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..problem import EPSILON
+from ..problems.problem import EPSILON
 from ..solution import Solution
 from ..testing import Cases, Kit, check_conformance
 from .problem import LabelProblem

@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithms.local_search.near_states import flip_gains
 from ..arrays import States
 from ..limits.deadline import Deadline
-from ..problem import Problem
+from ..problems.problem import Problem
 from .exclusion import Searches
 from .fixing import Fixing
 from .kinds import Choose

@@ -10,10 +10,10 @@ from ..arrays import Scores, States
 from ..constraint_rows import Rows
 from ..errors import OptionError
 from ..limits.deadline import Deadline
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..ranking import Ranked, ranked_states
 from ..solver import ArgmaxSolver, score_states
-from ..starts import given_states
 from .bit_regions import BitRegions
 from .fixing import Fix, Fixing
 from .kinds import Choose, Kind, Selection

@@ -11,7 +11,6 @@ import numpy as np
 from typing_extensions import Unpack
 
 from ..algorithms.exhaustive.one_instance import solve_matrix
-from ..any_problem import AnyProblem
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
@@ -20,7 +19,8 @@ from ..conversions.answer import Answers
 from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
 from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
-from ..problem import Problem
+from ..problems.any_problem import AnyProblem
+from ..problems.problem import Problem
 from ..ranking import each_found
 from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of

@@ -11,11 +11,11 @@ import numpy as np
 from ..arrays import ArrayLike, Scores, States, as_array, home_of, to_numpy
 from ..errors import OptionError, ProblemError, shortened
 from ..limits.progress import Known
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import over_batch
+from ..problems.topology import Topology
 from ..ranking import states_of
 from ..solution import Solution
-from ..starts import over_batch
-from ..topology import Topology
 
 Fix: TypeAlias = Mapping[int, int] | ArrayLike
 """{variable: 0 or 1}, or `[n]` or `[..., n]` with -1 for a variable that is free."""

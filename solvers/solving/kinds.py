@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..any_problem import AnyProblem
 from ..arrays import Scores, States
 from ..constraint_rows import Rows
 from ..kept import kept
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..problem import check_problem
+from ..problems.any_problem import AnyProblem
+from ..problems.problem import check_problem
 from ..ranking import Ranked
 from ..registry import Registry, registry_of
 from ..solution import Solution

@@ -11,12 +11,12 @@ from ..algorithms.exhaustive.one_instance import solve_pairs
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
 from ..options import is_whole
-from ..pairs import topology_of
-from ..problem import Problem
+from ..problems.pairs import topology_of
+from ..problems.problem import Problem
+from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver, CertifiedSolver, seconds_of
-from ..topology import Topology
 from .call import solve
 from .listening import Callback
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
-from ..any_problem import AnyProblem
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
-from ..problem import Problem
+from ..problems.any_problem import AnyProblem
+from ..problems.problem import Problem
 from ..registry import solver_class
 from ..solver import ArgmaxSolver, CertifiedSolver
 from .kinds import Selection, check_any_problem, kind_of

@@ -22,12 +22,12 @@ from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline, preparing
 from ..limits.progress import watched_by
 from ..options import check_threads
-from ..problem import Problem
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..ranking import ranked_states
 from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver
-from ..starts import given_states
 from .portfolio import CUT_SHARE, SEPARATOR, Portfolio, Search, Turn
 from .third_parties import third_party, why_not_cp_sat
 

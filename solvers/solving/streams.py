@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
-from ..any_problem import AnyProblem
 from ..arrays import ArrayT
 from ..errors import OptionError, ProblemError, shortened
 from ..options import check_whole
+from ..problems.any_problem import AnyProblem
 from ..solution import Solution
 from ..solver import CertifiedSolver
 from .call import solve

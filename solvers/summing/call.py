@@ -18,7 +18,7 @@ from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..options import check_memory_limit, check_threads
-from ..problem import Problem, check_problem
+from ..problems.problem import Problem, check_problem
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits

@@ -16,7 +16,7 @@ from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProb
 from ..gibbs_distribution.estimate import ESTIMATES
 from ..labels.problem import LabelProblem
 from ..options import is_whole
-from ..problem import Problem
+from ..problems.problem import Problem
 from .call import Exact, gibbs
 
 MOST_STATES = 1 << 16

@@ -23,7 +23,7 @@ from ..labels.conditioned_sums import split_of
 from ..labels.free_sums import FreeLabelSums, why_not_summed
 from ..labels.gibbs_estimate import BOUNDS, estimated
 from ..labels.problem import LabelProblem
-from ..problem import Problem
+from ..problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

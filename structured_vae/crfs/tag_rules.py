@@ -52,7 +52,7 @@ class TagRules:
 def tag_rules(tags: Sequence[str], scheme: Scheme = "BIO") -> TagRules:
     """Return the rules of a tagging scheme.
 
-    In all schemes a span goes on with its own type: I-PER never follows B-LOC.
+    In all schemes a span keeps its type: I-PER never follows B-LOC.
 
     Args:
         tags: `[k]`, the tags in the order of their numbers: "O", and a letter of the scheme with a

@@ -27,8 +27,8 @@ from jaxtyping import Bool, Float, Int
 from ...arrays import home_of
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import Problem
-from ...topology import Topology
+from ...problems.problem import Problem
+from ...problems.topology import Topology
 from ..local_search.tabu import tabu_search
 from ..precision.units import Units, to_units
 from .search import matrix_of, score_of, search_dense

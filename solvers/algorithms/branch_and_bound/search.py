@@ -16,7 +16,7 @@ from ...arrays import Edges, States
 from ...compiled.best import Best, in_order, take
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import EPSILON, Problem
+from ...problems.problem import EPSILON, Problem
 from ..local_search.improvement import Improver
 from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state

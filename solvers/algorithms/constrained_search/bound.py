@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...limits.deadline import Deadline
-from ...problem import EPSILON, Problem
+from ...problems.problem import EPSILON, Problem
 from ..precision.units import to_units
 from .groups import Groups
 from .linear_rows import FREE, LinearRows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from .groups import Groups
 from .linear_rows import FREE, LinearRows
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...limits.deadline import Deadline, now
-from ...problem import EPSILON
+from ...problems.problem import EPSILON
 from .groups import Groups
 
 MOST_VARIABLES = 1500

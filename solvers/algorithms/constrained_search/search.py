@@ -10,7 +10,7 @@ import numpy as np
 
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from .exchanges import Exchanges, fits
 from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours

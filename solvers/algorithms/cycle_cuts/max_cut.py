@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ...problem import EPSILON, Problem
+from ...problems.problem import EPSILON, Problem
 from ..precision.units import Units, to_units
 
 

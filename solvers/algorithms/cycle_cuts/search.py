@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...limits.deadline import Deadline, now
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..local_search.ascent import ascend
 from ..local_search.improvement import Improver
 from ..local_search.recombination import recombination

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...arrays import Edges, States
 from ...compiled._kernels import elimination as kernels
-from ...problem import Problem
+from ...problems.problem import Problem
 from .order import elimination_order
 
 MOST_ENTRIES = 1 << 26

@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Edges, States
 from ...compiled._kernels import elimination as kernels
 from ...compiled.threads import over_slices, threads_in_memory
-from ...problem import Problem
+from ...problems.problem import Problem
 
 NANOSECONDS = 1.0
 """Approximate time per split."""

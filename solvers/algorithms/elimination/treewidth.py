@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...limits.memory import memory_in_turn
-from ...problem import Problem
-from ...topology import Topology
+from ...problems.problem import Problem
+from ...problems.topology import Topology
 from .order import OrderStoppedError, width_of
 from .plan import Plan, cached_plan
 

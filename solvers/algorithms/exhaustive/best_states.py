@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays import States
 from ...compiled._kernels import exhaustive as kernels
 from ...compiled.threads import over_slices
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 def best_states(problem: Problem, count: int, threads: int | None) -> States:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...arrays import Array, Scores, States, as_float64, beside, namespace_of
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 def device_argmax(problem: Problem, memory: int) -> States:

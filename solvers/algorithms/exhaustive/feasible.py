@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...arrays import States
-from ...problem import Problem
+from ...problems.problem import Problem
 
 CHUNK = 1 << 14
 """States that are scored at a time."""

@@ -31,7 +31,7 @@ from ...arrays import Pairwise, States, Unary
 from ...compiled._kernels import exhaustive as kernels
 from ...compiled.problem_checks import in_order
 from ...compiled.threads import over_slices
-from ...topology import Topology
+from ...problems.topology import Topology
 from .positions import positions_of
 
 NANOSECONDS = 0.03

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...compiled._kernels import exhaustive as kernels
-from ...problem import LARGEST_MAGNITUDE
+from ...problems.problem import LARGEST_MAGNITUDE
+from ...problems.topology import Topology
 from ...solution import Solution
-from ...topology import Topology
 from .positions import positions_of
 
 MAX_VARIABLES: Final = 16

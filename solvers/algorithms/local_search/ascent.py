@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays import States
 from ...compiled._kernels import local_search as kernels
 from ...compiled.plain import plain
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 def ascend(problem: Problem, z: States) -> States:

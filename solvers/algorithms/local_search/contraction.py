@@ -21,7 +21,7 @@ from jaxtyping import Int
 
 from ...compiled._kernels import local_search as kernels
 from ...compiled.plain import plain
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

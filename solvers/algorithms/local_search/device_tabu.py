@@ -22,7 +22,7 @@ import numpy as np
 from ...arrays import Array, States, as_float64, beside, namespace_of, to_numpy
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..exhaustive.device import dense_matrices
 
 REFRESH = 256

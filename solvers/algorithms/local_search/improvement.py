@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import States
 from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from .recombination import recombination
 from .subgraph_moves import SubgraphMoves
 from .tabu import TabuSearch

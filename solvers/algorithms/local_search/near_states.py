@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import States
-from ...problem import Problem
+from ...problems.problem import Problem
 
 
 def states_around(problem: Problem, z: np.ndarray, count: int) -> States:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from .contraction import contract
 from .subgraph_moves import SubgraphMoves
 from .tabu_runs import TabuRuns

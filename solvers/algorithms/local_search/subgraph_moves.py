@@ -18,7 +18,7 @@ from jaxtyping import Int
 
 from ...arrays import Edges
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan
 from .subgraph_order import subgraph_order

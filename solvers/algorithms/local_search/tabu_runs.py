@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from .tabu import tabu_search
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from .ascent import ascend
 from .tabu import STARTS, default_flips, nanoseconds_a_run, tabu_search
 

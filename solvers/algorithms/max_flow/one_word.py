@@ -27,7 +27,7 @@ from ...arrays import Edges, Pairwise, Scores, States, Unary
 from ...compiled._kernels import max_flow as kernels
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
-from ...topology import Topology
+from ...problems.topology import Topology
 
 MAX_NODES = 62
 """Largest number of nodes, so that a set of nodes fits into one word."""

@@ -24,7 +24,7 @@ from ...arrays import Edges, Flags, Pairwise, Scores, States, Unary, to_numpy
 from ...compiled._kernels import max_flow as kernels
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
-from ...problem import Problem
+from ...problems.problem import Problem
 from ...solution import Maximiser
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...arrays import States
-from ...problem import Problem
+from ...problems.problem import Problem
 from .integers import LEAST_EXPONENT, to_integers
 
 TOTAL_BITS = 54

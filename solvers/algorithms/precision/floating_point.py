@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from ...problem import Problem
+from ...problems.problem import Problem
 from .units import Units, to_units
 
 TOLERANCE = 1e-9

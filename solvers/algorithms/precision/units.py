@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...problem import EPSILON
+from ...problems.problem import EPSILON
 
 NEARLY_WHOLE = 1e-6
 """Distance from a whole number below which a multiple counts as whole."""

@@ -14,7 +14,7 @@ from ...arrays import States
 from ...errors import InfeasibleError, SolveFailedError
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from ...solution import Maximiser
 from ..constrained_search.bound import bound_within
 from ..constrained_search.groups import Groups

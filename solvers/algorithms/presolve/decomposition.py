@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 
 from ...arrays import home_of
 from ...limits.deadline import Deadline
-from ...problem import Problem
-from ...topology import Topology
+from ...problems.problem import Problem
+from ...problems.topology import Topology
 from ..precision.units import Units, to_units
 from .blocks import blocks_of, numbered
 from .reduction import Reduced, reduced

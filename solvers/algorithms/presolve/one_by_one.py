@@ -15,7 +15,7 @@ from ...compiled.scores import scores_of
 from ...limits.deadline import Deadline, now
 from ...limits.interrupts import run_calls
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from ...solution import Maximiser
 from ..local_search.improvement import improved
 from ..local_search.tabu import tabu_search

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..constrained_search.linear_rows import Constraints
 from ..precision.fixed_point import FixedPoint
 from ..precision.units import to_units

@@ -15,7 +15,7 @@ import numpy as np
 from ...arrays import States
 from ...limits.deadline import Deadline
 from ...limits.interrupts import run_calls
-from ...problem import Problem
+from ...problems.problem import Problem
 from ...solution import Ranking
 from ..local_search.near_states import states_around
 from .decomposition import single_instance

@@ -28,7 +28,7 @@ from ...arrays import Scores, States
 from ...compiled._kernels import presolve as kernels
 from ...compiled.plain import plain
 from ...limits.deadline import Deadline
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problems.problem import Problem
 from ..branch_and_bound.search import search_dense
 from ..cycle_cuts.max_cut import MaxCut
 from ..local_search.improvement import Improvement

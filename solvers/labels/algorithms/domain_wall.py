@@ -24,8 +24,8 @@ from jaxtyping import Float
 
 from ...arrays import NUMPY, Scores, States
 from ...limits.progress import Known
-from ...problem import EPSILON, Problem
-from ...topology import Topology
+from ...problems.problem import EPSILON, Problem
+from ...problems.topology import Topology
 from ..problem import LabelProblem
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...conversions.polynomial import MOST_OF_A_TABLE, largest_scopes, objective_of
-from ...conversions.polynomial_terms import Monomials, Read, Scope
+from ...conversions.polynomials.polynomial import MOST_OF_A_TABLE, largest_scopes, objective_of
+from ...conversions.polynomials.polynomial_terms import Monomials, Read, Scope
 from ...errors import ProblemError
 from .conversion import LabelConversion
 from .factors import from_factors

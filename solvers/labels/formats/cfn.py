@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...formats.json_text import member
-from ...formats.text import TextFile
+from ...formats.parsing.json_text import member
+from ...formats.parsing.text import TextFile
 from ..conversions import Factor, LabelConversion, from_factors
 from .relaxed_json import read_relaxed
 from .wcsp import MOST_ENTRIES

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...formats.text import TextFile, shown
+from ...formats.parsing.text import TextFile, shown
 from ..conversions import Factor, LabelConversion, from_factors
 
 EDGE_BYTES = 6

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ProblemError
-from ...formats.dimod_files import description_of, labels_of, model_of
-from ...formats.text import TextFile
+from ...formats.parsing.text import TextFile
+from ...formats.quadratic.dimod_files import description_of, labels_of, model_of
 from ..conversions import Factor, LabelConversion, from_dimod, from_factors
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...conversions import ConversionUnavailableError
-from ...formats.text import TextFile
+from ...formats.parsing.text import TextFile
 from ..conversions import Factor, LabelConversion, from_factors
 from .wcsp import MOST_ENTRIES
 

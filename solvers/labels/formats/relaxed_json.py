@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from ...formats.errors import ProblemFileError
-from ...formats.json_text import loads
-from ...formats.text import NUMBER, TextFile, shown
+from ...formats.parsing.json_text import loads
+from ...formats.parsing.text import NUMBER, TextFile, shown
 
 TOKEN = re.compile(
     r"""(?P<blank>[\s,:]+|\#[^\n]*|//[^\n]*|/\*.*?\*/)"""

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...formats.text import TextFile
-from ...formats.uai import Words, read_network
+from ...formats.parsing.text import TextFile
+from ...formats.quadratic.uai import Words, read_network
 from ..conversions import LabelConversion, from_factors
 from ..problem import LabelProblem
 

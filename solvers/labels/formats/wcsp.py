@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...formats.text import TextFile
-from ...formats.uai import Words
+from ...formats.parsing.text import TextFile
+from ...formats.quadratic.uai import Words
 from ..conversions import Factor, LabelConversion, from_factors
 from .comparisons import COMPARISONS, comparison_table
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...conversions import Conversion
 from ...errors import ProblemError
-from ...formats.written import Relation, number, terms_of
+from ...formats.writing.written import Relation, number, terms_of
 from ..conversions import Factor, LabelConversion
 
 MOST_COST = 2**62

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ...conversions import Conversion
 from ...errors import ProblemError
-from ...formats.writer import format_to_write, write_lines
-from ...formats.written import Relation
+from ...formats.writing.writer import format_to_write, write_lines
+from ...formats.writing.written import Relation
 from ..conversions import LabelConversion
 from .reader import FORMATS
 from .write_factors import (

@@ -1,0 +1,1 @@
+"""Convert graphs: scores on nodes and edges, maximum and minimum cuts."""

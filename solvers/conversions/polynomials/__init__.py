@@ -1,0 +1,1 @@
+"""Convert polynomials of any degree to quadratic problems or to labels."""

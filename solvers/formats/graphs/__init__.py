@@ -1,0 +1,1 @@
+"""Files of graphs, read as maximum cuts or independent sets."""

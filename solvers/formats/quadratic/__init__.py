@@ -1,0 +1,1 @@
+"""Files of quadratic problems over bits."""

@@ -1,0 +1,1 @@
+"""Write problems to files, and say how the objectives are related."""

@@ -1,0 +1,32 @@
+"""What problems of every kind have in common for who takes them."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic
+
+from ..arrays import ArrayT
+
+
+class AnyProblem(Generic[ArrayT]):
+    """A batch of problems of one kind, checked: a `Problem` over bits, or a `LabelProblem`.
+
+    Attributes:
+        kind: "bits" or "labels"; which solvers, and which part of the front end, take the problem.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        raise NotImplementedError
+
+    @property
+    def n(self) -> int:
+        """Number of variables of an instance."""
+        raise NotImplementedError
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no instances, or no variables: nothing to decide."""
+        return not self.batch or not self.n
