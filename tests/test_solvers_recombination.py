@@ -246,3 +246,19 @@ def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):
     first, second = (problem.score_flat(z) for z in found)
     assert (first < second).sum() > 10  # the time was up before recombination reached these
     np.testing.assert_allclose(solution.score, np.maximum(first, second), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("rows", "recombines"), [(5, False), (11, True)])
+def test_a_resumable_search_recombines_large_problems_only(monkeypatch, rows, recombines):
+    problem = instances.spin_glass(rows, rows, 1, np.random.default_rng(0)).problem()
+    calls = []
+
+    def record(problem, z, seed, deadline):
+        calls.append(seed)
+        return z
+
+    monkeypatch.setattr(improvement, "recombined", record)
+    search = improvement.Improvement(problem)
+    for _ in range(2):
+        search.improved(np.zeros(problem.n, np.int8), Deadline.after(0.02))
+    assert calls == ([0, 1] if recombines else [])
