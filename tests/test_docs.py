@@ -985,14 +985,14 @@ def of_own_networks():
         for name in ("independent-uniform", "independent-linear", "chain-uniform", "chain-linear")
     }
     gain = bounds["independent-uniform"] - bounds["independent-linear"]
-    yield "The learnt prior gains {:.1f} nats of the bound", [gain]
+    yield "| learnt prior, independent bits | {:.1f} |", [gain]
     gain = bounds["independent-uniform"] - bounds["chain-uniform"]
-    yield "chain posterior gain {:.1f} nats with a uniform prior", [gain]
+    yield "| couplings of a chain posterior, uniform prior | {:.1f} |", [gain]
     gain = bounds["independent-linear"] - bounds["chain-linear"]
-    yield "and {:.1f} nats with a learnt prior", [gain]
+    yield "| couplings of a chain posterior, learnt prior | {:.1f} |", [gain]
     autoregressive = quantities("couplings/autoregressive-linear-seed0.json")["bound"]
     gain = bounds["independent-linear"] - autoregressive
-    yield "An autoregressive posterior gains {:.1f} nats", [gain]
+    yield "| autoregressive posterior, learnt prior | {:.1f} |", [gain]
     runs = record("convolutional.json")["runs"]
     whole, convolutional = (
         {
@@ -1001,10 +1001,11 @@ def of_own_networks():
         }
         for pair in ("fully connected", "convolutional")
     )
-    yield "after {:.0f} epochs at each one's", [record("convolutional.json")["epochs"]]
-    words = "it is {:.1f} nats ahead of the fully connected pair in the valid bound of the test images and {:.1f} nats"
-    yield words, [whole[key] - convolutional[key] for key in ("bound", "minus_log_p")]
-    yield "A training takes {:.1f} times", [convolutional["seconds"] / whole["seconds"]]
+    yield "after {:.0f} epochs. Each pair has its best", [record("convolutional.json")["epochs"]]
+    for words, key in (("valid bound on the test images", "bound"), ("-log p(x)", "minus_log_p")):
+        yield f"| {words} | {{:.1f}} nats better |", [whole[key] - convolutional[key]]
+    times = convolutional["seconds"] / whole["seconds"]
+    yield "| time of a training | {:.1f} times as long |", [times]
     priors = record("learnt_prior.json")
     uniform, *learnt = priors["runs"]
     yield "15 coupled bits, {:.0f} epochs of", [priors["epochs"]]
@@ -1201,15 +1202,21 @@ def of_estimators():
     def beside_direct(table, kind, name="RAM"):
         return steps[table][f"{kind}, {name}"] / steps[table][f"{kind}, direct, two-sided"]
 
-    chain = [beside_direct("n = 50", "chain", name) for name in ("RAM", "RAM, 10 completions")]
-    yield "of 50 bits on a chain {:.2f}, and {:.2f} with ten completions", chain
-    of_few = [beside_direct("n = 15", kind) for kind in ("general", "independent")]
-    yield "states are summed, {:.2f}, and {:.2f} without pairs", of_few
-    kinds = ("independent", "chain", "Potts", "general")
-    yield (
-        "of 8 values {:.2f} without couplings, {:.2f} on a chain, {:.2f} with Potts scores for all pairs, and {:.2f}",
-        [beside_direct("5 variables of 8 values", kind) for kind in kinds],
-    )
+    five = "5 variables of 8 values"
+    rows = [
+        ("50 bits on a chain", "n = 50", "chain", "RAM"),
+        ("50 bits on a chain, ten completions", "n = 50", "chain", "RAM, 10 completions"),
+        ("15 bits, scores for all pairs, so all states are summed", "n = 15", "general", "RAM"),
+        ("15 bits without pairs", "n = 15", "independent", "RAM"),
+        (f"{five}, without couplings", five, "independent", "RAM"),
+        (f"{five}, on a chain", five, "chain", "RAM"),
+        (f"{five}, Potts scores for all pairs", five, "Potts", "RAM"),
+        (f"{five}, a table for each pair", five, "general", "RAM"),
+    ]
+    ratios = [beside_direct(*row) for _, *row in rows]
+    for (words, *_), ratio in zip(rows, ratios, strict=True):
+        yield f"| {words} | {{:.2f}} |", [ratio]
+    yield "takes {:.2f} to {:.2f} times as long", [min(ratios), max(ratios)]
 
 
 def of_labels():

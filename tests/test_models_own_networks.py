@@ -255,8 +255,8 @@ def test_ours_beside_ones_own():
     ("encoder", "decoder", "message"),
     [
         (nn.Linear(PIXELS, N), network().float(), "Linear must return models.Potentials"),
-        (Scores(PIXELS + 1, N), network().float(), "cannot take an image of 6 pixels"),
-        (Scores(PIXELS, N), network(N + 1).float(), "cannot take an image of 6 pixels"),
+        (Scores(PIXELS + 1, N), network().float(), "the encoder cannot take an image of 6 pixels"),
+        (Scores(PIXELS, N), network(N + 1).float(), "the decoder cannot take a state of"),
         (
             Scores(PIXELS, N),
             network(N, 5).float(),

@@ -251,7 +251,7 @@ BAD_CALLS = {
     r"tags must be integers \[3, 4\]": lambda e, t, m: (e, t[:, :2], m),
     "at least one label": lambda e, t, m: (e, e.isnan(), m),
     "add up to 1": lambda e, t, m: (e, torch.ones_like(e), m),
-    "tags must be from 0 to 2": lambda e, t, m: (e, changed(t, (0, 0), 3), m),
+    "tags must be from 0 to 2; got 3": lambda e, t, m: (e, changed(t, (0, 0), 3), m),
     "reduction must be one of": lambda e, t, m: (e, t, m, "average"),
 }
 

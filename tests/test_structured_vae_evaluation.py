@@ -229,6 +229,14 @@ def test_what_cannot_be_refined():
             evaluate(vae_of(family, n=n), [(images(),)], Gibbs, seeded(), refine=1)
 
 
+def test_an_evaluation_prints_as_a_table():
+    evaluation = evaluate(vae_of("general"), [(images(),)], Gibbs, seeded())
+    lines = str(evaluation).splitlines()
+    assert [line.split()[0] for line in lines[1:-1]] == list(evaluation.quantities)
+    assert f"{evaluation.quantities['bound'].value:.3f}" in lines[3]
+    assert lines[-1] == f"averages over {evaluation.images} images, in nats"
+
+
 def test_plain_values_go_in_a_file():
     values = evaluate(vae_of("general"), [(images(),)], PerturbAndMAP, seeded(), 10).to_dict()
     assert set(values) == {"quantities", "images"}

@@ -169,14 +169,14 @@ def test_own_networks_have_a_figure_of_gradients(finished, arrays, tmp_path):
 def test_no_file_of_a_run_says_which_code_to_run(finished, arrays):
     for act in (load_vae, resume, evaluate_run, open_model):
         with pytest.raises(
-            ConfigError, match=r"the model of this training is one of your own: give it, model="
+            ConfigError, match=r"this run has a custom model, .*: pass it in Python, model="
         ):
             act(finished.folder)
-    with pytest.raises(ConfigError, match="the images of this training were in memory"):
+    with pytest.raises(ConfigError, match="this run was trained on arrays"):
         resume(finished.folder, epochs=3, model=convolutional_vae())
     others = {**arrays, "train": arrays["train"][:-1]}
     for data in (others, "mnist", DataConfig("mnist")):
-        with pytest.raises(ConfigError, match="and this training has given-"):
+        with pytest.raises(ConfigError, match="but this run was trained on given-"):
             resume(finished.folder, epochs=3, model=convolutional_vae(), data=data)
 
 
@@ -186,10 +186,10 @@ def test_a_run_goes_on_with_images_of_its_name_alone(tmp_path, arrays):
     np.savez(tmp_path / "other.npz", **parts)
     run = train(folder=tmp_path / "run", n=3, hidden=5, data=tmp_path / "own.npz", **SMALL)
     with pytest.raises(
-        ConfigError, match=r"these images are '.*other\.npz', and this training has .*own\.npz"
+        ConfigError, match=r"data= is '.*other\.npz', but this run was trained on .*own\.npz"
     ):
         resume(run.folder, epochs=3, data=tmp_path / "other.npz")
-    with pytest.raises(ConfigError, match="these images are 'given-"):
+    with pytest.raises(ConfigError, match="data= is 'given-"):
         resume(run.folder, epochs=3, data=arrays)
     assert (
         resume(run.folder, epochs=3, data=tmp_path / "own.npz", progress=False).recorded_epochs()
@@ -205,7 +205,7 @@ def test_what_is_drawn_from_other_grey_values_is_another_dataset(arrays):
     mixed = replace(first, train=replace(first.train, grey=other.train.grey))
     config, _ = configured(None, None, first, None, {})
     assert given_images(config, first) is not None
-    with pytest.raises(ConfigError, match="these images are 'given-"):
+    with pytest.raises(ConfigError, match="data= is 'given-"):
         given_images(config, mixed)
 
 
@@ -300,11 +300,11 @@ def test_an_estimator_says_how_its_kl_joins_by_one_of_four_words(tmp_path, array
 
 def test_ours_take_no_networks(tmp_path, arrays):
     run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, **SMALL)
-    with pytest.raises(ConfigError, match="the model of this training is discrete: leave it out"):
+    with pytest.raises(ConfigError, match="names the model of this run, discrete: drop model="):
         load_vae(run.folder, model=convolutional_vae())
     with pytest.raises(ConfigError, match=r"model must be a models\.DiscreteVAE"):
         train(model=nn.Linear(3, 3), data=arrays)
-    with pytest.raises(ConfigError, match="give it, model="):
+    with pytest.raises(ConfigError, match="pass it in Python, model="):
         train(TrainConfig(model="own"), tmp_path / "other")
     with pytest.raises(ConfigError, match="hidden has no meaning with model own"):
         train(model=convolutional_vae(), data=arrays, hidden=3)
@@ -394,9 +394,7 @@ def test_an_estimator_of_ones_own(tmp_path, arrays):
         folder=tmp_path / "given", n=3, hidden=5, data=arrays, estimator=ScoreFunction(2), **SMALL
     )
     assert_same(named.folder, given.folder)
-    with pytest.raises(
-        ConfigError, match=r"the estimator of this training is one of your own: give it"
-    ):
+    with pytest.raises(ConfigError, match=r"this run has a custom estimator"):
         resume(given.folder, epochs=3, data=arrays)
     resume(given.folder, epochs=3, data=arrays, estimator=ScoreFunction(2), progress=False)
     assert (

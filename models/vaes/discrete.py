@@ -157,15 +157,17 @@ class DiscreteVAE(Pretrained):
             SettingError: the networks have different n, or one has bits and the other categories.
         """
         like = self._like()
+        failure = f"the encoder cannot take an image of {pixels} pixels"
         try:
             with torch.no_grad(), evaluating(self):
                 potentials = self.encoder(like.new_zeros(1, pixels))
                 self._check_agreement()
+                failure = (
+                    f"the decoder cannot take a state of {potentials.unary.shape[-1]} variables"
+                )
                 outputs = self.decoder(torch.zeros_like(potentials.unary))
         except RuntimeError as error:
-            raise NetworkError(
-                f"the networks cannot take an image of {pixels} pixels: {str(error)[:400]}"
-            ) from error
+            raise NetworkError(f"{failure}: {str(error)[:400]}") from error
         if outputs.shape[-1] != pixels:
             raise NetworkError(
                 f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}"

@@ -63,8 +63,10 @@ def check_values(target: torch.Tensor, k: int, name: str) -> None:
             one.
     """
     if are_labels(target):
-        if not holds((target >= 0) & (target < k)):
-            raise StructureError(f"{name} must be from 0 to {k - 1}")
+        allowed = (target >= 0) & (target < k)
+        if not holds(allowed):
+            value = target[~allowed][0].item()
+            raise StructureError(f"{name} must be from 0 to {k - 1}; got {value}")
     elif target.dtype == torch.bool:
         if not holds(target.any(dim=-1)):
             raise StructureError(f"{name} must allow at least one label of each variable")

@@ -43,6 +43,20 @@ class Evaluation:
     quantities: dict[str, Quantity]
     images: int
 
+    def __str__(self) -> str:
+        """Return a table of the quantities, one line each."""
+        rows = [("", "value", "standard error", "known as", "what it is")]
+        for name, quantity in self.quantities.items():
+            value = f"{quantity.value:.3f}"
+            error = f"{quantity.standard_error:.3f}"
+            rows.append((name, value, error, quantity.kind, quantity.meaning))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, f"averages over {self.images} images, in nats"])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as a dictionary of plain values."""
         return asdict(self)

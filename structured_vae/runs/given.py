@@ -72,17 +72,19 @@ def _check(what: str, config: TrainConfig, value: object) -> None:
     needed = what in config.from_python
     if needed and value is None:
         raise ConfigError(
-            f"the {what} of this training is one of your own: give it, {what}=... in Python; the "
-            "command line takes none"
+            f"this run has a custom {what}, and no file of a run holds code: pass it in Python, "
+            f"{what}=...; the command line cannot"
         )
     if not needed and value is not None:
         named = config.to_dict().get(what, "none")
-        raise ConfigError(f"the {what} of this training is {named}: leave it out, {what}=...")
+        raise ConfigError(f"the configuration names the {what} of this run, {named}: drop {what}=")
 
 
 def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
     if dataset is None and config.data.name.startswith(IN_MEMORY):
-        raise ConfigError("the images of this training were in memory: give them again, data=...")
+        raise ConfigError(
+            "this run was trained on arrays, and its folder has no images: pass data="
+        )
     if dataset is not None:
         _check_name(config, dataset.name)
 
@@ -90,7 +92,8 @@ def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
 def _check_name(config: TrainConfig, name: str) -> None:
     if name != config.data.name and Path(name).absolute() != Path(config.data.name).absolute():
         raise ConfigError(
-            f"these images are {shortened(name)}, and this training has {config.data.name}: give those"
+            f"data= is {shortened(name)}, but this run was trained on {config.data.name}: pass the "
+            "same images (a name that begins with 'given-' is a digest of arrays)"
         )
 
 

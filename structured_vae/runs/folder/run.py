@@ -151,8 +151,8 @@ class Run:
             raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
         if self.config_file.exists():
             raise RunError(
-                f"{self.folder} already holds a run. Go on with it: structured-vae resume {self.folder}; "
-                "or name another folder: --run FOLDER"
+                f"{self.folder} already holds a run. Resume it: structured-vae resume {self.folder}, "
+                "or resume(folder) in Python; or name another folder: --run FOLDER, folder="
             )
         self._refuse_files_of_others()
 
