@@ -55,7 +55,7 @@ class EstimatorConfig(TrainConfig):
             bits are chosen at random in every step; 0 tries all bits.
         sides: 2 if z(-epsilon) replaces z*, else 1; for direct, table_direct and
             adaptive_implicit_mle. Default: 2 with the recipe elbo, else 1; with the recipe elbo,
-            codes of up to ten bits have 1 from 100 epochs on.
+            several variables of at most 2^10 states in all have 1 from 100 epochs on.
         epsilon: step size of direct, table_direct and implicit_mle, which decays over training; in
             Python also a number, the same for all steps. It starts at 0.1, and with the recipe
             paper at 1, which learns more slowly.

@@ -58,9 +58,9 @@ class TrainConfig(metaclass=Union):
             Options of other models raise an error.
         data: the images.
         learning_rate: learning rate of Adam; default: 0.002 if it decays by cosine with the recipe
-            elbo or the model gaussian, else 0.001.
+            elbo or the models gaussian and quantised, else 0.001.
         rate_decay: none; or cosine, which lowers the learning rate to zero over all epochs;
-            default: cosine with the recipe elbo and the model gaussian, else none.
+            default: cosine with the recipe elbo and the models gaussian and quantised, else none.
         precision: 32-true; or bf16-mixed, in which the networks' layers multiply in bfloat16 during
             training. Everything else, and every evaluation, is in float32.
         epochs: number of passes over the training images.
@@ -139,7 +139,7 @@ class TrainConfig(metaclass=Union):
         """
         refuse_foreign(values, option_types())
         kind, chosen = resolve_kind(renamed(values), cls.model)
-        config: type[Self] = kind  # type: ignore[assignment]  # the class of every kind derives from this
+        config: type[Self] = kind  # type: ignore[assignment]  # a kind's class derives from this
         return config._read(chosen)
 
     @classmethod
