@@ -215,6 +215,17 @@ class LinearChainCRF(nn.Module):
         marginals = positions.to_places(marginals, length - 1)
         return self._by_steps(marginals).to(emissions.dtype)
 
+    def parameter_scores(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the scores of transitions `[k, k]`, first tags `[k]` and last tags `[k]`, float64.
+
+        They are the parameters, with minus infinity where the rules forbid; differentiable.
+        """
+        return (
+            self._scores_of("transitions", self.transitions),
+            self._scores_of("start", self.start_transitions),
+            self._scores_of("end", self.end_transitions),
+        )
+
     def decode(
         self,
         emissions: torch.Tensor,
@@ -336,9 +347,7 @@ class LinearChainCRF(nn.Module):
         chains = Chains(
             _without_gradient_where_forbidden(scores),
             on,
-            self._scores_of("transitions", self.transitions),
-            self._scores_of("start", self.start_transitions),
-            self._scores_of("end", self.end_transitions),
+            *self.parameter_scores(),
         )
         return chains, positions
 
