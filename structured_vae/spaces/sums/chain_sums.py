@@ -124,14 +124,14 @@ class Chains:
         """
         last = self.mask.sum(dim=0) - 1
         of_last = marginals[last, torch.arange(len(last), device=last.device)]
-        emitted = _weighted(self.emissions, marginals * self.mask[..., None]).sum(dim=(0, 2))
-        steps = _weighted(self.transitions, pairs).sum(dim=(0, 2, 3))
-        ends = _weighted(self.start, marginals[0]) + _weighted(self.end, of_last)
+        emitted = weighted(self.emissions, marginals * self.mask[..., None]).sum(dim=(0, 2))
+        steps = weighted(self.transitions, pairs).sum(dim=(0, 2, 3))
+        ends = weighted(self.start, marginals[0]) + weighted(self.end, of_last)
         return emitted + steps + ends.sum(dim=-1)
 
 
-def _weighted(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Return the products, which are 0 at weight 0 whatever the score."""
+def weighted(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return the products of scores and weights, which are 0 at weight 0 whatever the score."""
     return torch.where(weights > 0, scores * weights, 0.0)
 
 
