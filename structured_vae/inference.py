@@ -22,6 +22,9 @@ from .spaces.checks.scores import EdgesLike
 MOST_LISTED: Final = 1 << 16
 """Most states that an exported program lists."""
 
+TABLES: Final = ("transitions", "start", "end")
+"""The buffers of a `ChainInference`, in the order of `LinearChainCRF.parameter_scores`."""
+
 
 class ArgmaxInference(nn.Module):
     """The argmax z of scores, as `ArgmaxLayer` gives it in `eval()`, without a solver.
@@ -98,7 +101,7 @@ class ChainInference(nn.Module):
     An exported program has the length of its example, and any batch size that the export declares.
 
     Args:
-        crf: the trained chain; its parameters are copied.
+        crf: the trained chain; its parameters are copied, and its rules hold.
 
     References:
         Viterbi (1967), Error bounds for convolutional codes and an asymptotically optimum decoding
@@ -118,9 +121,8 @@ class ChainInference(nn.Module):
     def __init__(self, crf: LinearChainCRF):
         super().__init__()
         self.batch_first = crf.batch_first
-        parameters = (crf.transitions, crf.start_transitions, crf.end_transitions)
-        for name, scores in zip(("transitions", "start", "end"), parameters, strict=True):
-            self.register_buffer(name, scores.detach().double().clone())
+        for name, scores in zip(TABLES, crf.parameter_scores(), strict=True):
+            self.register_buffer(name, scores.detach().clone())
 
     def forward(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the best tags `[batch, length]`, -1 where the mask is False.

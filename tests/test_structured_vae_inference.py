@@ -7,7 +7,7 @@ import torch
 from enumeration import seeded
 
 from models import paper_vae
-from structured_vae import ArgmaxLayer, Categories, KOfN, LinearChainCRF
+from structured_vae import ArgmaxLayer, Categories, KOfN, LinearChainCRF, tag_rules
 from structured_vae.errors import StructureError
 from structured_vae.inference import ArgmaxInference, ChainInference, VAEInference
 
@@ -53,6 +53,13 @@ def test_an_exported_chain_gives_the_best_tags(batch_first, tmp_path):
     tags = saved(program, tmp_path)(emissions, mask)
     assert tags.tolist() == crf.solve(emissions, mask).labels.tolist()
     assert ChainInference(crf)(emissions).tolist() == crf.decode(emissions)
+
+
+def test_the_inference_form_of_a_chain_keeps_its_rules():
+    crf = LinearChainCRF(3, batch_first=True, rules=tag_rules(["O", "B-A", "I-A"], "BIO"))
+    emissions = torch.tensor([0.0, 0.0, 5.0]).expand(2, 4, 3)  # I-A cannot come first
+    tags = ChainInference(crf)(emissions).tolist()
+    assert tags == [[1, 2, 2, 2]] * 2 == crf.decode(emissions)
 
 
 @pytest.mark.parametrize("encoder", ["independent", "general", "categorical"])

@@ -221,6 +221,24 @@ def test_chains_of_different_lengths_and_parameters_have_gradients_per_sample():
         close(per_sample[name].sum(dim=0), parameter.grad)
 
 
+@pytest.mark.parametrize("result", ["likelihood", "marginals"])
+def test_chains_with_padding_on_the_left_have_gradients_per_sample(result):
+    x = torch.randn((3, 4, 2), generator=seeded(5), dtype=torch.float64)
+    mask = torch.arange(4) >= torch.tensor([[0], [2], [3]])
+    labels = torch.ones((3, 4), dtype=torch.long)
+
+    def scalar(x, labels, mask):
+        if result == "likelihood":
+            return CHAIN(x, labels, mask)
+        return (CHAIN.marginals(x, mask)[..., 0] * torch.arange(4)).sum()
+
+    def of_one(x, labels, mask):
+        return scalar(x[None], labels[None], mask[None])
+
+    per_sample = func.vmap(func.grad(of_one))(x, labels, mask)
+    close(per_sample, gradient(lambda x: scalar(x, labels, mask), x))
+
+
 def test_bad_scores_are_refused_under_transforms():
     bad = SCORES.clone()
     bad[1, 2] = torch.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import torch
@@ -13,9 +13,11 @@ from solvers import Solution, labels
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
-from ..spaces.checks.batches import is_of_floats, positive_integer
+from ..spaces.checks.batches import positive_integer
 from ..spaces.sums.chain_sums import BELOW, Chains
 from ..transforms import refuse_transforms
+from .chain_checks import check_emissions, mask_of, require_blocks, restricted
+from .chain_positions import Positions
 from .chain_problem import penalised, problem_of
 from .chain_targets import score_of_target, uniform_score
 from .empty import empty_solution
@@ -26,7 +28,6 @@ from .targets import (
     check_target,
     check_values,
     instance_weights,
-    is_tensor,
     smoothing_of,
 )
 
@@ -38,9 +39,6 @@ MOST_TAGS: Final = 1 << 15
 
 PADDING: Final = -1
 """The label of positions beyond the end of a chain."""
-
-FREE: Final = -1
-"""The label in `fix` of a position whose tag is free."""
 
 FORBIDDEN_BY_RULES: Final = ("start", "transitions", "end")
 """The attributes of `TagRules`."""
@@ -148,9 +146,8 @@ class LinearChainCRF(nn.Module):
         """
         check_reduction(reduction)
         share = smoothing_of(label_smoothing)
-        batch = self._batch(emissions, mask)
-        chains = batch.chains
-        target = self._target(tags, emissions, batch)
+        chains, positions = self._batch(emissions, mask)
+        target = self._target(tags, emissions, positions)
         score = score_of_target(chains, target)
         if share:
             score = (1 - share) * score + share * uniform_score(chains)
@@ -171,7 +168,7 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        return _log_partition(self._batch(emissions, mask).chains).to(emissions.dtype)
+        return _log_partition(self._batch(emissions, mask)[0]).to(emissions.dtype)
 
     def marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the marginals P(t_i = a), differentiable, in the shape of the emissions.
@@ -192,7 +189,7 @@ class LinearChainCRF(nn.Module):
         with torch.enable_grad():
             if not emissions.requires_grad:
                 emissions = emissions.detach().requires_grad_()
-            total = _log_partition(self._batch(emissions, mask).chains).sum()
+            total = _log_partition(self._batch(emissions, mask)[0]).sum()
             (marginals,) = torch.autograd.grad(total, emissions, create_graph=differentiable)
         return marginals
 
@@ -211,16 +208,23 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        batch = self._batch(emissions, mask)
-        _log_partition(batch.chains)  # raises where all tags are forbidden
-        marginals = batch.chains.pair_marginals(self._learns(emissions))
-        length, instances = self._by_steps(emissions).shape[:2]
-        shape = (length - 1, instances, self.num_tags, self.num_tags)
-        if len(marginals) < length - 1 or batch.shifted:
-            steps = batch.places[:-1].clamp_max(max(length - 2, 0))
-            index = steps[..., None, None].expand_as(marginals)
-            marginals = marginals.new_zeros(shape).scatter_add(0, index, marginals)
+        chains, positions = self._batch(emissions, mask)
+        _log_partition(chains)  # raises where all tags are forbidden
+        marginals = chains.pair_marginals(self._learns(emissions))
+        length = len(self._by_steps(emissions))
+        marginals = positions.to_places(marginals, length - 1)
         return self._by_steps(marginals).to(emissions.dtype)
+
+    def parameter_scores(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the scores of transitions `[k, k]`, first tags `[k]` and last tags `[k]`, float64.
+
+        They are the parameters, with minus infinity where the rules forbid; differentiable.
+        """
+        return (
+            self._scores_of("transitions", self.transitions),
+            self._scores_of("start", self.start_transitions),
+            self._scores_of("end", self.end_transitions),
+        )
 
     def decode(
         self,
@@ -277,9 +281,9 @@ class LinearChainCRF(nn.Module):
         """
         refuse_transforms(f"{type(self).__name__}.solve", "call it outside of torch.func")
         with torch.no_grad():
-            emissions = self._restricted(emissions, fix, allowed)
-            batch = self._batch(emissions, mask)
-            chains = batch.chains
+            check_emissions(emissions, self.num_tags, self.batch_first)
+            emissions = restricted(emissions, fix, allowed)
+            chains, positions = self._batch(emissions, mask)
             if not chains.mask.shape[1]:
                 return empty_solution(len(chains.mask), emissions, k_best)
             problem = problem_of(penalised(chains), k_best is not None)
@@ -294,7 +298,7 @@ class LinearChainCRF(nn.Module):
         length, instances = self._by_steps(emissions).shape[:2]
         ranks = tags.shape[1]
         on = chains.mask.T[:, None] & (by_rank > -torch.inf)[..., None] & (tags >= 0)
-        places = batch.places.T[:, None].expand_as(tags)
+        places = positions.places.T[:, None].expand_as(tags)
         # Padding is written to a position beyond the end.
         places = torch.where(on, places, length)
         padded = tags.new_full((instances, ranks, length + 1), PADDING)
@@ -311,68 +315,29 @@ class LinearChainCRF(nn.Module):
 
     def _traced_marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Return the marginals in code that is traced, which `torch.autograd.grad` cannot enter."""
-        batch = self._batch(emissions, mask)
-        _log_partition(batch.chains)  # raises where all tags are forbidden
-        marginals = batch.chains.marginals()
-        if batch.shifted:
-            places = batch.places[..., None].expand(-1, -1, self.num_tags)
-            marginals = torch.zeros_like(marginals).scatter_add(0, places, marginals)
+        chains, positions = self._batch(emissions, mask)
+        _log_partition(chains)  # raises where all tags are forbidden
+        marginals = chains.marginals()
+        marginals = positions.to_places(marginals, len(self._by_steps(emissions)))
         return self._by_steps(marginals).to(emissions.dtype)
 
     def _learns(self, emissions: torch.Tensor) -> bool:
         learns = emissions.requires_grad or any(p.requires_grad for p in self.parameters())
         return torch.is_grad_enabled() and learns
 
-    def _restricted(
-        self, emissions: torch.Tensor, fix: torch.Tensor | None, allowed: torch.Tensor | None
-    ) -> torch.Tensor:
-        """Return the emissions with minus infinity for tags that `fix` or `allowed` rules out."""
-        self._check_emissions(emissions)
-        if allowed is not None:
-            if not is_tensor(allowed) or allowed.dtype != torch.bool:
-                raise StructureError(f"allowed must be booleans; got {shortened(allowed)}")
-            if allowed.shape != emissions.shape:
-                raise StructureError(
-                    f"allowed must be {list(emissions.shape)} as the emissions; "
-                    f"got {list(allowed.shape)}"
-                )
-            emissions = emissions.masked_fill(~allowed.to(emissions.device), -torch.inf)
-        if fix is None:
-            return emissions
-        if not is_tensor(fix) or not are_labels(fix) or fix.shape != emissions.shape[:2]:
-            raise StructureError(
-                f"fix must be integers {list(emissions.shape[:2])}; got {shortened(fix)}"
-            )
-        if bool(((fix < FREE) | (fix >= self.num_tags)).any()):
-            raise StructureError(
-                f"fix must be from 0 to {self.num_tags - 1}, or {FREE} where a tag is free"
-            )
-        numbers = fix.to(emissions.device)[..., None]
-        tags = torch.arange(self.num_tags, device=emissions.device)
-        return emissions.masked_fill((numbers != FREE) & (numbers != tags), -torch.inf)
-
-    def _batch(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> _Batch:
-        """Check the scores, and move each chain to the first position of a batch of chains."""
+    def _batch(
+        self, emissions: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[Chains, Positions]:
+        """Check the scores; return the chains from their first positions on, and where they were."""
         refuse_recording(self)
-        self._check_emissions(emissions)
+        check_emissions(emissions, self.num_tags, self.batch_first)
         self._check_parameters()
-        on = self._by_steps(self._mask(mask, emissions))
-        scores = self._by_steps(emissions).double()
-        first = on.int().argmax(dim=0)
-        lengths = on.sum(dim=0)
-        longest = len(on)
-        shifted = mask is not None
-        # Traced code cannot ask for the values of a mask, so it neither cuts nor looks for shifts.
-        if not is_traced() and on.shape[1]:
-            longest = int(lengths.max())
-            shifted = bool((first > 0).any())
-        steps = torch.arange(longest, device=emissions.device)[:, None]
-        places = torch.minimum(first + steps, first + lengths - 1)
-        if shifted:
-            scores = scores.gather(0, places[..., None].expand(-1, -1, self.num_tags))
-        else:
-            scores = scores[: len(steps)]
-        on = steps < lengths
+        on = self._by_steps(mask_of(mask, emissions))
+        if mask is not None:
+            require_blocks(on)
+        positions = Positions.of(on, is_full=mask is None)
+        on = positions.on
+        scores = positions.to_start(self._by_steps(emissions).double())
         scores = torch.where(on[..., None], scores, scores.new_zeros(()))
         if not holds(scores.detach().amax(dim=-1).isfinite()):
             raise StructureError(
@@ -382,11 +347,9 @@ class LinearChainCRF(nn.Module):
         chains = Chains(
             _without_gradient_where_forbidden(scores),
             on,
-            self._scores_of("transitions", self.transitions),
-            self._scores_of("start", self.start_transitions),
-            self._scores_of("end", self.end_transitions),
+            *self.parameter_scores(),
         )
-        return _Batch(chains, places, shifted)
+        return chains, positions
 
     def _scores_of(self, name: str, parameter: torch.Tensor) -> torch.Tensor:
         """Return a parameter in float64, minus infinity where it or the rules forbid."""
@@ -395,23 +358,6 @@ class LinearChainCRF(nn.Module):
         if forbidden is not None:
             scores = scores.masked_fill(forbidden, -torch.inf)
         return _without_gradient_where_forbidden(scores)
-
-    def _check_emissions(self, emissions: torch.Tensor) -> None:
-        if not is_of_floats(emissions):
-            raise StructureError(
-                "emissions must be a tensor of a floating-point type of 16 bits or more; "
-                f"got {shortened(emissions)}"
-            )
-        order = "batch, length" if self.batch_first else "length, batch"
-        if emissions.ndim != 3 or emissions.shape[2] != self.num_tags:
-            raise StructureError(
-                f"emissions must be [{order}, {self.num_tags}]; got {list(emissions.shape)}"
-            )
-        if not self._by_steps(emissions).shape[0]:
-            raise StructureError(
-                f"emissions must be [{order}, {self.num_tags}] of a length of at least 1; "
-                f"got {list(emissions.shape)}"
-            )
 
     def _check_parameters(self) -> None:
         for parameter in self.parameters():
@@ -424,56 +370,22 @@ class LinearChainCRF(nn.Module):
     def _by_steps(self, array: torch.Tensor) -> torch.Tensor:
         return array.transpose(0, 1) if self.batch_first else array
 
-    def _mask(self, mask: torch.Tensor | None, emissions: torch.Tensor) -> torch.Tensor:
-        shape = emissions.shape[:2]
-        if mask is None:
-            return emissions.new_ones(shape, dtype=torch.bool)
-        if not is_tensor(mask) or mask.shape != shape:
-            received = list(mask.shape) if is_tensor(mask) else shortened(mask)
-            raise StructureError(f"mask must be a tensor {list(shape)}; got {received}")
-        mask = mask.to(emissions.device).bool()
-        steps = self._by_steps(mask)
-        begins = (steps[1:] & ~steps[:-1]).sum(dim=0) + steps[0]
-        if not holds(begins == 1):
-            blocks = plain(begins)
-            wrong = tuple((blocks != 1).nonzero()[0].tolist())
-            raise StructureError(
-                "mask must be true at the positions of each chain, which are one block without "
-                f"holes and at least one; chain {wrong[-1]} has {int(blocks[wrong])} blocks"
-            )
-        return mask
-
-    def _target(self, tags: torch.Tensor, emissions: torch.Tensor, batch: _Batch) -> torch.Tensor:
+    def _target(
+        self, tags: torch.Tensor, emissions: torch.Tensor, positions: Positions
+    ) -> torch.Tensor:
         """Check the target, and return it by steps, with label 0 where the mask is False."""
         shape = tuple(emissions.shape[:2])
         check_target(tags, shape, self.num_tags, "tags")
-        steps = self._by_steps(tags.to(emissions.device))
-        on = batch.chains.mask
+        steps = positions.to_start(self._by_steps(tags.to(emissions.device)))
+        on = positions.on
         if are_labels(tags):
-            steps = torch.where(on, steps.gather(0, batch.places), 0).long()
+            steps = torch.where(on, steps, 0).long()
         else:
-            places = batch.places[..., None].expand(-1, -1, self.num_tags)
             padding = torch.zeros_like(steps[0, 0])
             padding[0] = 1
-            steps = torch.where(on[..., None], steps.gather(0, places), padding)
+            steps = torch.where(on[..., None], steps, padding)
         check_values(steps, self.num_tags, "tags")
         return steps
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Chains from their first positions on, and where these positions are in the batch.
-
-    Attributes:
-        chains: the scores.
-        places: `[length, batch]`, the position in the caller's arrays of each position of a chain,
-            that of the last one beyond its end.
-        shifted: whether a chain has padding on its left.
-    """
-
-    chains: Chains
-    places: torch.Tensor
-    shifted: bool
 
 
 def _forbidden(rules: TagRules, name: str, k: int) -> torch.Tensor:

@@ -19,6 +19,7 @@ from ..spaces import PairwiseLabels
 from ..spaces.checks.batches import integers, is_of_floats
 from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
+from ..spaces.sums.chain_sums import weighted
 from ..transforms import refuse_transforms
 from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
@@ -281,7 +282,7 @@ class PairwiseCRF(nn.Module):
 
 def _product(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """Return the sum of scores times weights, `[batch]`, in which weight 0 counts as no score."""
-    return torch.where(weights > 0, scores * weights, 0.0).sum(dim=-1)
+    return weighted(scores, weights).sum(dim=-1)
 
 
 def _groups(groups: object, e: int) -> np.ndarray:

@@ -41,6 +41,11 @@ def not_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
     return ()
 
 
+def not_independent_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
+    """Return the reasons why the variables are not independent bits, which `what` needs."""
+    return not_bits(potentials, what) + not_factorised(potentials, what)
+
+
 def not_categories(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
     """Return a reason where the variables are bits, and `what` exists only for categories."""
     space = space_of(potentials)

@@ -120,8 +120,7 @@ class Experiment:
     def paper(self) -> dict[str, dict[str, float]]:
         """The paper's numbers by the names of cell and quantity.
 
-        If the paper does not name the quantity of a number, the number stands under every quantity
-        that it may be.
+        If a quantity of the paper may be either of two of ours, its number stands under both.
         """
         content = self._source.content
         may_be = content.get("may_be", {})

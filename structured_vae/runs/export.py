@@ -126,7 +126,7 @@ def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCar
 
 
 def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
-    """Return the figures that training logged after this epoch, and the hardware it used."""
+    """Return the figures that training logged after an epoch, and the run's commit and versions."""
     record = _read_json(file)
     try:
         (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]

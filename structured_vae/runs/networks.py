@@ -19,7 +19,7 @@ from .folder import Run, Which
 from .given import Given
 
 MOST_PIXELS: Final = 1 << 30
-"""Maximum number of values in an image."""
+"""Maximum size of an image, in values, that a start checkpoint may state."""
 
 
 def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:

@@ -21,6 +21,7 @@ from ..transforms import refuse_transforms
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .checks.scores import EdgesLike, masked
+from .checks.shapes import require_shape
 from .sums.distribution import StructureGibbs
 from .sums.label_operators import label_log_partition
 
@@ -124,12 +125,12 @@ class PairwiseLabels:
         Raises:
             StructureError: unary or pairwise has another shape.
         """
-        self._check(unary, (self.n, self.k), "unary")
+        require_shape(unary, (self.n, self.k), "unary")
         if pairwise is None:
             pairwise = unary.new_zeros((self.e, self.k, self.k))
         if pairwise.ndim == 2:
             pairwise = pairwise.expand(self.e, -1, -1)
-        self._check(pairwise, (self.e, self.k, self.k), "pairwise")
+        require_shape(pairwise, (self.e, self.k, self.k), "pairwise")
         of_variables = unary.flatten(-2)
         of_pairs = pairwise.to(unary).flatten(-3)
         leading = torch.broadcast_shapes(  # type: ignore[no-untyped-call]  # torch's
@@ -217,12 +218,6 @@ class PairwiseLabels:
         return StructureGibbs(
             scores, self._log_sum, self._draw, self._checked, self._traced_marginals
         )
-
-    def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:
-        if tuple(values.shape[-len(shape) :]) != shape:
-            raise StructureError(
-                f"{name} must be [..., {', '.join(map(str, shape))}]; got {list(values.shape)}"
-            )
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         return checked(scores, self.dimension)

@@ -12,13 +12,13 @@ from torch.nn.functional import one_hot
 from ..errors import StructureError, shortened
 from .checks.batches import is_dense, positive_integer
 from .checks.lengths import lengths_of
+from .checks.shapes import require_shape
+from .of_paths import SpaceOfPaths
 from .paths import Paths
-from .space import StateSpace
-from .sums.distribution import StructureGibbs
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrderChains(StateSpace):
+class SecondOrderChains(SpaceOfPaths):
     """The labels x of n positions, with scores of single labels, pairs and triples of neighbours.
 
     score = sum_i unary[i, x_i] + sum_i pairwise[i, x_i, x_(i+1)] + sum_i triples[i, x_i, x_(i+1),
@@ -81,18 +81,18 @@ class SecondOrderChains(StateSpace):
         """
         n = self.n
         k = self.k
-        self._check(unary, (n, k), "unary")
+        require_shape(unary, (n, k), "unary")
         leading = unary.shape[:-2]
         if pairwise is None:
             pairwise = unary.new_zeros((k, k))
         if pairwise.ndim == 2:
             pairwise = pairwise.expand(n - 1, k, k)
-        self._check(pairwise, (n - 1, k, k), "pairwise")
+        require_shape(pairwise, (n - 1, k, k), "pairwise")
         if triples is None:
             triples = unary.new_zeros((k, k, k))
         if triples.ndim == 3:
             triples = triples.expand(n - 2, k, k, k)
-        self._check(triples, (n - 2, k, k, k), "triples")
+        require_shape(triples, (n - 2, k, k, k), "triples")
         # What a step to a new label adds: its own score, and that with one and two labels before.
         steps = pairwise + unary[..., 1:, None, :]
         further = triples + steps[..., 1:, None, :, :]
@@ -157,33 +157,6 @@ class SecondOrderChains(StateSpace):
         places = (labels[..., :-2] * k + labels[..., 1:-1]) * k + labels[..., 2:]
         triples = one_hot(places, k**3).flatten(-2)
         return torch.cat([first, triples], dim=-1).float()
-
-    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return a state of highest score `[..., batch, dimension]`, as `Structure` specifies.
-
-        Args:
-            scores: `[..., batch, dimension]`, made by `scores`.
-            mask: boolean, False where an entry must be 0.
-
-        Raises:
-            StructureError: the scores are not a tensor of scores of that shape, or forbid all
-                labels of an instance.
-            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
-        """
-        return self._paths.argmax(scores, mask)
-
-    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
-        """Return the Gibbs distribution of scores; using it raises as `argmax` does."""
-        return self._paths.gibbs(scores, mask)
-
-    def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:
-        if not isinstance(values, torch.Tensor) or values.shape[-len(shape) :] != shape:
-            received = shortened(values)
-            if isinstance(values, torch.Tensor):
-                received = str(list(values.shape))
-            raise StructureError(
-                f"{name} must be [..., {', '.join(map(str, shape))}]; got {received}"
-            )
 
 
 def _padded(scores: torch.Tensor, inside: torch.Tensor) -> torch.Tensor:

@@ -13,16 +13,16 @@ import torch
 from ..errors import StructureError, shortened
 from .checks.batches import positive_integer
 from .checks.lengths import lengths_of
+from .checks.shapes import require_shape
+from .of_paths import SpaceOfPaths
 from .paths import Paths
-from .space import StateSpace
-from .sums.distribution import StructureGibbs
 
 Segment: TypeAlias = tuple[int, int, int]
 """The first position of a segment, the position after its last one, and its label."""
 
 
 @dataclass(frozen=True, eq=False)
-class Segments(StateSpace):
+class Segments(SpaceOfPaths):
     """The ways to cut n positions into segments, each with one of k labels.
 
     score = sum_s segments[first_s, duration_s - 1, label_s] + sum_s transitions[first_(s+1) - 1,
@@ -87,7 +87,7 @@ class Segments(StateSpace):
         Raises:
             StructureError: a shape does not fit.
         """
-        self._check(emissions, (self.n, self.k), "emissions")
+        require_shape(emissions, (self.n, self.k), "emissions")
         start = torch.zeros_like(emissions[..., :1, :])
         sums = torch.cat([start, emissions.cumsum(dim=-2)], dim=-2)
         firsts = torch.arange(self.n, device=emissions.device)[:, None]
@@ -96,7 +96,7 @@ class Segments(StateSpace):
         scores = sums[..., ends, :] - sums[..., : self.n, None, :]
         if durations is None:
             return scores
-        self._check(durations, (self.longest, self.k), "durations")
+        require_shape(durations, (self.longest, self.k), "durations")
         return scores + durations
 
     def scores(
@@ -123,18 +123,18 @@ class Segments(StateSpace):
         """
         n = self.n
         k = self.k
-        self._check(segments, (n, self.longest, k), "segments")
+        require_shape(segments, (n, self.longest, k), "segments")
         leading = segments.shape[:-3]
         if transitions is None:
             transitions = segments.new_zeros((k, k))
         if transitions.ndim == 2:
             transitions = transitions.expand(n - 1, k, k)
-        self._check(transitions, (n - 1, k, k), "transitions")
+        require_shape(transitions, (n - 1, k, k), "transitions")
         borders = []
         for name, values in (("start", start), ("end", end)):
             if values is None:
                 values = segments.new_zeros(k)
-            self._check(values, (k,), name)
+            require_shape(values, (k,), name)
             borders.append(values)
         if lengths is not None:
             beyond = lengths_of(lengths, n, leading).to(segments.device)
@@ -269,33 +269,6 @@ class Segments(StateSpace):
         start[padded[0][2]] = 1
         end[padded[-1][2]] = 1
         return z
-
-    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return a state of highest score `[..., batch, dimension]`, as `Structure` specifies.
-
-        Args:
-            scores: `[..., batch, dimension]`, made by `scores`.
-            mask: boolean, False where an entry must be 0.
-
-        Raises:
-            StructureError: the scores are not a tensor of scores of that shape, or forbid every
-                segmentation of an instance.
-            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
-        """
-        return self._paths.argmax(scores, mask)
-
-    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
-        """Return the Gibbs distribution of scores; using it raises as `argmax` does."""
-        return self._paths.gibbs(scores, mask)
-
-    def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:
-        if not isinstance(values, torch.Tensor) or values.shape[-len(shape) :] != shape:
-            received = shortened(values)
-            if isinstance(values, torch.Tensor):
-                received = str(list(values.shape))
-            raise StructureError(
-                f"{name} must be [..., {', '.join(map(str, shape))}]; got {received}"
-            )
 
 
 def _paths(n: int, k: int, longest: int) -> Paths:

@@ -214,7 +214,10 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
 
 
 def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
-    """Return potentials of one image as if all outputs of the encoder's network were negative.
+    """Return the most difficult potentials of one image that the encoder can give.
+
+    They are those of an encoder of this package if every output of its network is -1. Tables of
+    pairwise scores penalise equal values instead.
 
     The signs of a custom encoder's pairwise scores are unknown. For `auto` they are made negative,
     so that it chooses a solver for every sign. A named solver is only checked on the potentials of
@@ -227,7 +230,11 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
 
 
 def _worst_tables(potentials: CategoricalPotentials) -> CategoricalPotentials:
-    """Return tables that penalise equal values, which no cut accepts, with an easy argmax."""
+    """Return potentials whose tables penalise equal values, which no graph cut accepts.
+
+    Every variable prefers value 0 so much that the argmax is easy. Potentials without tables are
+    returned unchanged.
+    """
     if potentials.edges is None or potentials.pairwise is None:
         return potentials
     unary, e, k = torch.zeros_like(potentials.unary), len(potentials.edges), potentials.k

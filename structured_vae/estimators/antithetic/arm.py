@@ -11,7 +11,7 @@ from models.potentials import AnyPotentials
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..estimator import Compared, Estimate
-from ..reasons import not_bits, not_factorised
+from ..reasons import not_independent_bits
 from ..sampled import Sampled
 
 
@@ -50,8 +50,7 @@ class AntitheticPair(Sampled, ABC):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        name = type(self).__name__
-        return not_bits(potentials, name) + not_factorised(potentials, name)
+        return not_independent_bits(potentials, type(self).__name__)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -9,7 +9,7 @@ from models.potentials import AnyPotentials
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..estimator import Estimate
-from ..reasons import not_bits, not_factorised
+from ..reasons import not_independent_bits
 from ..sampled import Sampled
 from .copula import antithetic_uniforms, both_below
 
@@ -47,7 +47,7 @@ class ARMS(Sampled):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        return not_bits(potentials, "ARMS") + not_factorised(potentials, "ARMS")
+        return not_independent_bits(potentials, "ARMS")
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -21,7 +21,7 @@ from ...spaces.completions import drawn_variables
 from ...spaces.of_potentials import Noise, unary_noise
 from ..estimator import Compared, Estimate, needs_samples
 from ..options import EstimatorOptions
-from ..reasons import not_bits, not_factorised
+from ..reasons import not_independent_bits
 from .by_argmax import ByArgmax
 from .changes import changes_of, usable_slope
 from .epsilon import Epsilon, as_epsilon
@@ -151,7 +151,7 @@ class Direct(ByArgmax):
             return reasons
         n = potentials.unary.shape[-1]
         h = self._in_space(potentials)
-        reasons += not_bits(h, SOME) + not_factorised(h, SOME)
+        reasons += not_independent_bits(h, SOME)
         if self.flips > n:
             reasons += (f"they are of n = {n} bits, and {self.flips} are to be flipped",)
         return reasons

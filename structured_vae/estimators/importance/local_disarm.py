@@ -10,7 +10,7 @@ from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..antithetic.arm import antithetic_pair, disarm_factors
 from ..estimator import Estimate
-from ..reasons import not_bits, not_factorised
+from ..reasons import not_independent_bits
 from ..sampled import Sampled
 from .multi_sample import effective_samples, importance_bound, log_sum_of_others
 
@@ -45,8 +45,7 @@ class LocalDisARM(Sampled):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        name = type(self).__name__
-        return not_bits(potentials, name) + not_factorised(potentials, name)
+        return not_independent_bits(potentials, type(self).__name__)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

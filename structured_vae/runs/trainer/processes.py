@@ -27,7 +27,7 @@ BY_HAND: Final = ("MASTER_ADDR", "NODE_RANK")
 """Environment variables that a user sets to start the process of each node."""
 
 SECONDS: Final = 0.5
-"""Seconds between two checks that the launcher is alive."""
+"""Seconds between two checks that the launcher is still the parent of this process."""
 
 
 def check_room(processes: int, cuda: bool) -> None:

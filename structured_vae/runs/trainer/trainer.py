@@ -33,9 +33,9 @@ PICTURED = 50
 """Number of validation images in a picture of reconstructions."""
 
 LOGGED_EVERY: Final = 50
-"""Steps between two logs of a callback.
+"""Maximum number of steps between two calls of the logger with values of training steps.
 
-Shorter epochs use fewer, because Lightning would warn.
+An epoch of fewer steps calls it once, because Lightning would warn that it never does.
 """
 
 

@@ -16,6 +16,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -123,14 +124,14 @@ class Chains:
         """
         last = self.mask.sum(dim=0) - 1
         of_last = marginals[last, torch.arange(len(last), device=last.device)]
-        emitted = _weighted(self.emissions, marginals * self.mask[..., None]).sum(dim=(0, 2))
-        steps = _weighted(self.transitions, pairs).sum(dim=(0, 2, 3))
-        ends = _weighted(self.start, marginals[0]) + _weighted(self.end, of_last)
+        emitted = weighted(self.emissions, marginals * self.mask[..., None]).sum(dim=(0, 2))
+        steps = weighted(self.transitions, pairs).sum(dim=(0, 2, 3))
+        ends = weighted(self.start, marginals[0]) + weighted(self.end, of_last)
         return emitted + steps + ends.sum(dim=-1)
 
 
-def _weighted(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Return the products, which are 0 at weight 0 whatever the score."""
+def weighted(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return the products of scores and weights, which are 0 at weight 0 whatever the score."""
     return torch.where(weights > 0, scores * weights, 0.0)
 
 
@@ -218,13 +219,7 @@ def _log_partition(
 
 
 @_log_partition.register_fake
-def _(
-    emissions: torch.Tensor,
-    transitions: torch.Tensor,
-    start: torch.Tensor,
-    end: torch.Tensor,
-    mask: torch.Tensor,
-) -> torch.Tensor:
+def _(emissions: torch.Tensor, *_others: torch.Tensor) -> torch.Tensor:
     return emissions.new_empty(emissions.shape[1])
 
 
@@ -248,17 +243,8 @@ def _gradients(
 
 
 @_gradients.register_fake
-def _(
-    emissions: torch.Tensor,
-    transitions: torch.Tensor,
-    start: torch.Tensor,
-    end: torch.Tensor,
-    mask: torch.Tensor,
-    gradient: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    scores = emissions, transitions, start, end
-    first, second, third, fourth = (values.new_empty(values.shape) for values in scores)
-    return first, second, third, fourth
+def _(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return _empty(inputs[:4])
 
 
 @torch.library.custom_op("structured_vae::chain_second_derivative", mutates_args=())
@@ -285,18 +271,14 @@ def _second_derivative(
 
 
 @_second_derivative.register_fake
-def _(
-    emissions: torch.Tensor,
-    transitions: torch.Tensor,
-    start: torch.Tensor,
-    end: torch.Tensor,
-    mask: torch.Tensor,
-    gradient: torch.Tensor,
-    directions: list[torch.Tensor],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    scores = emissions, transitions, start, end, gradient
-    first, second, third, fourth, fifth = (values.new_empty(values.shape) for values in scores)
-    return first, second, third, fourth, fifth
+def _(*inputs: Any) -> tuple[torch.Tensor, ...]:
+    *scores, _mask, gradient, _directions = inputs
+    return _empty([*scores, gradient])
+
+
+def _empty(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Return tensors of the same shapes, for code that is compiled."""
+    return tuple(tensor.new_empty(tensor.shape) for tensor in tensors)
 
 
 def _leaf(scores: torch.Tensor) -> torch.Tensor:

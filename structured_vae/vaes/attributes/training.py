@@ -150,8 +150,8 @@ class AttributeTraining(SemiSupervisedTraining):
         return self.vae.decoder(argmax(potentials, self.solver), code.sample(noise))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Return images with a row per person and a column per combination of three attributes.
+        """Return images of ten persons of the prior, and 8, the row length.
 
-        The ten persons are drawn from the prior.
+        A row holds a person under every combination of three attributes.
         """
         return switched(self.vae, noise)

@@ -1,6 +1,7 @@
-"""What the options of all kinds share: the options that every training has, and groups that some have.
+"""Options that every training has, and groups of options that several kinds of model have.
 
-The configuration of a kind lies in its own folder and derives from these. Loads no torch.
+The configuration class of each kind is in the folder of the kind and derives from these classes.
+This package does not load torch.
 """
 
 from .data import DataConfig

@@ -14,17 +14,16 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: a data set by name, of which fashion-mnist-mini ships with the package; an .npz file
-            with train_images, validation_images and test_images, uint8 [count, height, width]; or a
+        name: name of a data set (fashion-mnist-mini ships with the package); an .npz file with
+            train_images, validation_images and test_images, uint8 [count, height, width]; or a
             folder of PNG or JPEG files.
-        root: folder that holds a folder for each data set, named as it is; default: the environment
+        root: folder with one subfolder per data set, of the same name; default: the environment
             variable STRUCTURED_VAE_DATA, then a per-user cache filled by download.
-        binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every
+        binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn again in every
             training step) or none; default: threshold, and none for celeba.
-        batch_size: images a step.
-        train_on: the split train; or train+validation, all images that are not for the test, as the
-            released code does, which leaves none to choose an epoch by: the best one is then of
-            images that were trained on.
+        batch_size: images per training step.
+        train_on: train, the training split; or train+validation, all images outside the test
+            split, as in the released code. The best epoch is then chosen on images of the training.
     """
 
     name: str = "fashion-mnist-mini"
@@ -35,7 +34,7 @@ class DataConfig:
 
     @property
     def is_path(self) -> bool:
-        """Whether the images are a file or folder of one's own: no name of ours, and not in memory."""
+        """Whether the name is the path of a file or folder of the user."""
         return self.name not in dataset_names() and not self.name.startswith(IN_MEMORY)
 
     def faults(self) -> Iterator[str]:

@@ -13,21 +13,23 @@ EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 
 FROM_PYTHON: Final = "own"
-"""The name of an estimator that a caller gives as an object in Python."""
+"""The name of an estimator that the caller passes as an object in Python."""
 
 GIBBS: Final = "gibbs"
-"""The name of the usual posterior."""
+"""The name of the default posterior."""
 
 
 @dataclass(frozen=True)
 class EpsilonConfig:
-    """The step of direct, table_direct and implicit_mle, as it decays: max(floor, start * exp(-rate * step)).
+    """The step size of direct, table_direct and implicit_mle, which decays over training.
+
+    epsilon = max(floor, start * exp(-rate * step)).
 
     Attributes:
-        start: at the first training step; default: 0.1, and with the recipe paper the paper's 1.
-        rate: decay a step.
+        start: value at the first training step; default: 0.1, and 1 with the recipe paper.
+        rate: decay per step.
         floor: smallest value.
-        every: steps between renewals.
+        every: number of steps between two updates of epsilon.
     """
 
     start: float | None = None
@@ -36,7 +38,7 @@ class EpsilonConfig:
     every: int = 1000
 
     def schedule(self) -> ExponentialDecay:
-        """The values, once `start` is known."""
+        """Return the schedule; `start` must be set."""
         return ExponentialDecay(**asdict(self))
 
 
@@ -45,22 +47,22 @@ class EstimatorConfig(TrainConfig):
     """A training whose encoder needs a gradient estimator.
 
     Attributes:
-        estimator: of the encoder's gradient, by name; own is one that is given in Python.
-        samples: latent states drawn for a gradient; default: what is usual for the estimator: 1,
-            double_cv and rodeo 2, score_function, arms, carms and unordered_set 4, importance
-            weights 5, perturbed_argmax 8.
-        completions: bits of which ram, and direct of independent bits, try the other value, chosen
-            at random in every step; 0 for all.
-        sides: of direct, table_direct and adaptive_implicit_mle: 2 for z(-epsilon) in the place of
-            z*, or 1; default: 2 with the recipe elbo but for codes of up to ten bits from 100
-            epochs on, else 1.
-        epsilon: step of direct, table_direct and implicit_mle, as it decays over training, or in
-            Python a number for all steps; starts at 0.1, with the recipe paper at 1, which learns
-            more slowly.
+        estimator: name of the estimator of the encoder's gradient; own for one passed in Python.
+        samples: number of latent states drawn per gradient; default: the estimator's usual number:
+            2 for double_cv and rodeo, 4 for score_function, arms, carms and unordered_set, 5 for
+            importance weights, 8 for perturbed_argmax, else 1.
+        completions: number of bits whose other value ram, and direct of independent bits, try. The
+            bits are chosen at random in every step; 0 tries all bits.
+        sides: 2 if z(-epsilon) replaces z*, else 1; for direct, table_direct and
+            adaptive_implicit_mle. Default: 2 with the recipe elbo, else 1; with the recipe elbo,
+            several variables of at most 2^10 states in all have 1 from 100 epochs on.
+        epsilon: step size of direct, table_direct and implicit_mle, which decays over training; in
+            Python also a number, the same for all steps. It starts at 0.1, and with the recipe
+            paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive
             (starts at epsilon.start and keeps half of the argmaxes moving).
-        temperature: of gumbel_softmax and all that relax states, but reinmax, and of sparse_map, as
-            it decays over training, or in Python a number.
+        temperature: temperature of sparse_map, and of gumbel_softmax and the other estimators that
+            relax states, except reinmax. It decays over training; in Python also a number.
     """
 
     estimator: str = named(ESTIMATORS, (FROM_PYTHON,), default="direct")
@@ -78,23 +80,23 @@ class EstimatorConfig(TrainConfig):
 
     @property
     def from_python(self) -> tuple[str, ...]:
-        """The estimator, where none of ours is named."""
+        """The names of what a caller passes: "estimator" if the estimator is custom."""
         if self.estimator == FROM_PYTHON:
             return (*super().from_python, "estimator")
         return super().from_python
 
     @property
     def backend(self) -> str:
-        """The solver of argmaxes, by name."""
+        """The name of the argmax solver."""
         return "auto"
 
     @property
     def encoder_name(self) -> str:
-        """The encoder in messages; empty where there is one alone."""
+        """The name of the encoder in messages; empty if the kind has only one encoder."""
         return ""
 
     def _simplify(self) -> None:
-        """Take a number as the schedule that has it at every step."""
+        """Replace a number by the schedule that has this value at every step."""
         super()._simplify()
         values = vars(self)
         if type(epsilon := values["epsilon"]) in (int, float):
@@ -113,17 +115,17 @@ class EstimatorConfig(TrainConfig):
 
     @property
     def _first_epsilon(self) -> float:
-        """Where epsilon starts unless it is said."""
+        """The default of `epsilon.start`."""
         return 0.1
 
     @property
     def _takes_completions(self) -> bool:
-        """Whether the estimator tries the other values of some variables; its class says so."""
+        """Whether the option `completions` has a meaning with the estimator."""
         return self.estimator != FROM_PYTHON and ESTIMATORS[self.estimator].takes_completions
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
-        self.epsilon.schedule()  # which raises where it is none
+        self.epsilon.schedule()  # raises if the values are no schedule
         if self.completions and not self._takes_completions:
             yield (
                 f"completions has no meaning with the estimator {self.estimator}; got "
@@ -136,12 +138,13 @@ class SolverConfig(EstimatorConfig):
     """A training whose argmaxes need a solver.
 
     Attributes:
-        solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
+        solver: name of the argmax solver, see `structured-vae solvers`; auto chooses the fastest
+            exact one.
     """
 
     solver: str = "auto"
 
     @property
     def backend(self) -> str:
-        """The solver of argmaxes, by name."""
+        """The name of the argmax solver."""
         return self.solver

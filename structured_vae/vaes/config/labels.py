@@ -1,4 +1,4 @@
-"""Options of a training that sees the labels of some images."""
+"""Options of a training that uses the labels of some images."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ class LabelConfig(EstimatorConfig):
     """A semi-supervised training.
 
     Attributes:
-        labels: training images whose classes, as many of each, or attributes the model sees; 0 for
-            none.
-        label_weight: of their loss beside the bound, in nats an image.
+        labels: number of training images with labels: the same number per class, or images with
+            their attributes; 0 for none.
+        label_weight: weight of the loss of labelled images, in nats per image.
     """
 
     labels: int = at_least(0, default=0)

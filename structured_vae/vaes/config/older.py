@@ -1,4 +1,4 @@
-"""What configurations of earlier versions wrote, for files that are older than an option or a kind."""
+"""Read configuration files of earlier versions, which lack an option or a kind of today."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ OLDER: Final[dict[str, Any]] = {
     "learning_rate": 1e-3,
     "rate_decay": "none",
 }
-"""What runs had before it could be chosen, or before the default became another.
+"""Values of options in runs that are older than the option, or than its present default.
 
-Files that list the options of all kinds have the same values where an option has no effect.
+Files that list the options of all kinds have these values if an option has no effect.
 """
 
 
 FORMER_ENCODERS: Final = {"gaussian": "gaussian"}
-"""Encoders of the model discrete that are now models, by the names of both."""
+"""Models of today, by their former names as encoders of the model discrete."""
 
 
 def renamed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options in today's spelling."""
+    """Return options with the names of today."""
     encoder = options.get("encoder")
     if not isinstance(encoder, str) or encoder not in FORMER_ENCODERS:
         return dict(options)
@@ -36,11 +36,11 @@ def renamed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_older_defaults(values: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return the options of a file, where those that are missing have the values of older runs.
+    """Return the options of a file, with the values of older runs for missing options.
 
     Args:
-        values: of the file.
-        names: options that the kind has.
+        values: the options of the file.
+        names: the names of the options of the kind.
     """
     whole = {name: value for name, value in OLDER.items() if name in names} | dict(values)
     if "epsilon" in names:

@@ -1,4 +1,4 @@
-"""What a file may say, seen to before any parser that could import: fields of ours with plain values, nothing else."""
+"""Check that a file holds only known options with plain values, before a parser that can import."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 LARGEST: Final = 1 << 16
-"""Characters of a configuration; one of a run has about 900."""
+"""Maximum number of characters of a configuration; a typical one has about 900."""
 
 DEEPEST: Final = 16
-"""Mappings and lists within each other; a configuration has two."""
+"""Maximum depth of nested mappings and lists; a configuration has a depth of two."""
 
 LONGEST: Final = 4096
-"""Characters of a text: a path."""
+"""Maximum number of characters of a text; the longest texts are paths."""
 
 MAGNITUDE: Final = 1 << 53
-"""Of integers; up to here floats hold them too."""
+"""Maximum absolute value of an integer; a float represents integers up to here exactly."""
 
 TYPES: Final = {int: "a whole number", float: "a plain number", str: "a text", type(None): "None"}
-"""What values are, in words."""
+"""Names of the types of values in messages."""
 
 
 def read_yaml(text: str, place: str) -> dict[str, Any]:
-    """The mapping that a YAML text holds; of the language what configurations need.
+    """Return the mapping in a YAML text.
 
-    Anchors, aliases and tags, by which a short text can stand for a huge one or for an object, are
-    refused.
+    Anchors, aliases and tags raise an error. With them, a short text can expand to a huge one, or
+    create an object.
 
     Args:
-        text: of the file.
-        place: what to call it in messages.
+        text: the content of the file.
+        place: the name of the file in messages.
 
     Raises:
-        ConfigError: the text is no YAML, is no mapping, or has what is refused.
+        ConfigError: the text is not valid YAML, is too long or nested too deep, does not hold a
+            mapping, or has an anchor, alias or tag.
 
     Example:
         >>> read_yaml("n: 15", "config.yaml")
@@ -80,16 +81,16 @@ def _refuse_structure(events: Iterable[yaml.Event], place: str) -> None:
 
 
 def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: str = "") -> None:
-    """Refuse what is no option, at any depth, and values that are not plain.
+    """Raise if a key at any depth is not an option, or if a value is not plain.
 
     Args:
-        values: as a file has them.
+        values: the values of a file.
         types: the type of each option, by name; a dataclass has options of its own.
-        place: the key under which they stand, for messages.
+        place: the prefix of the keys in messages.
 
     Raises:
-        ConfigError: an unknown key, with the known ones near it; a part that is no mapping; a value
-            that is none of text, number, truth and nothing, or far too large.
+        ConfigError: a key is unknown; a group of options is not a mapping; or a value is not a
+            text, number, boolean or None, or is too large.
 
     Example:
         >>> refuse_foreign({"n": 15}, {"n": int})
@@ -116,13 +117,13 @@ def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: s
 
 
 def read_values(values: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a file as a configuration takes them.
+    """Return the values of a file in the types of the configuration.
 
-    Mappings become groups of options, and numbers that YAML takes for texts, such as 1e-3, become
+    Mappings become groups of options. Numbers that YAML reads as texts, such as 1e-3, become
     numbers.
 
     Args:
-        values: all of which are options.
+        values: values by option; every key is an option.
         types: the type of each option, by name.
 
     Example:
@@ -145,11 +146,11 @@ def _read_value(value: Any, type_: Any) -> Any:
 
 
 def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
-    """What is said of each value of a configuration that is not of its field's type, at any depth.
+    """Yield a message for each value, at any depth, that does not have the type of its field.
 
     Args:
-        config: whose fields are numbers, texts, choices, None or such classes again.
-        place: where it stands, for messages.
+        config: a configuration, whose fields are numbers, texts, choices, None or configurations.
+        place: the prefix of the names of fields in messages.
 
     Example:
         >>> from structured_vae import DataConfig
@@ -171,13 +172,13 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
 
 
 def _named_types(kind: Any) -> tuple[type, ...]:
-    """Those to name to somebody who gave another: whole numbers go without saying where all numbers do."""
+    """Return the types of a field that a message names: not integers where floats are possible."""
     types = _types(kind)
     return tuple(each for each in types if each is not int or float not in types)
 
 
 def _types(kind: Any) -> tuple[type, ...]:
-    """The types that a field may have; a whole number stands for a float too."""
+    """Return the types that the value of a field may have; an integer may stand for a float."""
     if get_origin(kind) is Literal:
         return tuple({type(choice): None for choice in get_args(kind)})
     if parts := get_args(kind):

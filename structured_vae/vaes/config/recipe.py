@@ -18,12 +18,13 @@ class KLConfig(TrainConfig):
     """A training in which the weight of the KL may change.
 
     Attributes:
-        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0
-            for none; default: a quarter of them with the recipe elbo and at most 2^10 states, or
-            where kl_start is given; else 0.
-        kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior
-            over all states at first, so that none is given up early (deterministic annealing);
-            default: 30 for one variable of k values, else 10, and 0 where kl_warmup is given or 0.
+        kl_warmup: number of epochs over which the weight of the KL goes from kl_start to 1, in
+            equal steps; 0 for none. Default: a quarter of the epochs with the recipe elbo and at
+            most 2^10 states, or if kl_start is set; else 0.
+        kl_start: weight of the KL at the start. With 0, the KL does not limit the encoder at first.
+            Above 1, the posterior at first spreads over all states, so that the model abandons none
+            early (deterministic annealing). Default: 30 for one variable of k values, else 10; and
+            0 if kl_warmup is set or 0.
     """
 
     kl_warmup: int | None = None
@@ -51,14 +52,15 @@ class KLConfig(TrainConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeConfig(KLConfig, SolverConfig):
-    """A training of discrete latent variables alone.
+    """A training whose latent variables are all discrete.
 
     Attributes:
-        recipe: elbo, which trains the whole bound, the default; or paper, in which direct does not
-            train the KL, as in the released code, and what is not set below has the paper's value.
-        posterior: of the estimators score_function, nvil, rodeo, unordered_set and ram: gibbs,
-            exp(h(z)) / Z; or autoregressive, whose bits depend on the bits before them by the
-            pairwise scores of the encoder, at any n. Others have that of their argmaxes.
+        recipe: elbo, the default, trains the whole bound; with paper, direct does not train the KL,
+            as in the released code, and options that are not set have the paper's values.
+        posterior: gibbs, exp(h(z)) / Z; or autoregressive, for any n, in which the encoder's
+            pairwise scores make bits depend on the bits before them. Only the estimators
+            score_function, nvil, rodeo, unordered_set, ram, vimco, ovis, wake_wake, wake_sleep and
+            reweighted_wake_sleep accept autoregressive.
     """
 
     recipe: Recipe | None = None
@@ -81,7 +83,7 @@ class RecipeConfig(KLConfig, SolverConfig):
             )
 
     def _complete(self) -> None:
-        """Fill in what came out best for a whole bound on validation images (`results/defaults.json`)."""
+        """Set the options that were best on validation images, see `results/defaults.json`."""
         self._fill(recipe="elbo")
         if self._is_whole:
             self._fill(sides=2, rate_decay="cosine")

@@ -1,4 +1,4 @@
-"""The options that every training has, as the type of the configurations of all kinds."""
+"""Options that every training has, and the base class of the configurations of all kinds."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,10 +23,10 @@ Device = Literal["auto", "cpu", "cuda"]
 
 
 class Union(type):
-    """The type of configuration classes: a call gives a configuration of the kind that its options mean.
+    """The metaclass of configurations: a call returns a configuration of the kind in its options.
 
-    So `TrainConfig(model="mixture", k=5)` is a `MixtureConfig`, and `dataclasses.replace` of it
-    with another model is a configuration of that model.
+    `TrainConfig(model="mixture", k=5)` is a `MixtureConfig`. `dataclasses.replace` with another
+    model returns a configuration of that model.
     """
 
     model: str
@@ -35,7 +35,7 @@ class Union(type):
         """Return the configuration of these options.
 
         Raises:
-            ConfigError: an option is unknown or none of the kind's, or its value is impossible.
+            ConfigError: an option is unknown or belongs to other kinds, or its value is impossible.
         """
         refuse_unknown(options)
         kind, chosen = resolve_kind(options, cls.model)
@@ -44,40 +44,43 @@ class Union(type):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(metaclass=Union):
-    """A training run; everything that decides its result is here.
+    """The configuration of a training run, with everything that determines its result.
 
-    A call takes the options of one kind of model, beside those below, and returns a configuration
-    of that kind: `DiscreteConfig`, `GaussianConfig`, `MixtureConfig`, `AttributesConfig`,
+    A call accepts the options below and those of one kind of model. It returns a configuration of
+    that kind: `DiscreteConfig`, `GaussianConfig`, `MixtureConfig`, `AttributesConfig`,
     `QuantisedConfig` or `OwnConfig`.
 
     Attributes:
-        model: discrete, with bits or categories alone; gaussian, the continuous reference with the
-            same layers (also: encoder gaussian); mixture, a class with a continuous style, whose
-            networks are the paper's; attributes, eight bits with a continuous code, for celeba;
-            quantised, one code for each image by a quantiser; or own, networks that are given in
-            Python. Options of the other models are refused.
+        model: discrete, only bits or categories; gaussian, the continuous reference with the same
+            layers (also: encoder gaussian); mixture, a class with a continuous style, with the
+            paper's networks; attributes, eight bits with a continuous code, for celeba; quantised,
+            a code for each image by a quantiser; or own, custom networks that are passed in Python.
+            Options of other models raise an error.
         data: the images.
-        learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the model
-            gaussian, else 0.001.
-        rate_decay: cosine, which lowers the learning rate to zero over all epochs; or none;
-            default: cosine with the recipe elbo and the model gaussian, else none.
-        precision: 32-true, or bf16-mixed: products of the networks' layers in bfloat16 during
-            training, all else, and every evaluation, in float32.
-        epochs: passes over the training images.
-        seed: of initialisation, shuffling and noise.
-        evaluate_every: epochs between evaluations on the validation and test images; the last epoch
-            always has one. The best epoch is one of them.
-        picture_every: epochs between pictures; the last epoch always has them, with 0 that alone.
+        learning_rate: learning rate of Adam; default: 0.002 if it decays by cosine with the recipe
+            elbo or the models gaussian and quantised, else 0.001.
+        rate_decay: none; or cosine, which lowers the learning rate to zero over all epochs;
+            default: cosine with the recipe elbo and the models gaussian and quantised, else none.
+        precision: 32-true; or bf16-mixed, in which the networks' layers multiply in bfloat16 during
+            training. Everything else, and every evaluation, is in float32.
+        epochs: number of passes over the training images.
+        seed: seed of initialisation, shuffling and noise.
+        evaluate_every: number of epochs between evaluations on the validation and test images. The
+            last epoch always has one. The best epoch is one of the evaluated epochs.
+        picture_every: number of epochs between pictures. The last epoch always has pictures; with
+            0, only the last epoch has them.
         device: auto, cpu or cuda.
-        processes: that train together on a machine, each with batches of its own (Lightning's DDP);
-            on a GPU one each.
-        nodes: machines that train together, started as Lightning's DDP needs it, for example by
-            torchrun.
-        dropout: share of the values of an image that the encoder does not see in a training step;
-            default: 0.2 of a mixture and of attributes, else 0.
+        processes: number of processes that train together on a machine, each with its own batches
+            (Lightning's DDP) and, on GPUs, its own GPU.
+        nodes: number of machines that train together, started as Lightning's DDP needs, for example
+            by torchrun.
+        dropout: share of the values of an image that a training step hides from the encoder;
+            default: 0.2 for the models mixture and attributes, else 0.
         dropout_decay: none; or cosine, which lowers dropout to zero over all epochs.
-        patience: evaluations without a better one after which the training ends early; 0 for none.
-        logger: where curves go beside metrics.csv: tensorboard, csv, wandb, mlflow or none.
+        patience: number of evaluations without improvement after which training stops early; 0
+            never stops it.
+        logger: destination of the curves beside metrics.csv: tensorboard, csv, wandb, mlflow or
+            none.
     """
 
     model: str = "discrete"
@@ -100,7 +103,7 @@ class TrainConfig(metaclass=Union):
     if TYPE_CHECKING:
 
         def __init__(self, **options: Any) -> None:
-            """Take the options of any kind; the kinds' own classes name theirs."""
+            """Accept the options of any kind; the class of a kind lists them."""
 
     def __post_init__(self) -> None:
         self._simplify()
@@ -116,26 +119,27 @@ class TrainConfig(metaclass=Union):
 
     @property
     def from_python(self) -> tuple[str, ...]:
-        """What a caller gives as an object in Python, since no file of a run holds it."""
+        """The names of the objects that a caller passes, since no file of a run holds them."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, nested as the attributes are."""
+        """Return the options as plain values, in nested dictionaries."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`, with every key and every type checked.
+        """Return the configuration of plain values, the inverse of `to_dict`; check them all.
 
-        A missing key has what runs had that are older than the key: `OLDER`, else its default.
-        Files of earlier versions list the options of all kinds; those of other kinds are left out.
+        A missing key has the value of runs that are older than the key, see `OLDER`, or its
+        default. Files of earlier versions list the options of all kinds; options of other kinds
+        are dropped.
 
         Raises:
             ConfigError: a key is unknown, or a value impossible.
         """
         refuse_foreign(values, option_types())
         kind, chosen = resolve_kind(renamed(values), cls.model)
-        config: type[Self] = kind  # type: ignore[assignment]  # every kind's derives from this class
+        config: type[Self] = kind  # type: ignore[assignment]  # a kind's class derives from this
         return config._read(chosen)
 
     @classmethod
@@ -146,39 +150,39 @@ class TrainConfig(metaclass=Union):
 
     @property
     def _data_name(self) -> str:
-        """The images, in the name of a folder."""
+        """The name of the images in the name of a folder."""
         return Path(self.data.name).stem
 
     @property
     def _has_faces(self) -> bool:
-        """Whether the images are those of celeba, which no other kind takes."""
+        """Whether this kind of model needs the images of celeba."""
         return False
 
     def _simplify(self) -> None:
-        """Replace values of numpy by plain ones, which a record can hold."""
+        """Replace numpy values by plain ones, which a record can hold."""
         for name, value in vars(self).items():
             if isinstance(value, np.generic):
                 self._set(name, value.item())
 
     def _complete(self) -> None:
-        """Give options that are not set the values that follow from others."""
-        if self.data.binarisation is None:  # a record says what was done
+        """Set the remaining options to values that follow from the others."""
+        if self.data.binarisation is None:  # so that the record shows it
             binarisation = usual_binarisation(self.data.name)
             self._set("data", replace(self.data, binarisation=binarisation))
         self._fill(learning_rate=1e-3, rate_decay="none", dropout=0.0)
 
     def _fill(self, **values: Any) -> None:
-        """Set options that have no value yet."""
+        """Set those of these options that have no value yet."""
         for name, value in values.items():
             if getattr(self, name) is None:
                 self._set(name, value)
 
     def _set(self, name: str, value: Any) -> None:
-        """Set an option while the configuration is made; afterwards it is frozen."""
+        """Set an option of this frozen configuration during its construction."""
         object.__setattr__(self, name, value)
 
     def _faults(self) -> Iterator[str]:
-        """Yield what is wrong, once every option has a value."""
+        """Yield a message for each fault of the completed configuration."""
         yield from self.data.faults()
         if not 0 < known(self.learning_rate) < math.inf:
             yield f"learning_rate must be positive and finite; got {self.learning_rate}"

@@ -1,4 +1,4 @@
-"""The union of the kinds' options: which kind a set of options means, and which options it has."""
+"""The options of all kinds together, and the kind that a set of options describes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kinds_with(option: str) -> list[str]:
 
 @cache
 def option_types() -> dict[str, Any]:
-    """Return the type of each option of any kind, by name; of the first kind that has it."""
+    """Return the type of every option by name, as in the first kind that has the option."""
     types: dict[str, Any] = {}
     for config in config_classes().values():
         types = {**types_of(config), **types}
@@ -41,7 +41,7 @@ def option_types() -> dict[str, Any]:
 
 @cache
 def option_defaults() -> dict[str, Any]:
-    """Return what each option of any kind is where it is not set, by name."""
+    """Return the default of every option by name, as in the first kind that has the option."""
     defaults: dict[str, Any] = {}
     for config in config_classes().values():
         own = {option.name: default_of(option) for option in fields(config)}
@@ -52,18 +52,18 @@ def option_defaults() -> dict[str, Any]:
 def resolve_kind(
     options: Mapping[str, Any], model: str
 ) -> tuple[type[DataclassInstance], dict[str, Any]]:
-    """Return the configuration class that options mean, and those of them that it has.
+    """Return the configuration class of the kind in the options, and the options that it has.
 
-    Options of other kinds are left out where they have the value that they have unset. So is the
-    default of another kind where this kind has no such choice: the prior uniform of bits leaves a
-    Gaussian with its own default.
+    An option of another kind is dropped if it has its default. The default of another kind is also
+    dropped if it is not a choice of this kind. For example, the prior uniform of bits leaves the
+    model gaussian with its own default.
 
     Args:
-        options: by name.
-        model: the kind where they name none.
+        options: values by name.
+        model: the kind, if the options do not name it.
 
     Raises:
-        ConfigError: there is no such kind or option, or the kind has no such option and it is set.
+        ConfigError: there is no such kind or option, or an option of another kind is set.
     """
     options = renamed({"model": model, **options})
     name = options["model"]
@@ -89,10 +89,10 @@ def resolve_kind(
 
 
 def refuse_unknown(options: Mapping[str, Any]) -> None:
-    """Refuse options that no kind has.
+    """Raise if no kind has one of the options.
 
     Raises:
-        ConfigError: there is one; the message suggests the nearest name.
+        ConfigError: an option is unknown; the message suggests the nearest name.
     """
     names = option_types()
     if unknown := sorted(set(options) - set(names)):
@@ -104,7 +104,7 @@ def refuse_unknown(options: Mapping[str, Any]) -> None:
 
 
 def _is_unset(option: str, value: Any) -> bool:
-    """Return whether an option has a value that no caller need have set."""
+    """Return whether an option has a default value, of a kind or of older runs."""
     refuse_unknown({option: value})
     default = _plain(option_defaults()[option])
     value = _plain(value)
@@ -116,7 +116,7 @@ def _is_unset(option: str, value: Any) -> bool:
 
 
 def _is_default_elsewhere(option: str, value: Any, type_: Any) -> bool:
-    """Return whether a value is the default of another kind, and no choice of this kind."""
+    """Return whether a value is the default of another kind but not a choice of this kind."""
     choices = choices_of(type_)
     if not choices or not isinstance(value, str) or value in choices:
         return False
@@ -125,7 +125,7 @@ def _is_default_elsewhere(option: str, value: Any, type_: Any) -> bool:
 
 @cache
 def _defaults_of(option: str) -> list[Any]:
-    """Return what an option is in each kind where it is not set."""
+    """Return the default of an option in each kind that has it."""
     kinds = (config_classes()[name] for name in kinds_with(option))
     return [default_of(field) for kind in kinds for field in fields(kind) if field.name == option]
 

@@ -1,4 +1,4 @@
-"""Values of single options: how a field says what it may be, and what is wrong with one that is not."""
+"""Declare the possible values of single options, and check values against them."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 LEAST: Final = "least"
-"""Key of a field's metadata: the smallest value."""
+"""Key of the smallest value in the metadata of a field."""
 
 NAMES: Final = "names"
-"""Key of a field's metadata: the collections of names that the option may have."""
+"""Key of the collections of possible names in the metadata of a field."""
 
 
 def named(*names: Collection[str], default: str) -> str:
-    """Return a field of a name that is looked up when a configuration is made.
+    """Return a field for a name, which is looked up when a configuration is made.
 
     Args:
-        names: collections that together hold every name, such as a registry.
-        default: name where none is set.
+        names: collections that together hold every possible name, such as a registry.
+        default: the default name.
     """
     option: str = field(default=default, metadata={NAMES: names})
     return option
 
 
 def names_of(option: Field[Any]) -> tuple[str, ...]:
-    """Return every name that an option may have; empty where it is not a name."""
+    """Return every possible name of an option; empty if its value is not a name."""
     return tuple(name for names in option.metadata.get(NAMES, ()) for name in names)
 
 
 def at_least(least: int, default: int) -> int:
-    """Return a field of a count.
+    """Return a field for a count.
 
     Args:
-        least: smallest value.
-        default: value where none is set.
+        least: the smallest possible value.
+        default: the default value.
     """
     option: int = field(default=default, metadata={LEAST: least})
     return option
 
 
 def known(value: Value | None) -> Value:
-    """Return an option that has a value once its configuration is made."""
+    """Return the value of an option that every completed configuration has, for type checkers."""
     if value is None:
         raise TypeError("an option is not known before its configuration is made")
     return value
 
 
 def default_of(option: Field[Any]) -> Any:
-    """Return the value of an option that is not set."""
+    """Return the default of an option."""
     return option.default if option.default_factory is MISSING else option.default_factory()
 
 
@@ -69,13 +69,13 @@ def types_of(kind: type[DataclassInstance]) -> dict[str, Any]:
 
 
 def choices_of(type_: Any) -> tuple[Any, ...]:
-    """Return the values of an option that has few; none for other types."""
+    """Return the possible values of an option of a `Literal` type; empty for other types."""
     parts = (type_, *get_args(type_))
     return next((get_args(part) for part in parts if get_origin(part) is Literal), ())
 
 
 def faults_of_values(config: DataclassInstance) -> Iterator[str]:
-    """Yield what is wrong with single values: no choice of theirs, or a count that is too small."""
+    """Yield a message for each value that is not a choice of its option, or too small a count."""
     types = types_of(type(config))
     for option in fields(config):
         value = getattr(config, option.name)
@@ -92,7 +92,7 @@ def faults_of_values(config: DataclassInstance) -> Iterator[str]:
 
 
 def _fault_of_name(option: Field[Any], value: Any) -> Iterator[str]:
-    """Yield what is wrong with an option that must be a name, with the nearest name."""
+    """Yield a message, with the nearest name, if the value is not a possible name."""
     collections = option.metadata.get(NAMES, ())
     if not collections or any(value in names for names in collections):
         return

@@ -21,16 +21,22 @@ WITH_HIDDEN_LAYERS: Final = ("made", "transformer")
 """The autoregressive priors with hidden layers, whose sizes are options."""
 
 HEADS: Final = 4
-"""The number of parts into which a transformer's vectors are divided."""
+"""The number of attention heads of the prior transformer, as in `models`.
+
+The size of its vectors is a multiple of it.
+"""
 
 FEW_BITS: Final = 10
-"""The largest number of bits for which codes are annealed.
+"""Base-2 logarithm of the largest number of states for which the weight of the KL is annealed.
 
 With few states, the model otherwise soon abandons some of them for good.
 """
 
 LONG: Final = 100
-"""The number of epochs from which one-sided direct optimization is better with few bits."""
+"""Number of epochs from which `sides` is 1 by default where there are few states.
+
+One-sided direct optimization then reaches a bound of fewer nats, except for one variable.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,13 +150,13 @@ class DiscreteConfig(RecipeConfig):
 
     @property
     def _has_few_states(self) -> bool:
-        """Whether all states can be enumerated quickly."""
+        """Whether there are at most 2^10 states."""
         bits = self.variables * math.log2(self.k) if self._is_categorical else self.n
         return bits <= FEW_BITS
 
     @property
     def _first_epsilon(self) -> float:
-        """Return the first epsilon of the paper, with its recipe."""
+        """The default of `epsilon.start`: 1 with the recipe paper, as in the paper."""
         return 1.0 if self.recipe == "paper" else super()._first_epsilon
 
     def _complete(self) -> None:

@@ -84,7 +84,7 @@ class ArgmaxTraining(Training):
         return self.vae.decoder.mean(z)
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Return a hundred images of the prior, ten per row."""
+        """Return a hundred mean images of states of the prior, and 10, the row length."""
         prior = excess_of(self.vae)
         if prior is None:
             return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

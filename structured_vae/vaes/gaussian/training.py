@@ -64,5 +64,5 @@ class GaussianTraining(Training):
         return self.vae.mean(self.vae.posterior(x).sample(noise))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Return a hundred images of the prior, ten per row."""
+        """Return a hundred mean images of states of the prior, and 10, the row length."""
         return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

@@ -41,5 +41,8 @@ class MixtureTraining(SemiSupervisedTraining):
         return self.vae.decoder(z, style.sample(noise)).sigmoid()
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Return images: a row for each of ten styles from the prior, a column per class."""
+        """Return mean images, with a row for each of ten styles, and the number of classes.
+
+        The prior gives the styles. The number of classes is the row length.
+        """
         return self.vae.grid(self.STYLES, noise), self.vae.n

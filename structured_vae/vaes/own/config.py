@@ -21,7 +21,7 @@ class OwnConfig(RecipeConfig):
 
     @property
     def from_python(self) -> tuple[str, ...]:
-        """Name the objects that come from Python: the networks, and perhaps the estimator."""
+        """The names of what a caller passes: "model", and "estimator" if it is custom."""
         return ("model", *super().from_python)
 
     def _faults(self) -> Iterator[str]:

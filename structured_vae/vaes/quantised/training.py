@@ -88,5 +88,5 @@ class QuantisedTraining(Training):
         return self.vae.mean(self.vae.code(x))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Return a hundred images of codes of the prior, ten per row."""
+        """Return a hundred mean images of codes of the prior, and 10, the row length."""
         return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
