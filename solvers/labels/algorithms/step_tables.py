@@ -1,8 +1,8 @@
 """Tables of conditionals of single steps: kept, or computed again from messages, block by block.
 
 A step's table holds P(x_v = a | separator of v). It is exp(score - message), where the message is
-the log-sum-exp of the scores over v. So the messages and the scores give any block of a table again,
-and a message is smaller than its table by the number of values of v.
+the log-sum-exp of the scores over v. So any block of a table can be computed again from the
+messages and the scores. A table has k times as many entries as its message, if v has k values.
 """
 
 from __future__ import annotations
