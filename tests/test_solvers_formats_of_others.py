@@ -213,6 +213,13 @@ def clause_cost(z, soft, hard):
     return sum(weight for weight, clause in soft if not holds(clause))
 
 
+def test_weights_of_clauses_are_compared_in_all_digits(file):
+    text = "p wcnf 1 2 9007199254740993\n9007199254740992 1 0\n9007199254740993 -1 0\n"
+    assert solve(read_problem(file(text), "wcnf")).value == 2.0**53
+    with pytest.raises(ProblemFileError, match="9007199254740993, which float64 rounds"):
+        read_problem(file("p wcnf 1 1\n9007199254740993 1 0\n"), "wcnf")
+
+
 @pytest.mark.parametrize("text", [WCNF, WCNF_2022])
 def test_hard_clauses_hold_and_soft_ones_cost(file, text):
     soft = [(3, (1, -2)), (2, (-1,)), (5, (1, 2, -3)), (7, (-3, -2))]

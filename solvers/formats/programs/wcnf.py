@@ -11,7 +11,7 @@ import numpy as np
 
 from ...constraints import Constraint, linear
 from ...conversions.conversion import Conversion, converted
-from ..parsing.text import TextFile, shown
+from ..parsing.text import INTEGER, TextFile, shown
 
 CLAUSE_BYTES = 2
 """Least number of bytes of a clause, "0" and its end."""
@@ -59,7 +59,7 @@ class _Header:
 
     claims: tuple[int, int] | None = None
     weighted: bool = True
-    top: float = math.inf
+    top: int | float = math.inf
 
     @property
     def variables(self) -> int:
@@ -74,10 +74,16 @@ def _header(text: TextFile, row: list[bytes]) -> _Header:
     n = text.integer(row[2], "the number of variables", 0, 2**62)
     count = text.integer(row[3], "the number of clauses", 0, 2**62)
     text.check_claim(n, count, CLAUSE_BYTES)
-    top = math.inf
+    top: int | float = math.inf
     if len(row) == 5:
-        top = text.number(row[4], "the weight of hard clauses")
+        top = _weight(text, row[4], "the weight of hard clauses")
     return _Header((n, count), kind == b"wcnf", top)
+
+
+def _weight(text: TextFile, word: bytes, name: str) -> int | float:
+    """Return a weight; one that is an integer keeps all of its digits."""
+    number = text.number(word, name)
+    return int(word) if INTEGER.fullmatch(word) else number
 
 
 @dataclass
@@ -111,18 +117,25 @@ class _Clauses:
             if not literals:
                 raise self.text.error("a hard clause is empty, so no assignment satisfies it")
             self.hard.append((self.count, literals))
-        elif len(literals) > 2:
-            self.soft.append((self.count, weight, literals))
+            return
+        rounded = float(weight)
+        if rounded != weight:
+            raise self.text.error(
+                f"the weight of a clause is {weight}, which float64 rounds; divide all weights by "
+                "a common factor"
+            )
+        if len(literals) > 2:
+            self.soft.append((self.count, rounded, literals))
         else:
-            self._add_terms(weight, sorted(literals))
+            self._add_terms(rounded, sorted(literals))
 
-    def _weight(self, words: Iterator[bytes], header: _Header) -> float:
+    def _weight(self, words: Iterator[bytes], header: _Header) -> int | float:
         if not header.weighted:
             return 1.0
         word = next(words)
         if word == b"h" and header.claims is None:
             return math.inf
-        weight = self.text.number(word, "the weight of a clause")
+        weight = _weight(self.text, word, "the weight of a clause")
         if weight < 0:
             raise self.text.error(f"the weight of a clause is {shown(word)}; it must be >= 0")
         return weight
