@@ -559,7 +559,7 @@ BAD = {
     ),
     "a literal too large": ("wcnf", edited(WCNF, "2 -1 0", "2 -5 0"), 4, "must lie in -4..4"),
     "a clause without an end": ("wcnf", "1 2\n", 1, "must end with 0"),
-    "two clauses in a line": ("wcnf", "1 2 0 1 3 0\n", 1, "its line goes on"),
+    "two clauses in a line": ("wcnf", "1 2 0 1 3 0\n", 1, "more words follow in its line"),
     "an empty hard clause": ("wcnf", "h 0\n1 1 0\n", 1, "no assignment satisfies it"),
     "a negative weight": ("wcnf", "-1 1 0\n", 1, "it must be >= 0"),
     "a huge variable": ("wcnf", "1 99999999999 0\n", 1, "claims 99999999999 variables"),

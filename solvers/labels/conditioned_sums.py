@@ -281,9 +281,9 @@ class Conditioned:
     def _branch(self, values: tuple[int, ...]) -> _Branch | None:
         """Return the sums with these values; None where they are forbidden together."""
         host = self.problem.to_host()
-        known = dict(zip(self.split.variables, values, strict=True))
+        evidence_values = dict(zip(self.split.variables, values, strict=True))
         try:
-            evidence = LabelEvidence.of(host, known)
+            evidence = LabelEvidence.of(host, evidence_values)
         except InfeasibleError:
             return None
         rest = evidence.rest

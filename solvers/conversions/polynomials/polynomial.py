@@ -87,7 +87,9 @@ def _check_word(name: str, word: Any, words: Any) -> None:
     choices = get_args(words)
     if not isinstance(word, str) or word not in choices:
         hint = did_you_mean(word, choices)
-        raise OptionError(f"{name} must be one of {', '.join(choices)}; {hint}got {shortened(word)}")
+        raise OptionError(
+            f"{name} must be one of {', '.join(choices)}; {hint}got {shortened(word)}"
+        )
 
 
 def smallest(scores: Mapping[Scope, float]) -> Reduction:

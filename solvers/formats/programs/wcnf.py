@@ -147,7 +147,7 @@ class _Clauses:
             literal = self.text.integer(word, "a literal", -most, most)
             if literal == 0:
                 if next(words, None) is not None:
-                    raise self.text.error("a clause ends with 0, and its line goes on")
+                    raise self.text.error("a clause ends with 0, and more words follow in its line")
                 return literals
             self.largest = max(self.largest, abs(literal))
             literals.add(literal)
