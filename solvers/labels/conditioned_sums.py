@@ -98,7 +98,7 @@ class Conditioned:
 
     @classmethod
     def of(cls, problem: LabelProblem, split: Split) -> Conditioned:
-        """By one pass over all values of the variables."""
+        """Return the sums of one instance, by one pass over all values of the variables."""
         sizes = tuple(problem.sizes[list(split.variables)].tolist())
         log_weights = np.full(sizes, -np.inf)
         ones = np.zeros((1, problem.n, problem.k))

@@ -152,7 +152,7 @@ def objective_of(
 
     Args:
         polynomial: what the caller wrote.
-        contributions: the numbers of which the coefficients of the problem are sums.
+        contributions: the numbers that the coefficients of the problem add up.
         summed: maximum number of contributions to one coefficient.
         is_solved_exactly: whether sums over all states of the problem are those of the original.
     """

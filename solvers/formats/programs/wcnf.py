@@ -11,7 +11,7 @@ import numpy as np
 
 from ...constraints import Constraint, linear
 from ...conversions.conversion import Conversion, converted
-from ..parsing.text import INTEGER, TextFile, shown
+from ..parsing.text import TextFile, shown
 
 CLAUSE_BYTES = 2
 """Least number of bytes of a clause, "0" and its end."""
@@ -20,8 +20,8 @@ CLAUSE_BYTES = 2
 def read_wcnf(text: TextFile) -> Conversion:
     """Read a problem that minimises the weight of the soft clauses that are not satisfied.
 
-    Hard clauses become constraints. So does a soft clause of three literals or more, with a further
-    variable "clause k", which is 1 where the clause need not be satisfied.
+    Hard clauses become constraints. A soft clause of three literals or more becomes a constraint,
+    too, with an added variable "clause k", which is 1 if the clause may be violated.
 
     Both formats are read: with a header "p wcnf variables clauses top", where clauses of that
     weight are hard, and without one, where hard clauses begin with h. All clauses after "p cnf"
@@ -76,14 +76,8 @@ def _header(text: TextFile, row: list[bytes]) -> _Header:
     text.check_claim(n, count, CLAUSE_BYTES)
     top: int | float = math.inf
     if len(row) == 5:
-        top = _weight(text, row[4], "the weight of hard clauses")
+        top = text.exact_number(row[4], "the weight of hard clauses")
     return _Header((n, count), kind == b"wcnf", top)
-
-
-def _weight(text: TextFile, word: bytes, name: str) -> int | float:
-    """Return a weight; one that is an integer keeps all of its digits."""
-    number = text.number(word, name)
-    return int(word) if INTEGER.fullmatch(word) else number
 
 
 @dataclass
@@ -135,7 +129,7 @@ class _Clauses:
         word = next(words)
         if word == b"h" and header.claims is None:
             return math.inf
-        weight = _weight(self.text, word, "the weight of a clause")
+        weight = self.text.exact_number(word, "the weight of a clause")
         if weight < 0:
             raise self.text.error(f"the weight of a clause is {shown(word)}; it must be >= 0")
         return weight

@@ -1,4 +1,4 @@
-"""Constrained quadratic models with integers, each of which is a variable of several values."""
+"""Convert constrained quadratic models whose integers become variables of several values."""
 
 from __future__ import annotations
 
