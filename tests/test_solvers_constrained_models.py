@@ -132,6 +132,31 @@ def test_integers_without_constraints_start_anywhere():
     assert (kept.assignment["i"] == -2) != (kept.assignment["j"] == 0)
 
 
+def test_a_soft_constraint_is_read_if_few_violations_remain_of_many_sums():
+    model = dimod.ConstrainedQuadraticModel()
+    first = dimod.Integer("first", upper_bound=2000)
+    second = dimod.Integer("second", lower_bound=1990, upper_bound=2000)
+    model.set_objective(-first)
+    model.add_constraint(first - second <= 0, label="integers", weight=2.0)
+    assert from_dimod(model).objective([2000, 0]) == -2000 + 2.0 * 10
+    bits = [dimod.Binary(f"x{k}") for k in range(40)]
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(sum(bits))
+    covered = sum((1 + 0.5**k) * bit for k, bit in enumerate(bits))
+    model.add_constraint(1 - covered <= 0, label="bits", weight=0.25)
+    assert solve(from_dimod(model)).value == 0.25
+
+
+def test_a_soft_constraint_with_a_large_product_is_refused():
+    i = dimod.Integer("i", upper_bound=2000)
+    j = dimod.Integer("j", upper_bound=2000)
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(i)
+    model.add_constraint(i * j <= 1, label="wish", weight=1.0)
+    with pytest.raises(ProblemError, match="'wish' has a product of 4004001 pairs"):
+        from_dimod(model)
+
+
 def test_models_that_are_out_of_reach_are_named():
     i = dimod.Integer("i", upper_bound=3)
     b = dimod.Binary("b")

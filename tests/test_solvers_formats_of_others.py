@@ -213,6 +213,13 @@ def clause_cost(z, soft, hard):
     return sum(weight for weight, clause in soft if not holds(clause))
 
 
+def test_weights_of_clauses_are_compared_in_all_digits(file):
+    text = "p wcnf 1 2 9007199254740993\n9007199254740992 1 0\n9007199254740993 -1 0\n"
+    assert solve(read_problem(file(text), "wcnf")).value == 2.0**53
+    with pytest.raises(ProblemFileError, match="9007199254740993, which float64 rounds"):
+        read_problem(file("p wcnf 1 1\n9007199254740993 1 0\n"), "wcnf")
+
+
 @pytest.mark.parametrize("text", [WCNF, WCNF_2022])
 def test_hard_clauses_hold_and_soft_ones_cost(file, text):
     soft = [(3, (1, -2)), (2, (-1,)), (5, (1, 2, -3)), (7, (-3, -2))]
@@ -552,7 +559,7 @@ BAD = {
     ),
     "a literal too large": ("wcnf", edited(WCNF, "2 -1 0", "2 -5 0"), 4, "must lie in -4..4"),
     "a clause without an end": ("wcnf", "1 2\n", 1, "must end with 0"),
-    "two clauses in a line": ("wcnf", "1 2 0 1 3 0\n", 1, "its line goes on"),
+    "two clauses in a line": ("wcnf", "1 2 0 1 3 0\n", 1, "more words follow in its line"),
     "an empty hard clause": ("wcnf", "h 0\n1 1 0\n", 1, "no assignment satisfies it"),
     "a negative weight": ("wcnf", "-1 1 0\n", 1, "it must be >= 0"),
     "a huge variable": ("wcnf", "1 99999999999 0\n", 1, "claims 99999999999 variables"),

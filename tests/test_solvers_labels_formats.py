@@ -185,6 +185,14 @@ def test_cost_networks_keep_their_names(tmp_path):
     assert solve(read_problem(tmp_path / "a.cfn")).assignment == {"v0": 1, "v1": "x1"}
 
 
+def test_costs_are_compared_with_the_bound_in_all_digits(tmp_path):
+    problem = {"name": "large", "mustbe": f"<{2**53 + 1}"}
+    functions = {"f": {"scope": ["x"], "costs": [2**53, 2**53 + 1]}}
+    content = {"problem": problem, "variables": {"x": 2}, "functions": functions}
+    (tmp_path / "a.cfn").write_text(json.dumps(content))
+    assert solve(read_problem(tmp_path / "a.cfn")).assignment == {"x": 0}
+
+
 @pytest.mark.parametrize("text", ["2 0 1 2 0\n", "1\n2 0 1 2 0\n"])
 def test_evidence_keeps_values(text, tmp_path):
     sizes, factors = [2, 2, 2], [((0, 1, 2), np.arange(8.0).reshape(2, 2, 2))]

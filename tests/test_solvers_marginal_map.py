@@ -16,7 +16,7 @@ from solvers import (
     marginal_map,
     solve,
 )
-from solvers.conversions import from_ising
+from solvers.conversions import from_ising, from_min_cut
 from solvers.labels import from_factors
 
 
@@ -100,3 +100,14 @@ def test_what_is_out_of_reach_says_what_to_do():
     forbidden = LabelProblem.from_arrays(np.zeros((2, 2)), np.full((2, 2), -np.inf), edges=[[0, 1]])
     with pytest.raises(InfeasibleError):
         marginal_map(forbidden, [0])
+
+
+def test_the_source_and_the_sink_of_a_cut_keep_their_sides():
+    cut = from_min_cut(3, [[0, 1], [1, 2]], [1.0, 0.5], source=0, sink=2)
+    best = marginal_map(cut, [0, 2])
+    assert best.assignment == {0: 1, 2: 0}
+    assert best.log_probability == pytest.approx(0.0, abs=1e-12)
+    assert best.states == 1
+    both = marginal_map(cut, [2, 1])
+    assert both.assignment == {2: 0, 1: 1}
+    assert both.log_probability == pytest.approx(-math.log1p(math.exp(-0.5)))

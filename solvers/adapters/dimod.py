@@ -182,7 +182,7 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
 
 
 def _info(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return what is known of all samples together."""
+    """Return the certificate, bound, time and solver of all samples together."""
     return {
         "optimal": all(answer.optimal for answer in answers),
         "lower_bound": answers[0].bound,

@@ -1,26 +1,21 @@
-"""Constraints with products, and soft ones, as auxiliary bits with linear constraints."""
+"""Products in constraints and soft constraints, by auxiliary bits and linear constraints."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..constraints import Comparison, Constraint, linear
-from ..errors import ProblemError, shortened
 from .conversion import Conversion
-from .exact import ExactTerms
-from .objective import Quadratic, total
+from .penalties import Penalised, Penalty, SoftConstraints, violations
 from .polynomials.quadratisation import Quadratisation
 from .polynomials.thresholds import Threshold, completed
-from .terms import Weights, folded
-
-MOST_LEVELS = 1024
-"""Maximum number of different violations of a soft constraint; each of them takes a bit."""
+from .terms import folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +47,8 @@ class Left:
         Raises:
             ProblemError: there are too many of them.
         """
-        sums = {self.constant}
-        # Larger numbers come first, so that sums are many early.
-        for number in sorted(self.coefficients.values(), key=abs, reverse=True):
-            sums |= {value + number for value in sums}
-            if sum(value > 0 for value in sums) > MOST_LEVELS:
-                raise ProblemError(
-                    f"the soft constraint {shortened(self.label)} can be violated by more than "
-                    f"{MOST_LEVELS} amounts; round its coefficients, or make it a hard constraint"
-                )
-        return sorted(value for value in sums if value > 0)
+        choices = ((Fraction(0), number) for number in self.coefficients.values())
+        return violations(self.label, self.constant, choices)
 
     def hard(self, sense: Comparison) -> Constraint:
         """Return the constraint that compares the left side with the right side."""
@@ -69,64 +56,8 @@ class Left:
         return replace(linear(numbers, sense, float(-self.constant)), name=str(self.label))
 
 
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """weight * violation, or weight * violation^2, of left <= 0."""
-
-    left: Left
-    weight: Fraction
-    power: int
-
-    def of(self, violation: Fraction) -> Fraction:
-        """Return the penalty of a violation."""
-        return self.weight * max(Fraction(0), violation) ** self.power
-
-
-@dataclass(frozen=True, eq=False)
-class Penalised:
-    """The objective of a model and the penalties of its soft constraints, minimised.
-
-    Attributes:
-        objective: without penalties.
-        penalties: of soft constraints.
-        auxiliary: the bits behind those of the model, over which penalties are.
-        folded: the contributions of which the coefficients of the problem are sums.
-        summed: maximum number of contributions to one coefficient.
-    """
-
-    objective: Quadratic
-    penalties: tuple[Penalty, ...]
-    auxiliary: tuple[Threshold, ...]
-    folded: Weights
-    summed: int
-    exact: ExactTerms | None = None
-
-    least = -math.inf
-    is_solved_exactly = False
-
-    def value(self, z: np.ndarray) -> float:
-        """Return the objective with its penalties, rounded once."""
-        return total(self.terms(z))
-
-    def terms(self, z: np.ndarray) -> np.ndarray:
-        """The terms of the objective, and a penalty of each soft constraint."""
-        whole = completed(z.tolist(), self.auxiliary)
-        penalties = [float(one.of(one.left.value(whole))) for one in self.penalties]
-        return np.concatenate([self.objective.terms(z), np.array(penalties, np.float64)])
-
-    solved_terms = terms
-
-    def coefficients(self) -> np.ndarray:
-        """The contributions to the coefficients of the problem."""
-        return self.folded
-
-    def most_summed(self) -> int:
-        """The most contributions to one coefficient."""
-        return self.summed
-
-
 @dataclass(eq=False)
-class Constrained:
+class Constrained(SoftConstraints[Left]):
     """Constraints of a model over bits, and the bits that they add.
 
     Attributes:
@@ -140,7 +71,7 @@ class Constrained:
     n: int
     pairs: Quadratisation
     hard: list[Constraint] = field(default_factory=list)
-    penalties: list[Penalty] = field(default_factory=list)
+    penalties: list[Penalty[Left]] = field(default_factory=list)
     products: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def product(self, i: int, j: int) -> int:
@@ -158,20 +89,13 @@ class Constrained:
         """Add a hard constraint."""
         self.hard.append(left.hard(sense))
 
-    def add_soft(self, left: Left, sense: Comparison, weight: Fraction, power: int) -> None:
-        """Add a soft constraint; the violation of an equation is that of either side."""
-        if sense in ("<=", "=="):
-            self._penalise(Penalty(left, weight, power))
-        if sense in (">=", "=="):
-            self._penalise(Penalty(-left, weight, power))
-
-    def _penalise(self, penalty: Penalty) -> None:
+    def _penalise(self, penalty: Penalty[Left]) -> None:
         """Add a bit for each violation v_1 < v_2 < ... that is possible.
 
         Bit k costs what v_k costs more than v_(k-1), and allows v_k - v_(k-1) more. Since the costs
         of a unit do not fall, the cheapest bits for a violation are the first ones.
         """
-        left = penalty.left
+        left = penalty.difference
         self.penalties.append(penalty)
         places = tuple(left.coefficients)
         weights = tuple(left.coefficients.values())
@@ -197,10 +121,13 @@ class Constrained:
         problem = folded(unary, base.edges, np.asarray(base.pairwise[0], np.float64))
         auxiliary = tuple(self.pairs.auxiliary)
         if self.penalties:
-            terms = np.concatenate([original.coefficients(), self.pairs.contributions])
-            summed = max(original.most_summed(), self.pairs.summed)
-            penalties = tuple(self.penalties)
-            original = Penalised(original, penalties, auxiliary, terms, summed)
+            original = Penalised(
+                original,
+                tuple(self.penalties),
+                partial(_all_bits, auxiliary),
+                np.concatenate([original.coefficients(), self.pairs.contributions]),
+                max(original.most_summed(), self.pairs.summed),
+            )
         return replace(
             conversion,
             problem=problem,
@@ -208,3 +135,8 @@ class Constrained:
             original=original,
             constraints=tuple(self.hard),
         )
+
+
+def _all_bits(auxiliary: tuple[Threshold, ...], z: np.ndarray) -> np.ndarray:
+    """Return the states of all bits, by those of the bits of the model."""
+    return completed(z.tolist(), auxiliary)

@@ -98,7 +98,7 @@ class Conditioned:
 
     @classmethod
     def of(cls, problem: LabelProblem, split: Split) -> Conditioned:
-        """By one pass over all values of the variables."""
+        """Return the sums of one instance, by one pass over all values of the variables."""
         sizes = tuple(problem.sizes[list(split.variables)].tolist())
         log_weights = np.full(sizes, -np.inf)
         ones = np.zeros((1, problem.n, problem.k))
@@ -281,9 +281,9 @@ class Conditioned:
     def _branch(self, values: tuple[int, ...]) -> _Branch | None:
         """Return the sums with these values; None where they are forbidden together."""
         host = self.problem.to_host()
-        known = dict(zip(self.split.variables, values, strict=True))
+        evidence_values = dict(zip(self.split.variables, values, strict=True))
         try:
-            evidence = LabelEvidence.of(host, known)
+            evidence = LabelEvidence.of(host, evidence_values)
         except InfeasibleError:
             return None
         rest = evidence.rest

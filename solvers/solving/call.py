@@ -149,13 +149,13 @@ def solve(
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
     begin = perf_counter()
-    if type(pairwise) is np.ndarray and edges is None and type(solver) is str:
-        plain = fix is None and start is None and k_best is None and time_limit is None
-        free = type(constraints) is tuple and not constraints
-        if plain and free and callback is None and solver == "auto":
-            at_once = solve_matrix(unary, pairwise)
-            if at_once is not None:
-                return at_once
+    is_plain = edges is None and fix is None and start is None and k_best is None
+    is_plain = is_plain and time_limit is None and callback is None
+    is_free = isinstance(constraints, tuple) and not constraints
+    if is_plain and is_free and isinstance(solver, str) and solver == "auto":
+        at_once = solve_matrix(unary, pairwise)
+        if at_once is not None:
+            return at_once
     problem: AnyProblem[Any]
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
@@ -169,7 +169,7 @@ def solve(
         problem = unary
     deadline = deadline_of(time_limit)
     # most calls: of microseconds
-    if callback is None and isinstance(constraints, tuple) and not constraints:
+    if callback is None and is_free:
         solution = answered(Request(problem, solver, deadline, fix, start, k_best))
         return solution.after(perf_counter() - begin)
     rows = kind_of(problem).rows(constraints, problem)

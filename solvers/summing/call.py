@@ -312,7 +312,8 @@ def _check_sums(conversion: AnyConversion[Any]) -> None:
     """Refuse a conversion whose problem has other sums than the objective that it came from.
 
     Raises:
-        UnsupportedProblemError: constraints, capped capacities or auxiliary bits tell them apart.
+        UnsupportedProblemError: the conversion has constraints, capped capacities or auxiliary
+            bits.
     """
     if reason := conversion.why_not_counted():
         raise UnsupportedProblemError("gibbs", (reason,))

@@ -80,9 +80,11 @@ def marginal_map(
         raise OptionError(f"method={method!r} gives no exact sums, which marginal MAP compares")
     inner: Any = problem
     total = None
+    fixed: Mapping[int, int] = {}
     if isinstance(problem, AnyConversion):
         total = float(gibbs(problem, method=method).log_partition)  # checks the conversion, too
         inner = problem.problem
+        fixed = problem.fixed
     if not isinstance(inner, Problem | LabelProblem):
         raise ProblemError(f"expected a problem or a conversion; got {shortened(problem)}")
     if inner.batch != 1:
@@ -90,8 +92,8 @@ def marginal_map(
             f"the problem is a batch of {inner.batch}; pass one instance, problem.instances(...)"
         )
     places = _places(problem, inner, list(variables))
-    whole = float(np.ravel(to_numpy(_sums(inner, None, method)))[0])
-    best, mass, count = _best(inner, places, method)
+    whole = float(np.ravel(to_numpy(_sums(inner, fixed or None, method)))[0])
+    best, mass, count = _best(inner, places, fixed, method)
     if mass == -math.inf:
         raise InfeasibleError()
     log_probability = mass - whole
@@ -124,10 +126,13 @@ def _places(problem: Any, inner: Any, variables: list[Any]) -> list[int]:
     return places
 
 
-def _best(inner: Any, places: list[int], method: Any) -> tuple[tuple[int, ...], float, int]:
+def _best(
+    inner: Any, places: list[int], fixed: Mapping[int, int], method: Any
+) -> tuple[tuple[int, ...], float, int]:
     """Return the best values of variables, the log of their sum, and how many were compared."""
     sizes = [2] * inner.n if isinstance(inner, Problem) else inner.sizes.tolist()
-    count = math.prod(sizes[place] for place in places)
+    choices = [(fixed[place],) if place in fixed else range(sizes[place]) for place in places]
+    count = math.prod(map(len, choices))
     if count > MOST_STATES:
         raise UnsupportedProblemError(
             "marginal_map",
@@ -138,9 +143,12 @@ def _best(inner: Any, places: list[int], method: Any) -> tuple[tuple[int, ...], 
         )
     best: tuple[int, ...] = ()
     most = -math.inf
-    states = product(*(range(sizes[place]) for place in places))
+    states = product(*choices)
     while chunk := list(islice(states, TOGETHER)):
-        masses = _masses(inner, places, chunk, method)
+        fix = np.full((len(chunk), inner.n), -1)
+        fix[:, list(fixed)] = list(fixed.values())
+        fix[:, places] = chunk
+        masses = _masses(inner, fix, method)
         first = int(masses.argmax())
         if masses[first] > most or not best:
             most = float(masses[first])
@@ -148,18 +156,15 @@ def _best(inner: Any, places: list[int], method: Any) -> tuple[tuple[int, ...], 
     return best, most, count
 
 
-def _masses(inner: Any, places: list[int], chunk: list[tuple[int, ...]], method: Any) -> np.ndarray:
-    """`[chunk]`: the log of the sum over all states that agree with each joint state."""
-    fix = np.full((len(chunk), inner.n), -1)
-    fix[:, places] = chunk
-    batch = inner.to_host().instances(np.zeros(len(chunk), np.int64))
+def _masses(inner: Any, fix: np.ndarray, method: Any) -> np.ndarray:
+    """Return `[chunk]`, the log of the sum over all states that agree with each row of `fix`."""
+    batch = inner.to_host().instances(np.zeros(len(fix), np.int64))
     try:
         return to_numpy(_sums(batch, fix, method)).reshape(-1)
     except InfeasibleError:  # some joint states are forbidden
-        if len(chunk) == 1:
+        if len(fix) == 1:
             return np.array([-math.inf])
-    single = [_masses(inner, places, [state], method) for state in chunk]
-    return np.concatenate(single)
+    return np.concatenate([_masses(inner, row[None], method) for row in fix])
 
 
 def _sums(problem: Any, fix: Any, method: Any) -> Any:

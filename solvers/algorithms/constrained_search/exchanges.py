@@ -77,8 +77,8 @@ class _Moves:
 class Exchanges:
     """A walk over states that satisfy all constraints.
 
-    Its moves are flips of one variable, exchanges of a 1 and a 0, and in an assignment the exchange
-    of two 1s for the two 0s that share their rows and columns.
+    A move flips one variable, or exchanges a 1 and a 0. In an assignment, a move also exchanges two
+    1s for the two 0s that share their rows and columns.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Exchanges:
         return best
 
     def filled(self, begin: np.ndarray) -> np.ndarray:
-        """Return a state `[n]` after adding variables greedily, by gain per use of the limits.
+        """Return a state `[n]` with more variables, added greedily by their gain per use of limits.
 
         Args:
             begin: `[n]`, a state that satisfies the constraints.

@@ -167,8 +167,8 @@ class PairAscent:
     def bound(self) -> PairBound:
         """Return the sum over variables that the present multipliers prove.
 
-        Everything is computed again from the scores and the multipliers, which may be any numbers,
-        and each value is raised by what the rounding of its own sums can be.
+        Everything is computed again from the scores and the multipliers, which may be any numbers.
+        Every value is raised by a bound on the rounding error of its sums.
         """
         size = len(self._unary)
         moved = self._pair_multiplier @ self._member

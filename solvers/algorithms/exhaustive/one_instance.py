@@ -30,7 +30,7 @@ def solve_matrix(unary: Any, pairwise: Any) -> Solution[np.ndarray] | None:
         pairwise: `[n, n]` float64 in C order, upper triangular or symmetric.
     """
     start = perf_counter()
-    if type(unary) is not np.ndarray or unary.ndim != 1 or len(unary) > MAX_VARIABLES:
+    if not _is_small(unary, pairwise):
         return None
     z = np.empty(len(unary), np.int8)
     try:
@@ -49,9 +49,7 @@ def solve_pairs(topology: Topology, unary: Any, pairwise: Any) -> Solution[np.nd
         pairwise: `[e]` float64 in C order.
     """
     start = perf_counter()
-    if type(unary) is not np.ndarray or unary.ndim != 1 or len(unary) > MAX_VARIABLES:
-        return None
-    if len(unary) != topology.n or not topology.e:
+    if not _is_small(unary, pairwise) or len(unary) != topology.n or not topology.e:
         return None
     z = np.empty(len(unary), np.int8)
     positions = topology.recall(positions_of)
@@ -62,6 +60,13 @@ def solve_pairs(topology: Topology, unary: Any, pairwise: Any) -> Solution[np.nd
     except TypeError:  # of another kind, type or layout
         return None
     return _certified(z, score, start)
+
+
+def _is_small(unary: Any, pairwise: Any) -> bool:
+    """Return whether both are arrays of numpy, of one instance of few variables."""
+    if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
+        return False
+    return unary.ndim == 1 and len(unary) <= MAX_VARIABLES
 
 
 def _certified(z: np.ndarray, score: float | None, start: float) -> Solution[np.ndarray] | None:

@@ -84,10 +84,12 @@ def from_polynomial(
 
 def _check_word(name: str, word: Any, words: Any) -> None:
     """Raise an OptionError if an option is none of its words."""
-    known = get_args(words)
-    if not isinstance(word, str) or word not in known:
-        hint = did_you_mean(word, known)
-        raise OptionError(f"{name} must be one of {', '.join(known)}; {hint}got {shortened(word)}")
+    choices = get_args(words)
+    if not isinstance(word, str) or word not in choices:
+        hint = did_you_mean(word, choices)
+        raise OptionError(
+            f"{name} must be one of {', '.join(choices)}; {hint}got {shortened(word)}"
+        )
 
 
 def smallest(scores: Mapping[Scope, float]) -> Reduction:
@@ -150,7 +152,7 @@ def objective_of(
 
     Args:
         polynomial: what the caller wrote.
-        contributions: the numbers of which the coefficients of the problem are sums.
+        contributions: the numbers that the coefficients of the problem add up.
         summed: maximum number of contributions to one coefficient.
         is_solved_exactly: whether sums over all states of the problem are those of the original.
     """

@@ -55,7 +55,7 @@ class Quadratisation:
 
     @property
     def contributions(self) -> Weights:
-        """All numbers of which coefficients are sums."""
+        """The numbers that the coefficients add up."""
         lists = [*self.linear.values(), *self.pairs.values()]
         return np.array([number for numbers in lists for number in numbers], np.float64)
 

@@ -249,6 +249,15 @@ class TextFile:
             raise self.error(f"{name} must be a finite number; it is {shown(word)}")
         return value
 
+    def exact_number(self, word: bytes, name: str) -> int | float:
+        """Return the number that `word` writes; an integer keeps all of its digits.
+
+        Raises:
+            ProblemFileError: see `number`.
+        """
+        number = self.number(word, name)
+        return int(word) if INTEGER.fullmatch(word) else number
+
     def check_claim(self, variables: int, entries: int, entry_bytes: int) -> None:
         """Check a header against the size of the file, before anything is allocated.
 

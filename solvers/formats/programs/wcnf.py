@@ -20,8 +20,8 @@ CLAUSE_BYTES = 2
 def read_wcnf(text: TextFile) -> Conversion:
     """Read a problem that minimises the weight of the soft clauses that are not satisfied.
 
-    Hard clauses become constraints. So does a soft clause of three literals or more, with a further
-    variable "clause k", which is 1 where the clause need not be satisfied.
+    Hard clauses become constraints. A soft clause of three literals or more becomes a constraint,
+    too, with an added variable "clause k", which is 1 if the clause may be violated.
 
     Both formats are read: with a header "p wcnf variables clauses top", where clauses of that
     weight are hard, and without one, where hard clauses begin with h. All clauses after "p cnf"
@@ -59,7 +59,7 @@ class _Header:
 
     claims: tuple[int, int] | None = None
     weighted: bool = True
-    top: float = math.inf
+    top: int | float = math.inf
 
     @property
     def variables(self) -> int:
@@ -74,9 +74,9 @@ def _header(text: TextFile, row: list[bytes]) -> _Header:
     n = text.integer(row[2], "the number of variables", 0, 2**62)
     count = text.integer(row[3], "the number of clauses", 0, 2**62)
     text.check_claim(n, count, CLAUSE_BYTES)
-    top = math.inf
+    top: int | float = math.inf
     if len(row) == 5:
-        top = text.number(row[4], "the weight of hard clauses")
+        top = text.exact_number(row[4], "the weight of hard clauses")
     return _Header((n, count), kind == b"wcnf", top)
 
 
@@ -111,18 +111,25 @@ class _Clauses:
             if not literals:
                 raise self.text.error("a hard clause is empty, so no assignment satisfies it")
             self.hard.append((self.count, literals))
-        elif len(literals) > 2:
-            self.soft.append((self.count, weight, literals))
+            return
+        rounded = float(weight)
+        if rounded != weight:
+            raise self.text.error(
+                f"the weight of a clause is {weight}, which float64 rounds; divide all weights by "
+                "a common factor"
+            )
+        if len(literals) > 2:
+            self.soft.append((self.count, rounded, literals))
         else:
-            self._add_terms(weight, sorted(literals))
+            self._add_terms(rounded, sorted(literals))
 
-    def _weight(self, words: Iterator[bytes], header: _Header) -> float:
+    def _weight(self, words: Iterator[bytes], header: _Header) -> int | float:
         if not header.weighted:
             return 1.0
         word = next(words)
         if word == b"h" and header.claims is None:
             return math.inf
-        weight = self.text.number(word, "the weight of a clause")
+        weight = self.text.exact_number(word, "the weight of a clause")
         if weight < 0:
             raise self.text.error(f"the weight of a clause is {shown(word)}; it must be >= 0")
         return weight
@@ -134,7 +141,7 @@ class _Clauses:
             literal = self.text.integer(word, "a literal", -most, most)
             if literal == 0:
                 if next(words, None) is not None:
-                    raise self.text.error("a clause ends with 0, and its line goes on")
+                    raise self.text.error("a clause ends with 0, and more words follow in its line")
                 return literals
             self.largest = max(self.largest, abs(literal))
             literals.add(literal)

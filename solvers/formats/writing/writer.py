@@ -37,33 +37,58 @@ class Writer:
     """How a format is written.
 
     Attributes:
-        text: the lines of the file.
+        write: writes the file at a path.
         sense: 1 where the format maximises, -1 where it minimises, 0 where the file says.
         constant: whether the file has a constant.
         constraints: whether the file has constraints.
     """
 
-    text: Callable[[Terms], Iterator[str]]
+    write: Callable[[Path, Terms], None]
     sense: int
     constant: bool = False
     constraints: bool = False
 
 
-WRITERS: Mapping[str, Writer] = {
-    "qubo": Writer(biq_mac_text, MINIMISED),
-    "orlib": Writer(biq_mac_text, MAXIMISED),
-    "qbsolv": Writer(qbsolv_text, MINIMISED),
-    "maxcut": Writer(max_cut_text, MAXIMISED),
-    "qplib": Writer(qplib_text, 0, constant=True),
-    "coo": Writer(coo_text, MINIMISED),
-    "bqpjson": Writer(bqpjson_text, MINIMISED, constant=True),
-    "mtx": Writer(matrix_market_text, MINIMISED),
-    "csv": Writer(csv_text, MAXIMISED),
-    "lp": Writer(lp_text, 0, constant=True, constraints=True),
-}
-"""Every text format that can be written, by its name in `FORMATS`."""
+def write_lines(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
+    """Write lines as UTF-8.
 
-WRITABLE = ("npz", *WRITERS)
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def _write_arrays(path: Path, terms: Terms) -> None:
+    with path.open("wb") as stream:
+        np.savez(stream, unary=terms.linear, pairwise=terms.weights, edges=terms.pairs)
+
+
+def _in_lines(text: Callable[[Terms], Iterator[str]]) -> Callable[[Path, Terms], None]:
+    """Return a function that writes the lines of a text."""
+
+    def write(path: Path, terms: Terms) -> None:
+        write_lines(path, text(terms))
+
+    return write
+
+
+WRITERS: Mapping[str, Writer] = {
+    "npz": Writer(_write_arrays, MAXIMISED),
+    "qubo": Writer(_in_lines(biq_mac_text), MINIMISED),
+    "orlib": Writer(_in_lines(biq_mac_text), MAXIMISED),
+    "qbsolv": Writer(_in_lines(qbsolv_text), MINIMISED),
+    "maxcut": Writer(_in_lines(max_cut_text), MAXIMISED),
+    "qplib": Writer(_in_lines(qplib_text), 0, constant=True),
+    "coo": Writer(_in_lines(coo_text), MINIMISED),
+    "bqpjson": Writer(_in_lines(bqpjson_text), MINIMISED, constant=True),
+    "mtx": Writer(_in_lines(matrix_market_text), MINIMISED),
+    "csv": Writer(_in_lines(csv_text), MAXIMISED),
+    "lp": Writer(_in_lines(lp_text), 0, constant=True, constraints=True),
+}
+"""Every format that can be written, by its name in `FORMATS`."""
+
+WRITABLE = tuple(WRITERS)
 """The names of all formats that can be written."""
 
 
@@ -93,10 +118,7 @@ def write_problem(
     """
     name = format_of(path, format)
     terms = terms_of(conversion)
-    if name == "npz":
-        writer = Writer(lambda terms: iter(()), MAXIMISED)
-    else:
-        writer = WRITERS[name]
+    writer = WRITERS[name]
     if terms.constraints and not writer.constraints:
         raise ProblemError(
             f"the problem has {len(terms.constraints)} constraints, which a file of the format "
@@ -104,10 +126,7 @@ def write_problem(
         )
     written = terms.with_sense(writer.sense or terms.sense)
     relation = Relation(written.sense * terms.sense, 0.0 if writer.constant else terms.constant)
-    if name == "npz":
-        _write_arrays(Path(path), written)
-    else:
-        write_lines(path, writer.text(replace(written, constant=written.constant + 0.0)))
+    writer.write(Path(path), replace(written, constant=written.constant + 0.0))
     return relation
 
 
@@ -154,18 +173,3 @@ def format_to_write(
         f"the name {Path(path).name!r} does not say which format to write; name one of "
         f"{', '.join(writable)}"
     )
-
-
-def write_lines(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
-    """Write lines as UTF-8.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
-
-
-def _write_arrays(path: Path, terms: Terms) -> None:
-    with path.open("wb") as stream:
-        np.savez(stream, unary=terms.linear, pairwise=terms.weights, edges=terms.pairs)

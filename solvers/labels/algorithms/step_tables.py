@@ -1,8 +1,8 @@
 """Tables of conditionals of single steps: kept, or computed again from messages, block by block.
 
 A step's table holds P(x_v = a | separator of v). It is exp(score - message), where the message is
-the log-sum-exp of the scores over v. So the messages and the scores give any block of a table again,
-and a message is smaller than its table by the number of values of v.
+the log-sum-exp of the scores over v. So any block of a table can be computed again from the
+messages and the scores. A table has k times as many entries as its message, if v has k values.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class KeptTable(StepTable):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]  # read alone
-        """As the base class has it."""
+        """`(batch, values, ...)`, the shape of the table."""
         return tuple(self.table.shape)
 
     def blocks(self) -> Iterator[tuple[Place, Array]]:
@@ -101,7 +101,7 @@ class KeptTable(StepTable):
 
 @dataclass(frozen=True, eq=False)
 class ComputedTable(StepTable):
-    """A table of which one block at a time is computed.
+    """A table that is computed block by block.
 
     Attributes:
         step: the elimination of the variable.
@@ -150,7 +150,7 @@ class ComputedTable(StepTable):
             yield place, _normalised([block_of(term, place) for term in self.terms])
 
     def _rows_of(self, term: Array, chosen: dict[int, Array], samples: Array) -> Array:
-        """`[batch, samples, values]`: the scores that one term gives the rows."""
+        """Return the scores `[batch, samples, values]` that one term adds to the rows."""
         xp = namespace_of(term)
         shared, values, *lengths = term.shape
         count = prod(lengths)
@@ -249,19 +249,19 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
 
 
 def _finite(xp: Any, peaks: Array) -> Array:
-    """0 where all is forbidden."""
+    """Return the peaks, with 0 in place of an infinite one, where everything is forbidden."""
     return xp.where(xp.isinf(peaks), xp.zeros_like(peaks), peaks)
 
 
 def _log(xp: Any, values: Array) -> Array:
-    """Logarithms; minus infinity of zeros, without a warning."""
+    """Return logarithms, minus infinity for zeros, without a warning."""
     positive = values > 0
     logs = xp.log(xp.where(positive, values, xp.ones_like(values)))
     return xp.where(positive, logs, xp.full_like(logs, -np.inf))
 
 
 def _conditionals(table: Array, below: Array) -> Array:
-    """`[batch, samples, size]`: the conditional of each sample.
+    """Return the conditional `[batch, samples, size]` of each sample.
 
     Args:
         table: `[batch, size, ...]`.

@@ -255,16 +255,16 @@ class _Above:
         scope = table.step.scope
         for child in table.step.children:
             axes = tuple(scope.index(u) for u in self._buckets.steps[child].separator)
-            part = _summed(xp, block, axes)
+            block_sums = _summed(xp, block, axes)
             if tuple(block.shape) == table.shape:
-                self._separators[child] = part
+                self._separators[child] = block_sums
                 continue
             if child not in self._separators:
                 shape = (table.shape[0], *(table.shape[axis + 1] for axis in axes))
                 device = getattr(block, "device", None)
                 self._separators[child] = xp.zeros(shape, dtype=block.dtype, device=device)
             spans = (slice(0, table.shape[1]), *place)
-            self._separators[child][(slice(None), *(spans[axis] for axis in axes))] += part
+            self._separators[child][(slice(None), *(spans[axis] for axis in axes))] += block_sums
 
     def take(self, t: int) -> Array | None:
         """`[batch, sizes of the separator of a step]`; None where there is none."""

@@ -26,13 +26,13 @@ from ..starts import starts_of
 class DualAscent(LabelSolver):
     """Exact depth-first branch and bound; the bounds come from messages along the edges.
 
-    Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of
-    equal values (Potts) in time linear in the number of values. Where that alone proves nothing,
-    moves by minimum cuts and a tabu search improve the labels that the search starts from. Values
-    that cannot lead above the best labels so far are removed. Of labels that may be exchanged in all
-    variables without a change of any score, as in colourings and communities, the search tries one
-    until a branch tells them apart. On large problems it rarely gets to a
-    proof: with a time limit, labels and a bound near each other come from the root.
+    Sequential tree-reweighted messages in whole numbers bound each instance. A Potts table takes
+    time linear in the number of values. If the root does not prove an optimum, moves by minimum
+    cuts and a tabu search improve the incumbent. Values that cannot lead above the incumbent are
+    removed. If exchanging two labels in all variables changes no score, as in colourings and
+    communities, the search tries one of them until a branch distinguishes them. On large problems
+    the search rarely ends with a certificate; with a time limit, the root gives labels and a bound
+    near each other.
 
     Attributes:
         threads: instances at a time; None for all cores.

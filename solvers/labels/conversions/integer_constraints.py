@@ -11,16 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...constraints import Comparison, Constraint, Place, linear
-from ...conversions.exact import ExactTerms
-from ...conversions.objective import FactorSum, total
+from ...conversions.penalties import Penalty, SoftConstraints, violations
 from ...errors import ProblemError, shortened
 from .factors import MOST_TUPLES, Factor
 
 Products: TypeAlias = Mapping[tuple[int, ...], Fraction]
 """{places of one or two variables: coefficient} of the product of their values."""
-
-MOST_LEVELS = 1024
-"""Maximum number of different violations of a soft constraint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,62 +44,8 @@ class Side:
         return sum(products, self.constant)
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerPenalty:
-    """weight * violation^power of side <= 0."""
-
-    side: Side
-    weight: Fraction
-    power: int
-
-    def of(self, violation: Fraction) -> Fraction:
-        """Return the penalty of a violation."""
-        return self.weight * max(Fraction(0), violation) ** self.power
-
-
-@dataclass(frozen=True, eq=False)
-class PenalisedSum:
-    """The objective of a model over labels and the penalties of its soft constraints.
-
-    Attributes:
-        objective: without penalties.
-        penalties: of soft constraints.
-        values: the numbers that each variable can be.
-        costs: the penalties that the problem has in tables.
-    """
-
-    objective: FactorSum
-    penalties: tuple[IntegerPenalty, ...]
-    values: Sequence[Sequence[int]]
-    costs: np.ndarray
-    exact: ExactTerms | None = None
-
-    least = -math.inf
-    is_solved_exactly = False
-
-    def value(self, z: np.ndarray) -> float:
-        """Return the objective with its penalties, rounded once."""
-        return total(self.terms(z))
-
-    def terms(self, z: np.ndarray) -> np.ndarray:
-        """The terms of the objective, and a penalty of each soft constraint."""
-        numbers = [self.values[place][state] for place, state in enumerate(z.tolist())]
-        penalties = [float(one.of(one.side.value(numbers))) for one in self.penalties]
-        return np.concatenate([self.objective.terms(z), np.array(penalties, np.float64)])
-
-    solved_terms = terms
-
-    def coefficients(self) -> np.ndarray:
-        """The entries of all tables."""
-        return np.concatenate([self.objective.coefficients(), self.costs])
-
-    def most_summed(self) -> int:
-        """Four entries for each factor of one variable."""
-        return self.objective.most_summed() + 1
-
-
 @dataclass(eq=False)
-class IntegerConstraints:
+class IntegerConstraints(SoftConstraints[Side]):
     """Constraints of a model over labels, and the variables that they add.
 
     Attributes:
@@ -118,30 +60,23 @@ class IntegerConstraints:
     ties: list[Factor] = field(default_factory=list)
     costs: list[Factor] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
-    penalties: list[IntegerPenalty] = field(default_factory=list)
+    penalties: list[Penalty[Side]] = field(default_factory=list)
     _products: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def add(self, side: Side, sense: Comparison) -> None:
         """Add a hard constraint."""
         self._compare(side, self._numbers(side), sense)
 
-    def add_soft(self, side: Side, sense: Comparison, weight: Fraction, power: int) -> None:
-        """Add a soft constraint; the violation of an equation is that of either side."""
-        if sense in ("<=", "=="):
-            self._penalise(IntegerPenalty(side, weight, power))
-        if sense in (">=", "=="):
-            self._penalise(IntegerPenalty(-side, weight, power))
-
-    def _penalise(self, penalty: IntegerPenalty) -> None:
+    def _penalise(self, penalty: Penalty[Side]) -> None:
         """Add a variable whose value is the violation that a constraint allows."""
-        side = penalty.side
+        side = penalty.difference
         self.penalties.append(penalty)
+        numbers = self._numbers(side)  # first, since it refuses products of too many values
         levels = [Fraction(0), *self._levels(side)]
         allowed = len(self.values)
         self.values.append(levels)
         costs = np.array([float(penalty.of(level)) for level in levels])
         self.costs.append(((allowed,), costs))
-        numbers = self._numbers(side)
         for state, level in enumerate(levels):
             numbers[allowed, state] = -level
         self._compare(side, numbers, "<=")
@@ -197,16 +132,11 @@ class IntegerConstraints:
         Raises:
             ProblemError: there are too many of them.
         """
-        sums = {side.constant}
+        choices: list[list[Fraction]] = []
         for scope, coefficient in side.products.items():
             products = _products_of([self.values[place] for place in scope], scope)
-            sums = {before + coefficient * product for before in sums for product in products}
-            if sum(value > 0 for value in sums) > MOST_LEVELS:
-                raise ProblemError(
-                    f"the soft constraint {shortened(side.label)} can be violated by more than "
-                    f"{MOST_LEVELS} amounts; round its coefficients, or make it a hard constraint"
-                )
-        return sorted(value for value in sums if value > 0)
+            choices.append([coefficient * product for product in products])
+        return violations(side.label, side.constant, choices)
 
 
 def _products_of(values: list[Sequence[int]], scope: tuple[int, ...]) -> Iterable[int]:

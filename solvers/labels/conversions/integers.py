@@ -1,4 +1,4 @@
-"""Constrained quadratic models with integers, each of which is a variable of several values."""
+"""Convert constrained quadratic models whose integers become variables of several values."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...conversions.exact import decimal_of
 from ...conversions.objective import FactorSum
+from ...conversions.penalties import Penalised
 from ...errors import ProblemError, shortened
 from .conversion import LabelConversion
 from .factors import Factor, from_factors
-from .integer_constraints import IntegerConstraints, PenalisedSum, Side
+from .integer_constraints import IntegerConstraints, Side
 
 MOST_NUMBERS = 1 << 16
 """Maximum number of values of an integer."""
@@ -45,8 +47,13 @@ def from_integers(model: Any) -> LabelConversion:
     )
     original: Any = FactorSum(float(model.objective.offset), factors)
     if sides.penalties:
-        costs = np.concatenate([costs for _, costs in sides.costs])
-        original = PenalisedSum(original, tuple(sides.penalties), values, costs)
+        original = Penalised(
+            original,
+            tuple(sides.penalties),
+            partial(_numbers, values),
+            np.concatenate([original.coefficients(), *(costs for _, costs in sides.costs)]),
+            original.most_summed() + 1,
+        )
     return replace(
         conversion,
         names=names,
@@ -76,6 +83,11 @@ def _values(model: Any, name: Any) -> Sequence[int]:
             f"{MOST_NUMBERS} values. Set its lower_bound and upper_bound"
         )
     return range(least, most + 1)
+
+
+def _numbers(values: Sequence[Sequence[int]], z: np.ndarray) -> list[int]:
+    """Return the number that each variable of the model is at a state."""
+    return [values[place][state] for place, state in enumerate(z.tolist())]
 
 
 def _factors(

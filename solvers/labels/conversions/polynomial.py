@@ -28,7 +28,7 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
     for scope in high:
         if len(scope) > MOST_OF_A_TABLE:
             raise ProblemError(
-                f"a term has {len(scope)} variables, and one of a table may have "
+                f"a term has {len(scope)} variables, and a table may have at most "
                 f"{MOST_OF_A_TABLE}; pass reduction='cliques'"
             )
     tables = {scope: np.zeros((2,) * len(scope)) for scope in largest_scopes(high)}

@@ -82,13 +82,14 @@ class _Reader:
         sizes = [len(values) for values in self.values]
         return from_factors(sizes, factors, sense=self.sense, names=self.names, values=self.values)
 
-    def _goal(self, given: Any) -> tuple[Any, float]:
+    def _goal(self, given: Any) -> tuple[Any, int | float]:
         if given is None:
             return "minimise", math.inf
         if not isinstance(given, str) or given[:1] not in ("<", ">"):
             raise self.text.error("'mustbe' must be '<' or '>' and a number")
         sense = "minimise" if given[0] == "<" else "maximise"
-        return sense, self.text.number(given[1:].strip().encode(), "the bound of 'mustbe'")
+        bound = given[1:].strip().encode()
+        return sense, self.text.exact_number(bound, "the bound of 'mustbe'")
 
     def _values(self, name: Any, given: Any) -> Sequence[Any]:
         if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 2**20:
@@ -172,7 +173,7 @@ class _Reader:
         )
         if not number and given not in ("inf", "-inf"):
             raise self.text.error(f"a cost of '{str(name)[:40]}' is no number: {str(given)[:40]}")
-        cost = float(given)
+        cost = given if number else float(given)
         if self.sense == "minimise":
-            return math.inf if cost >= self.top else cost
-        return -math.inf if cost <= self.top else cost
+            return math.inf if cost >= self.top else float(cost)
+        return -math.inf if cost <= self.top else float(cost)
