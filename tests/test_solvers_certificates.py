@@ -133,3 +133,40 @@ class GreedyPairs(GreedyLabels):
         z = problem.unary.argmax(axis=-1)
         forbidden = problem.score_flat(z) == -np.inf
         return Maximiser(np.where(forbidden[:, None], 0, z))
+
+
+class LabelClaims(labels.LabelSolver):
+    """The maximiser of `two_labels`, with a bound some roundings above its score."""
+
+    name = "label_claims"
+    capabilities = Capabilities(exact=True)
+
+    def __init__(self, roundings):
+        self.roundings = roundings
+
+    def _argmax(self, problem, deadline):
+        score = problem.score_flat(np.array([[1, 1]]))
+        return Maximiser(np.array([[1, 1]]), score + self.roundings * problem.rounding)
+
+
+def two_labels():
+    return labels.LabelProblem.from_arrays([[[0.0, 4.0], [1.0, 0.0]]], potts=[3.0], edges=[[0, 1]])
+
+
+@pytest.mark.parametrize(("roundings", "optimal"), [(1, True), (2, False), (16, False)])
+def test_a_bound_of_labels_beyond_the_rounding_is_no_proof(roundings, optimal):
+    answer = LabelClaims(roundings).solve(two_labels())
+    assert answer.optimal.tolist() == [optimal]
+    assert answer.bound > answer.score
+
+
+def test_a_bound_of_labels_that_rounding_put_below_the_score_is_the_score():
+    answer = LabelClaims(-1).solve(two_labels())
+    assert answer.bound.tolist() == answer.score.tolist()
+    assert answer.optimal.all()
+
+
+@pytest.mark.parametrize("roundings", [-2, -16])
+def test_a_bound_of_labels_further_below_the_score_is_a_fault_of_the_solver(roundings):
+    with pytest.raises(SolveFailedError, match="found a state that scores"):
+        LabelClaims(roundings).solve(two_labels())
