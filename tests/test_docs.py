@@ -470,10 +470,10 @@ def of_semi_supervised():
             for data, labels in product(names, (50, 100, 300, 600, 1200))
         )
     ]
-    yield "with one style for all {:.1f} to {:.1f} points here", [min(costs), max(costs)]
+    yield "{:.1f} to {:.1f} points with one style for all", [min(costs), max(costs)]
     steps = record("estimators.json")["ms_a_step"]["mixture"]
     yield (
-        "direct optimization costs {:.2f} of Gumbel-softmax",
+        "direct optimization takes {:.2f} times as long as one of Gumbel-softmax",
         [steps["direct"] / steps["gumbel_softmax"]],
     )
 
@@ -1093,7 +1093,7 @@ QUOTED = {
     "docs/method.md": of_method,
     "docs/own_networks.md": of_own_networks,
     "docs/learnt_priors.md": of_learnt_priors,
-    "docs/semi_supervised.md": of_semi_supervised,
+    "docs/semi_supervised_results.md": of_semi_supervised,
     "docs/default_settings.md": of_dropout,
     "docs/two_hundred_bits.md": of_the_study_of_two_hundred_bits,
     "docs/measurements.md": of_records,
