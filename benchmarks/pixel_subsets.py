@@ -186,6 +186,7 @@ def compared(
     rows = []
     for k, outsider in outsiders.items():
         row: dict[str, Any] = {"method": name, "k": k, "rate": rate, "validation": tried}
+        row["commit"] = environment()["commit"]
         row |= {
             "seeds": list(seeds),
             "epochs": epochs,
@@ -208,9 +209,12 @@ def compared(
 
 
 def kept(path: Path, made_anew: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a record, of methods other than these."""
-    rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    return [row for row in rows if row["method"] not in made_anew]
+    """The rows of a record, of methods other than these; each row names its commit."""
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text(encoding="utf-8"))
+    rows = [row for row in record["rows"] if row["method"] not in made_anew]
+    return [{"commit": record["commit"], **row} for row in rows]
 
 
 def shown(rows: list[dict[str, Any]]) -> Table:
