@@ -35,6 +35,7 @@ from torch.nn.functional import cross_entropy
 from structured_vae import ArgmaxLayer, KOfN, load_dataset
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.noise import gumbel
 
 SIDE, HIDDEN, BATCH = 20, 100, 100
 PIXELS = SIDE * SIDE
@@ -42,6 +43,9 @@ SIZES, SELECTION_SIZE = (10, 20, 30), 20
 RATES = (0.001, 0.003)
 TRAIN, VALIDATION = 10_000, 2_000
 SELECTION_SEED = 100
+TEMPERATURE = 0.1
+"""Of the relaxed samples of L2X, as in its authors' experiments."""
+
 SHOWN = 6
 """Test images whose pixels the record keeps for a picture."""
 
@@ -92,6 +96,23 @@ def exact_marginals(k: int) -> Mask:
     return mask
 
 
+def relaxed(k: int) -> Mask:
+    """The largest of k relaxed categorical samples of a pixel (Chen and others 2018, L2X).
+
+    In training, pixels are shown in part, and fewer than k where samples agree.
+    """
+    subsets = KOfN(k)
+
+    def mask(scores: torch.Tensor, noise: torch.Generator | None) -> torch.Tensor:
+        if noise is None:
+            return subsets.argmax(scores)
+        draws = gumbel(scores.expand(k, *scores.shape), noise)
+        samples = ((scores + draws) / TEMPERATURE).softmax(dim=-1)
+        return samples.amax(dim=0)
+
+    return mask
+
+
 def random_pixels(k: int) -> Mask:
     """Whatever the scores."""
     subsets, unseen = KOfN(k), torch.Generator().manual_seed(1)
@@ -103,6 +124,7 @@ METHODS: dict[str, Callable[[int], Mask]] = {
     "straight-through": straight_through,
     "implicit MLE": implicit_mle,
     "exact sample and marginals": exact_marginals,
+    "L2X, relaxed": relaxed,
 }
 
 
@@ -164,6 +186,7 @@ def compared(
     rows = []
     for k, outsider in outsiders.items():
         row: dict[str, Any] = {"method": name, "k": k, "rate": rate, "validation": tried}
+        row["commit"] = environment()["commit"]
         row |= {
             "seeds": list(seeds),
             "epochs": epochs,
@@ -186,9 +209,12 @@ def compared(
 
 
 def kept(path: Path, made_anew: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a record, of methods other than these."""
-    rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    return [row for row in rows if row["method"] not in made_anew]
+    """The rows of a record, of methods other than these; each row names its commit."""
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text(encoding="utf-8"))
+    rows = [row for row in record["rows"] if row["method"] not in made_anew]
+    return [{"commit": record["commit"], **row} for row in rows]
 
 
 def shown(rows: list[dict[str, Any]]) -> Table:

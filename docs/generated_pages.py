@@ -40,6 +40,10 @@ def write(app) -> None:
         (HERE / folder).mkdir(exist_ok=True)
     for rows in (
         structure_pages.shortest_paths,
+        structure_pages.decisions,
+        structure_pages.decisions_from_pictures,
+        structure_pages.pyepo_processes,
+        structure_pages.experts,
         structure_pages.pixel_subsets,
         *learning_pages.TABLES,
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,6 +24,83 @@ def shortest_paths() -> list[list[str]]:
         lines.append(
             [name, *(percent(own[degree]["regret"]) for degree in degrees), f"{seconds:.2f}"]
         )
+    return lines
+
+
+def decisions() -> list[list[str]]:
+    """Regret and seconds of each method on the tasks of PyEPO."""
+    columns = {
+        "shortest paths": "shortest_paths",
+        "knapsack": "knapsack",
+        "two capacities": "two_knapsacks",
+        "tours": "tours",
+        "portfolio": "portfolio",
+    }
+    tables = {title: rows_of_decisions(name) for title, name in columns.items()}
+    methods = dict.fromkeys(method for rows in tables.values() for method in rows)
+    lines = [["method", *tables]]
+    for method in methods:
+        cells = [regret_and_seconds(rows.get(method)) for rows in tables.values()]
+        lines.append([method, *cells])
+    return lines
+
+
+def rows_of_decisions(name: str) -> dict[str, dict[str, Any]]:
+    """The rows of a record of decisions by method."""
+    record = json.loads((RESULTS / "decisions" / f"{name}.json").read_text(encoding="utf-8"))
+    return {row["method"]: row for row in record["rows"]}
+
+
+def regret_and_seconds(row: dict[str, Any] | None) -> str:
+    """The mean regret in percent, with the CPU seconds of a training; empty without a row."""
+    if row is None:
+        return ""
+    return f"{100 * mean(row['regret']):.1f} ({mean(row['seconds']):.2f} s)"
+
+
+def pyepo_processes() -> list[list[str]]:
+    """Wall-clock seconds of trainings of PyEPO with one and two processes."""
+    path = RESULTS / "decisions" / "knapsack.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["parallel"]
+    lines = [["loss", "processes", "wall-clock seconds: median", "all rounds"]]
+    for row in rows:
+        rounds = ", ".join(f"{seconds:.1f}" for seconds in row["wall_seconds"])
+        lines.append([row["loss"], str(row["processes"]), f"{row['median']:.1f}", rounds])
+    return lines
+
+
+def decisions_from_pictures() -> list[list[str]]:
+    """Regret, share of best decisions and seconds of each method on terrain and matchings."""
+    terrain = rows_of_decisions("terrain")
+    matchings = rows_of_decisions("matchings")
+    heading = [f"{task}: {what}" for task in ("terrain", "matchings") for what in PICTURE_COLUMNS]
+    lines = [["method", *heading]]
+    for method in dict.fromkeys([*terrain, *matchings]):
+        cells = [*of_pictures(terrain.get(method)), *of_pictures(matchings.get(method))]
+        lines.append([method, *cells])
+    return lines
+
+
+PICTURE_COLUMNS = ("regret", "best decisions", "seconds")
+
+
+def of_pictures(row: dict[str, Any] | None) -> list[str]:
+    """The cells of a method on one task; empty without a row."""
+    if row is None:
+        return ["", "", ""]
+    best = f"{100 * mean(row['best_decisions']):.0f}"
+    return [percent(row["regret"]), best, f"{mean(row['seconds']):.1f}"]
+
+
+def experts() -> list[list[str]]:
+    """Errors of each way to weight the chosen experts, and seconds of a training."""
+    record = json.loads((RESULTS / "experts.json").read_text(encoding="utf-8"))
+    lines = [["weights of the two experts", "mean squared error", "range", "CPU seconds"]]
+    for row in record["rows"]:
+        error = row["error"]
+        span = f"{min(error):.2f} to {max(error):.2f}"
+        seconds = f"{mean(row['seconds']):.1f}"
+        lines.append([row["method"], f"{mean(error):.2f}", span, seconds])
     return lines
 
 

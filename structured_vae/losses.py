@@ -32,7 +32,7 @@ from .second_derivatives import once_differentiable
 from .spaces import Structure, is_structure
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.checks.targets import check_target
-from .spaces.checks.weights import checked_weights
+from .spaces.checks.weights import checked_weights, weights_of_bits
 from .stepping import SteppingModule
 
 Side = Literal["better", "worse"]
@@ -79,6 +79,7 @@ class StructuredLoss(ArgmaxModule):
         edges: EdgesLike | None = None,
         mask: torch.Tensor | None = None,
         sample_weight: torch.Tensor | None = None,
+        class_weight: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor:
         """Return the loss of each instance: `[batch]`.
@@ -93,6 +94,9 @@ class StructuredLoss(ArgmaxModule):
                 be 1. False is the same as a score of minus infinity.
             sample_weight: `[batch]`, finite and not negative: the loss of each instance is
                 multiplied by its weight. None for ones.
+            class_weight: `[2]`, the weights of target bits 0 and 1, finite and not negative: the
+                loss of each instance is multiplied by the mean weight of its target bits, as in the
+                CRFs. Variables that must be 0 do not count. None for ones.
             generator: the source of noise, on the device of the scores. Without it,
                 `PerturbedFenchelYoung` draws the noise of torch, which `torch.manual_seed` seeds.
 
@@ -100,8 +104,8 @@ class StructuredLoss(ArgmaxModule):
             solvers.ProblemError: the scores do not describe a problem, the target has another
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
-            ConfigError: the generator is not a torch generator for this device; a sample weight is
-                out of range; or an export or a trace records the call.
+            ConfigError: the generator is not a torch generator for this device; a weight is out of
+                range; or an export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
@@ -118,6 +122,8 @@ class StructuredLoss(ArgmaxModule):
         loss = self._loss(potentials, y, generator)
         if sample_weight is not None:
             loss = loss * checked_weights(sample_weight, loss.shape, "sample_weight").to(loss)
+        if class_weight is not None:
+            loss = loss * weights_of_bits(class_weight, y, potentials.forbidden).to(loss)
         return loss.to(dtype)
 
     if TYPE_CHECKING:
@@ -131,6 +137,7 @@ class StructuredLoss(ArgmaxModule):
             edges: EdgesLike | None = None,
             mask: torch.Tensor | None = None,
             sample_weight: torch.Tensor | None = None,
+            class_weight: torch.Tensor | None = None,
             generator: torch.Generator | None = None,
         ) -> torch.Tensor:
             """Call `forward`; declared since torch's own type is Any."""

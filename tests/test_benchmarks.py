@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -282,46 +282,177 @@ def test_overlap_is_intersection_over_union(benchmark):
     assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])
 
 
-@pytest.mark.slow
-def test_shortest_paths_learned(benchmark, tmp_path, monkeypatch):
-    paths = benchmark("shortest_paths")
-    for name, value in (
-        ("WITH_PYEPO", False),
-        ("TRAIN", 200),
-        ("HELD_OUT", 50),
-        ("RATES", (0.05,)),
-    ):
-        monkeypatch.setattr(paths, name, value)
-    output = tmp_path / "paths.json"
-    paths.main(["--epochs", "4", "--degrees", "2", "--seeds", "0", "--output", str(output)])
+SLOWER_DECISIONS = ("shortest_paths", "terrain", "matchings")
+DECISIONS = (
+    "tours",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOWER_DECISIONS),
+)
+
+
+@pytest.fixture
+def decisions(benchmark, monkeypatch):
+    monkeypatch.setattr(benchmark("decisions.of_pyepo"), "WITH_PYEPO", False)
+    monkeypatch.setattr(benchmark("decisions.paths"), "WITH_PYEPO", False)
+    images = torch.rand(50, 784, generator=torch.Generator().manual_seed(0))
+    digits = torch.arange(50) % 10
+    monkeypatch.setattr(benchmark("decisions.matchings"), "digits", lambda: (images, digits))
+    return benchmark("decisions.__main__")
+
+
+def random_tours(count, degree, seed):
+    """Data as of `tours.data`, for tests without PyEPO."""
+    module = importlib.import_module("benchmarks.decisions.tours")
+    task = importlib.import_module("benchmarks.decisions.task")
+    draws = torch.Generator().manual_seed(seed)
+    costs = 5 * torch.rand(count, 28, generator=draws)
+    return task.Data(torch.randn(count, 5, generator=draws), costs, module.TOURS)
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_every_method_learns_decisions(decisions, name, tmp_path, monkeypatch):
+    small = {"train": 16, "held_out": 4, "epochs": 1, "rates": (0.03,)}
+    task = decisions.TASKS[name]
+    if name == "tours":
+        small["data"] = random_tours
+    monkeypatch.setitem(decisions.TASKS, name, replace(task, **small))
+    output = tmp_path / "decisions.json"
+    options = [name, "--seeds", "0", "--degrees", str(task.degrees[0]), "--output", str(output)]
+    decisions.main(options)
     rows = json.loads(output.read_text())["rows"]
-    assert [row["method"] for row in rows] == list(paths.OURS)
-    x, cost = paths.generated(250, 2, 0)
-    untrained = paths.regret(torch.nn.Linear(5, 40), x[200:], cost[200:])
+    expected = [method for method in decisions.OURS if method not in task.without]
+    if name == "matchings":
+        expected = [method for method in expected if method not in decisions.SUMS]
+    assert [row["method"] for row in rows] == expected
     for row in rows:
-        assert 0 <= row["regret"][0] < 0.8 * untrained, row["method"]
+        assert row["regret"][0] >= 0
+        assert 0 <= row["best_decisions"][0] <= 1
+
+
+@pytest.mark.slow
+def test_shortest_paths_learned(decisions, benchmark):
+    training = benchmark("decisions.training")
+    task = replace(decisions.TASKS["shortest_paths"], train=200, held_out=50)
+    prepared = training.Prepared(task, 2, 0)
+    untrained, _ = training.regret(task.network(prepared.training.data), prepared)
+    for name, method in decisions.OURS.items():
+        net, _ = training.trained(method, 0.05, prepared, epochs=4)
+        regret, best = training.regret(net, prepared)
+        assert 0 <= regret < 0.8 * untrained, name
+        assert best > 0, name
+
+
+@pytest.mark.slow
+def test_every_method_of_pyepo_learns_a_knapsack(benchmark, tmp_path, monkeypatch):
+    pytest.importorskip("pyepo")
+    pytest.importorskip("ortools")
+    decisions = benchmark("decisions.__main__")
+    small = {"train": 64, "held_out": 16, "epochs": 1, "rates": (0.1,), "without": decisions.OURS}
+    task = replace(decisions.TASKS["knapsack"], **small)
+    monkeypatch.setitem(decisions.TASKS, "knapsack", task)
+    output = tmp_path / "knapsack.json"
+    decisions.main(["knapsack", "--seeds", "0", "--output", str(output)])
+    record = json.loads(output.read_text())
+    assert len(record["rows"]) == 10
+    assert record["pyepo"]["values_differ_by"] < 1e-5
+    assert all(row["regret"][0] >= 0 for row in record["rows"])
 
 
 def test_the_generator_is_the_formula_of_the_paper(benchmark):
-    paths = benchmark("shortest_paths")
+    paths = benchmark("decisions.paths")
     draws = np.random.RandomState(3)
     matrix, x = draws.binomial(1, 0.5, (40, 5)), draws.normal(0, 1, (6, 5))
     expected = [[((row @ b) / 5**0.5 + 3) ** 2 + 1 for b in matrix] for row in x]
-    found_x, found = paths.by_formula(6, 2, 3)
-    np.testing.assert_array_equal(found_x, x)
-    ratio = found * 3.5**2 / expected
+    features, costs = paths.by_formula(6, 2, 3)
+    np.testing.assert_array_equal(features, x)
+    ratio = costs * 3.5**2 / expected
     assert ratio.min() > 0.5
     assert ratio.max() < 1.5
 
 
-def test_spo_plus_bounds_what_the_path_costs_too_much(benchmark):
-    paths = benchmark("shortest_paths")
-    _, cost = paths.generated(20, 4, 0)
-    predicted, shortest = torch.rand(20, 40), paths.PATHS.argmax(-cost)
-    batch = paths.Batch(predicted, cost, shortest, torch.Generator())
-    too_much = (cost * (paths.PATHS.argmax(-predicted) - shortest)).sum(dim=1).mean()
-    assert paths.spo_plus(batch) >= too_much > 0
-    assert abs(paths.spo_plus(replace(batch, predicted=cost))) < 1e-5
+def test_spo_plus_bounds_what_the_decision_costs_too_much(decisions, benchmark):
+    task = benchmark("decisions.task")
+    paths = benchmark("decisions.paths").PATHS
+    values = -paths_costs(20)
+    best = paths.argmax(values)
+    scores = -torch.rand(20, 40)
+    training = task.Training(task.Data(torch.zeros(20, 5), -values, paths), -1.0, 20)
+    loss = benchmark("decisions.ours").spo_plus(training)
+    batch = task.Batch(torch.arange(20), scores, values, best, torch.Generator())
+    too_much = (values * (best - paths.argmax(scores))).sum(dim=1).mean()
+    assert loss(batch) >= too_much > 0
+    assert abs(loss(replace(batch, scores=values))) < 1e-5
+
+
+def paths_costs(count):
+    paths = importlib.import_module("benchmarks.decisions.paths")
+    return torch.from_numpy(paths.by_formula(count, 4, 0)[1]).float()
+
+
+def test_tours_are_those_of_all_orders_of_nodes(benchmark):
+    tours = benchmark("decisions.tours").Tours(5)
+    edges = list(combinations(range(5), 2))
+    states = set()
+    for order in permutations(range(1, 5)):
+        nodes = (0, *order, 0)
+        used = {tuple(sorted(pair)) for pair in pairwise(nodes)}
+        states.add(tuple(float(edge in used) for edge in edges))
+    assert len(states) == 12
+    listed = torch.tensor(sorted(states))
+    scores = torch.randn(4, 10, generator=torch.Generator().manual_seed(0))
+    values = scores @ listed.T
+    assert torch.equal(tours.argmax(scores), listed[values.argmax(dim=1)])
+    sums = tours.gibbs(scores)
+    torch.testing.assert_close(sums.log_partition, values.logsumexp(dim=1))
+    torch.testing.assert_close(sums.marginals, values.softmax(dim=1) @ listed)
+
+
+def test_matchings_of_the_grid_pair_every_cell_at_the_least_cost(benchmark):
+    module = benchmark("decisions.matchings")
+    edges = [tuple(pair) for pair in module.EDGES.tolist()]
+    matchings = [[]]
+    for cell in range(16):
+        matchings = [
+            extended
+            for matching in matchings
+            for extended in (
+                [matching]
+                if any(cell in edge for edge in matching)
+                else [[*matching, edge] for edge in edges if edge[0] == cell]
+            )
+            if len({used for edge in extended for used in edge}) == 2 * len(extended)
+        ]
+    assert len(matchings) == 36
+    states = torch.tensor([[float(edge in matching) for edge in edges] for matching in matchings])
+    scores = torch.randn(5, 24, generator=torch.Generator().manual_seed(0))
+    best = (scores @ states.T).amax(dim=1)
+    z = module.GridMatchings().argmax(scores)
+    assert {tuple(row) for row in z.tolist()} <= {tuple(row) for row in states.tolist()}
+    torch.testing.assert_close((scores * z).sum(dim=1), best)
+
+
+def test_routing_weights_are_the_softmax_of_the_top_two(benchmark):
+    experts = benchmark("experts")
+    usual, ours = (
+        experts.one(experts.METHODS[name], 0.02, seed=0, steps=20)["error"]
+        for name in ("softmax of the top two, torch", "routing weights")
+    )
+    assert usual == pytest.approx(ours, rel=1e-5)
+
+
+def test_every_gate_gives_two_experts_all_the_weight(benchmark, tmp_path, monkeypatch):
+    experts = benchmark("experts")
+    monkeypatch.setattr(experts, "TEST", 64)
+    monkeypatch.setattr(experts, "RATES", (0.02,))
+    output = tmp_path / "experts.json"
+    experts.main(["--steps", "2", "--seeds", "0", "--output", str(output)])
+    rows = json.loads(output.read_text())["rows"]
+    assert [row["method"] for row in rows] == list(experts.METHODS)
+    assert all(row["error"][0] > 0 for row in rows)
+    scores = torch.randn(16, 8)
+    for name, make in experts.METHODS.items():
+        weights = make()(scores, torch.Generator().manual_seed(0))
+        assert ((weights > 0).sum(dim=1) == 2).all(), name
+        torch.testing.assert_close(weights.sum(dim=1), torch.ones(16))
 
 
 def test_pixel_subsets(benchmark, tmp_path, monkeypatch):
@@ -343,6 +474,16 @@ def test_pixel_subsets(benchmark, tmp_path, monkeypatch):
     for row in rows:
         assert 0 <= row["accuracy"][0] <= 1
         assert [len(pixels) for pixels in row["pixels"]] == [10] * subsets.SHOWN
+
+
+def test_relaxed_masks_show_at_most_k_pixels_and_have_a_gradient(benchmark):
+    subsets, scores = benchmark("pixel_subsets"), torch.randn(4, 30).requires_grad_()
+    mask = subsets.METHODS["L2X, relaxed"](5)
+    z = mask(scores, torch.Generator().manual_seed(0))
+    assert (z.sum(dim=1) <= 5 + 1e-4).all()
+    (z * torch.arange(30.0)).sum().backward()
+    assert scores.grad.any(dim=1).all()
+    assert torch.equal(mask(scores.detach(), None), subsets.KOfN(5).argmax(scores.detach()))
 
 
 def test_masks_have_k_ones_and_a_gradient(benchmark):

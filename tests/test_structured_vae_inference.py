@@ -95,17 +95,25 @@ def test_onnx_runs_the_same_program(tmp_path):
 
     u, w = scores(5, 4), scores(5, 3, seed=1)
     emissions = scores(2, 5, 3)
+    mask = torch.arange(5) < torch.tensor([5, 3])[:, None]
     crf = LinearChainCRF(3, batch_first=True)
     forms = (
         (ArgmaxInference(4, EDGES), (u, w)),
         (ArgmaxInference(4, space=KOfN(2)), (u,)),
-        (ChainInference(crf), (emissions,)),
+        (ChainInference(crf), (emissions, mask)),
+        (VAEInference(paper_vae("general", n=4, pixels=9)), (scores(5, 9),)),
     )
     for form, inputs in forms:
         file = tmp_path / f"{type(form).__name__}.onnx"
-        torch.onnx.export(form, inputs, file, dynamo=True)
+        shapes = tuple({0: BATCH} for _ in inputs)
+        torch.onnx.export(form, inputs, file, dynamo=True, dynamic_shapes=shapes)
         session = onnxruntime.InferenceSession(file)
         names = [value.name for value in session.get_inputs()]
-        arrays = [value.numpy() for value in inputs]
-        (answer,) = session.run(None, dict(zip(names, arrays, strict=True)))
-        assert answer.tolist() == form(*inputs).tolist()
+        twice = [torch.cat([value, value]) for value in inputs]  # another batch size
+        arrays = [value.numpy() for value in twice]
+        answers = session.run(None, dict(zip(names, arrays, strict=True)))
+        expected = form(*twice)
+        if isinstance(expected, torch.Tensor):
+            expected = (expected,)
+        for answer, value in zip(answers, expected, strict=True):
+            torch.testing.assert_close(torch.as_tensor(answer), value.detach())

@@ -1,6 +1,6 @@
 """Masks beside minus infinity, and structures whose states differ by instance."""
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -67,6 +67,44 @@ def test_masks_and_sample_weights_of_losses(loss):
     expected = function(scores.masked_fill(~mask, -torch.inf), target=target, generator=seeded())
     value = function(scores, target=target, mask=mask, sample_weight=weights, generator=seeded())
     torch.testing.assert_close(value, weights * expected)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_class_weights_multiply_a_loss_by_the_mean_weight_of_its_target_bits(loss):
+    scores, mask = scores_and_mask()
+    target = KOfN(2).argmax(scores + torch.randn(3, 6, generator=seeded(2)), mask)
+    function = loss(KOfN(2)).eval()
+    weights = torch.tensor([0.5, 3.0])
+    expected = function(scores, target=target, mask=mask, generator=seeded())
+    value = function(scores, target=target, mask=mask, class_weight=weights, generator=seeded())
+    counts = (4, 3, 6)  # variables that the mask allows; two of them are ones
+    means = torch.tensor([(2 * 3.0 + (n - 2) * 0.5) / n for n in counts])
+    torch.testing.assert_close(value, means * expected)
+
+
+def test_class_and_sample_weights_of_the_likelihood_by_enumeration():
+    scores = torch.randn(2, 4, generator=seeded()).requires_grad_()
+    target = torch.tensor([[1.0, 0, 0, 0], [1.0, 1, 1, 0]])
+    loss = GibbsLikelihood()(
+        scores,
+        target=target,
+        sample_weight=torch.tensor([2.0, 0.5]),
+        class_weight=torch.tensor([1.0, 5.0]),
+    )
+    states = torch.tensor(list(product((0.0, 1.0), repeat=4)))
+    log_likelihoods = (scores * target).sum(dim=1) - (scores @ states.T).logsumexp(dim=1)
+    expected = -torch.tensor([2.0 * (5 + 3) / 4, 0.5 * (15 + 1) / 4]) * log_likelihoods
+    torch.testing.assert_close(loss, expected)
+    (gradient,) = torch.autograd.grad(loss.sum(), scores)
+    (of_states,) = torch.autograd.grad(expected.sum(), scores)
+    torch.testing.assert_close(gradient, of_states)
+
+
+@pytest.mark.parametrize("weight", [torch.ones(3), -torch.ones(2), [1.0, 1.0]])
+def test_wrong_class_weights_get_an_error_of_ours(weight):
+    scores, _ = scores_and_mask()
+    with pytest.raises(ConfigError, match="class_weight"):
+        StructuredHinge()(scores, target=torch.zeros(3, 6), class_weight=weight)
 
 
 @pytest.mark.parametrize("weight", [torch.ones(2), -torch.ones(3), [1.0, 1.0, 1.0]])

@@ -166,8 +166,8 @@ def test_the_options_are_listed_without_torch():
 
 
 def test_the_table_of_estimators_has_a_row_for_each():
-    page = (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
-    table = page.partition("## All of them")[2].partition("\n\n- ")[0]
+    page = (ROOT / "docs" / "estimator_formulas.md").read_text(encoding="utf-8")
+    table = page.partition("## Table")[2].partition("\n\n- ")[0]
     rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
     assert rows == list(BUILT_IN)
 

@@ -32,3 +32,26 @@ def checked_weights(
     if not holds((weights >= 0) & weights.isfinite()):
         raise ConfigError(f"{name} must be finite, and none negative; got {shortened(weights)}")
     return weights
+
+
+def weights_of_bits(
+    class_weight: torch.Tensor, target: torch.Tensor, forbidden: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the mean weight `[...]` of the target bits of each instance.
+
+    Args:
+        class_weight: `[2]`, the weights of 0 and 1.
+        target: `[..., n]`, zeros and ones.
+        forbidden: boolean `[..., n]`, True where a variable must be 0 and does not count; None
+            where all count. An instance without variables that count has weight 0.
+
+    Raises:
+        ConfigError: the weights have another shape, or one of them is out of range.
+    """
+    checked = checked_weights(class_weight, (2,), "class_weight")
+    off, on = checked.to(target)
+    weights = off + (on - off) * target
+    if forbidden is None:
+        return weights.mean(dim=-1)
+    counted = ~forbidden
+    return (weights * counted).sum(dim=-1) / counted.sum(dim=-1).clamp_min(1)
