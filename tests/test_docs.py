@@ -1259,7 +1259,7 @@ QUOTED = {
     "docs/celeba.md": of_celeba,
     "docs/estimators.md": of_estimators,
     "docs/hardware.md": of_hardware,
-    "docs/labels.md": of_labels,
+    "docs/label_benchmarks.md": of_labels,
     "docs/method.md": of_method,
     "docs/own_networks.md": of_own_networks,
     "docs/semi_supervised.md": of_semi_supervised,
