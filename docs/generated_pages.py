@@ -83,12 +83,12 @@ def backends() -> str:
     """The capabilities of the built-in solvers, as a table in Markdown."""
     heading = (
         "backend",
-        "answer",
+        "certifies optima",
         "pairwise scores",
         "largest n",
         "treewidth",
         "runs on",
-        "stops at a time limit",
+        "time limit",
     )
     return table(
         heading, [_row(info) for info in available_solvers() if info.capabilities is not None]
@@ -362,21 +362,19 @@ def loss_curves() -> Figure:
 
 def _row(info: SolverInfo) -> Sequence[str]:
     can = info.capabilities
-    signs = (
-        "none"
-        if not can.pairwise
-        else ">= 0, if need be after bit flips"
-        if can.supermodular_only
-        else "any"
-    )
+    signs = "any"
+    if not can.pairwise:
+        signs = "none"
+    elif can.supermodular_only:
+        signs = "at least 0, if necessary after bit flips"
     return (
         f"`{info.name}`",
-        "exact" if can.exact else "no proof",
+        "yes" if can.exact else "no",
         signs,
-        str(can.max_size or "any"),
+        f"{can.max_size:,}" if can.max_size else "any",
         "any" if can.max_treewidth is None else f"at most {can.max_treewidth}",
         "host, device" if can.on_device else "host",
-        "yes" if can.time_limit else "no need" if can.exact else "no",
+        "stops" if can.time_limit else "ignored",
     )
 
 
