@@ -70,28 +70,41 @@ def rows_of(commits, seconds=5.0):
 
 def test_the_qplib_page_says_when_its_rows_are_of_several_commits(module):
     pages = module("generated_pages")
-    assert "All rows of `auto` are of commit aaaaaaa." in pages._commits(rows_of(["a" * 40] * 2))
-    said = pages._commits(rows_of(["a" * 40, "b" * 40, "a" * 40]))
-    assert (
-        "2 commits, so the table describes no single version: aaaaaaa (30, 32), bbbbbbb (31)"
-        in said
-    )
+    assert "All rows are of one version" in pages._versions(rows_of(["a" * 40] * 2))
+    said = pages._versions(rows_of(["a" * 40, "b" * 40, "a" * 40]))
+    assert "The rows are of 2 versions of the library" in said
 
 
 def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_are_of_one_family(
     module,
 ):
     pages, rows = module("generated_pages"), rows_of(["a" * 40] * 3)
-    assert "proves 3 of the instances that we prove; these are of one family" in pages._families(
-        rows
+    families = pages._families(rows)
+    assert (
+        "proves 3 instances that no published solver proves. They belong to one family" in families
     )
     assert pages._slower(rows) == ""
     rows["QPLIB_31"] |= {"seconds": 269.2, "published": {"A": 1.0, "B": 3600.0}}
-    assert pages._slower(rows) == " Instance 31 takes us 269 s, and the best published solver 1 s."
-    assert "proves 2 of" in pages._families(rows)
+    assert "published solver on 31 (269 s, published 1 s)." in pages._slower(rows)
+    assert "proves 2 instances" in pages._families(rows)
     page = pages.qplib()
-    assert "Instance 5721 takes us" in page
-    assert "of one family, whose numbers begin with 3" in page
+    assert "takes longer than the best published solver on 5721" in page
+    assert "They belong to one family, whose numbers begin with 3" in page
+
+
+def test_the_regret_page_says_which_backend_proves_what_auto_does_not(module):
+    pages = module("generated_pages")
+    answer = {"seconds": 2.0, "score": 1.0, "bound": 1.5, "proved": False}
+    proof = {"seconds": 1.0, "score": 1.0, "bound": 1.0, "proved": True}
+    row = {"n": 1000, "limit": 2.0, "answers": {"auto": answer, "highs": proof}}
+    said = pages._regretted({"grid, 1000": row})
+    assert "grid: with 1,000 variables, `auto` left a gap of 5.0e-01 after 2 s" in said
+    assert "`highs` proves the optimum in 1.0 s" in said
+
+
+def test_the_qplib_page_says_that_peers_got_a_selection(module):
+    page = module("generated_pages").qplib_peers()
+    assert re.search(r"Only \d+ of the 23 instances were given to these solvers", page)
 
 
 def write_tiny(folder):
