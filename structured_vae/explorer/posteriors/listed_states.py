@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from models.potentials import AnyPotentials
+from models.states import all_states
 
 from ...distributions import Distribution
 from ...errors import RunError
@@ -133,15 +134,16 @@ class ConditionalBits(ListedStates):
     @classmethod
     def of_density(cls, q: Distribution) -> ConditionalBits:
         """Return all states of a distribution of one image whose density is known."""
-        states = q.potentials.states()
+        unary = q.potentials.unary
+        states = all_states(unary.shape[-1], unary.new_empty(0, dtype=torch.int8))
 
         def score(z: torch.Tensor) -> torch.Tensor:
             return q.log_prob(z[:, None])[:, 0]
 
         return cls(
-            states.to(torch.int8),
+            states,
             score,
-            states.dtype,
+            unary.dtype,
             f"autoregressive, exact sums over all {len(states):,} states",
             certified=False,
         )
