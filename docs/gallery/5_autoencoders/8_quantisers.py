@@ -118,9 +118,7 @@ with torch.no_grad():
 
 print("code   -log p(x|z)    KL   bound   values in use   perplexity")
 for name, (cost, kl, used, perplexity, k) in results.items():
-    print(
-        f"{name:6} {cost:11.1f} {kl:5.1f} {cost + kl:7.1f} {used:15.0%} {perplexity:9.1f} of {k}"
-    )
+    print(f"{name:6} {cost:11.1f} {kl:5.1f} {cost + kl:7.1f} {used:15.0%} {perplexity:9.1f} of {k}")
 
 # %%
 # Reconstructions
