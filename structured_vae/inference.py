@@ -15,7 +15,7 @@ from models import DiscreteVAE
 
 from .crfs import LinearChainCRF
 from .errors import StructureError
-from .spaces import Bits, KOfN, StateSpace, space_of
+from .spaces import Bits, StateSpace, space_of
 from .spaces.checks.batches import positive_integer
 from .spaces.checks.scores import EdgesLike
 
@@ -58,21 +58,14 @@ class ArgmaxInference(nn.Module):
         of_bits = space is None or space.free_flips
         if edges is not None and not of_bits:
             raise StructureError(f"{space} has scores of variables and none of pairs")
-        self.subset: tuple[int, int] | None = None
         pairs = None
         states = None
         if edges is not None:
             pairs = torch.as_tensor(edges).reshape(-1, 2).long()
-        if isinstance(space, KOfN):
-            fewest = space.k if space.least is None else space.least
-            if not isinstance(fewest, int) or not isinstance(space.k, int):
-                raise StructureError(
-                    "an inference form has one k for all instances; got a KOfN with numbers for "
-                    "a batch"
-                )
-            self.subset = (fewest, space.k)
-        elif pairs is not None or not of_bits:
-            states = _listed(Bits() if space is None else space, self.n)
+        space = space or Bits()
+        self.subset = space.numbers_of_ones
+        if self.subset is None and (pairs is not None or not of_bits):
+            states = _listed(space, self.n)
         self.register_buffer("edges", pairs)
         self.register_buffer("states", states)
 
@@ -136,7 +129,8 @@ class ChainInference(nn.Module):
         scores = emissions.double()
         if self.batch_first:
             scores = scores.transpose(0, 1)
-            mask = None if mask is None else mask.transpose(0, 1)
+            if mask is not None:
+                mask = mask.transpose(0, 1)
         total = self.start + scores[0]
         stay = torch.arange(total.shape[-1], device=total.device).expand(total.shape)
         pointers = []

@@ -26,7 +26,7 @@ from structured_vae import (
 from structured_vae.distributions.prior import excess_of
 from structured_vae.estimators.ram import RAM
 from structured_vae.evaluation.bound import image_costs
-from structured_vae.vaes.discrete.page import ShownStates
+from structured_vae.explorer.explored_model import Explored
 
 NAMES = ("linear", "made", "transformer")
 SIZES = {"linear": {}, "made": {"hidden": 7, "layers": 2}, "transformer": {"hidden": 8}}
@@ -258,16 +258,20 @@ def test_an_export_has_the_prior(tmp_path, name):
 @every_name
 def test_the_explorer_draws_from_the_prior_what_is_fixed(name):
     vae = vae_with(name)
-    shown = ShownStates(vae)
-    z = shown.prior_draws({1: 1, 3: 0}, 500, seeded(0))
+    model = Explored(vae, None, (2, 3))
+    scored = model.score(None)
+    z = scored.posterior.draws({1: 1, 3: 0}, 500, seeded(0))
     assert (z[:, 1] == 1).all()
     assert (z[:, 3] == 0).all()
     states = states_of("bits")
-    p = vae.prior.log_prob(states).exp()
+    p = vae.prior.log_prob(states).exp().detach()
     marginals = (p[:, None] * states).sum(dim=0)
-    torch.testing.assert_close(shown.prior_scores().unary[0].sigmoid().double(), marginals)
+    encoded = model.encode(scored)
+    np.testing.assert_allclose(encoded.marginals, marginals)
+    assert np.exp(encoded.best.log_probability[0]) == pytest.approx(p.max().item())
+    assert encoded.best.bound is None
     with torch.no_grad():
-        at_z = shown.joint_cost(images()[:1], states[:1])
+        at_z = model.parts.joint_cost(images()[:1], states[:1])
     expected = vae.decoder.cost(images()[:1], states[:1]) - vae.prior.log_prob(states[:1])
     assert at_z == pytest.approx(expected.item())
 

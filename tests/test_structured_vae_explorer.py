@@ -184,7 +184,11 @@ def test_no_other_order_of_flips_passes_better_states(seed):
     )
     h = Potentials(unary, pairwise, pairs)
     start, end = random.integers(0, 2, (2, 5)).astype(np.int8)
-    states, scores = best_path(h, start, end)
+
+    def score(states):
+        return h.score(states.double()[:, None])[:, 0]
+
+    states, scores = best_path(score, start, end)
     differing = np.flatnonzero(start != end)
     sums = []
     for order in permutations(differing):
@@ -386,9 +390,9 @@ def visited(tmp_path, monkeypatch):
     """A page of networks without a browser, its HTML in one text after each run."""
     from streamlit.testing.v1 import AppTest
 
-    def visit(vae):
+    def visit(vae, training=None):
         folder = tmp_path / type(vae).__name__
-        vae.save_pretrained(folder)
+        vae.save_pretrained(folder, training=training)
         monkeypatch.setattr("sys.argv", ["page.py", str(folder)])
         page = find_spec("structured_vae.explorer.page").origin
         return AppTest.from_file(page, default_timeout=60).run()

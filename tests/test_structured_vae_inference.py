@@ -80,7 +80,7 @@ def test_what_has_no_form_is_refused():
         ArgmaxInference(17, [[0, 1]])
     with pytest.raises(StructureError, match="none of pairs"):
         ArgmaxInference(4, EDGES, KOfN(2))
-    with pytest.raises(StructureError, match="one k for all instances"):
+    with pytest.raises(StructureError, match="has other states for each instance"):
         ArgmaxInference(4, space=KOfN([1, 2]))
 
 

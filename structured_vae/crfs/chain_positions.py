@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 
 from models.traced import is_traced
+
+PADDING: Final = -1
+"""The label of positions beyond the end of a chain."""
 
 
 @dataclass(frozen=True, eq=False)

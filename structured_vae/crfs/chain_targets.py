@@ -8,8 +8,33 @@ import torch
 
 from models.traced import is_traced
 
-from ..spaces.sums.chain_sums import BELOW, Chains
-from .targets import are_labels
+from ..spaces.sums.chain_logarithms import BELOW
+from ..spaces.sums.chain_sums import Chains
+from .chain_positions import Positions
+from .targets import are_labels, check_values
+
+
+def target_of_steps(steps: torch.Tensor, positions: Positions, k: int) -> torch.Tensor:
+    """Return a target from the first position of each chain on, with label 0 in its padding.
+
+    Args:
+        steps: `[length, batch]` tags, or `[length, batch, k]` sets or probabilities.
+        positions: the positions of the chains.
+        k: the number of tags.
+
+    Raises:
+        StructureError: a tag is out of range, a set is empty, or probabilities do not add up to 1.
+    """
+    labelled = are_labels(steps)
+    steps = positions.to_start(steps)
+    if labelled:
+        steps = torch.where(positions.on, steps, 0).long()
+    else:
+        padding = torch.zeros_like(steps[0, 0])
+        padding[0] = 1
+        steps = torch.where(positions.on[..., None], steps, padding)
+    check_values(steps, k, "tags")
+    return steps
 
 
 def score_of_target(chains: Chains, target: torch.Tensor) -> torch.Tensor:

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import torch
 from torch import nn
 
-from models.traced import holds, is_traced, plain
-from solvers import Solution, labels
+from models.traced import holds, is_traced
+from solvers import Solution
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 from ..spaces.checks.batches import positive_integer
-from ..spaces.sums.chain_sums import BELOW, Chains
+from ..spaces.sums.chain_sums import Chains
 from ..transforms import refuse_transforms
 from .chain_checks import check_emissions, mask_of, require_blocks, restricted
-from .chain_positions import Positions
-from .chain_problem import penalised, problem_of
-from .chain_targets import score_of_target, uniform_score
+from .chain_parameters import (
+    FORBIDDEN_BY_RULES,
+    check_parameters,
+    forbidden_by,
+    parameter_scores,
+    without_gradient_where_forbidden,
+)
+from .chain_positions import PADDING, Positions
+from .chain_solution import best_tags, possible_log_partition
+from .chain_targets import score_of_target, target_of_steps, uniform_score
 from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
 from .tag_rules import TagRules
-from .targets import (
-    are_labels,
-    check_target,
-    check_values,
-    instance_weights,
-    smoothing_of,
-)
+from .targets import check_target, instance_weights, smoothing_of
 
 INITIAL: Final = 0.1
 """Maximum absolute value of an initial parameter."""
 
 MOST_TAGS: Final = 1 << 15
 """Maximum number of tags; a transition table of more takes gigabytes."""
-
-PADDING: Final = -1
-"""The label of positions beyond the end of a chain."""
-
-FORBIDDEN_BY_RULES: Final = ("start", "transitions", "end")
-"""The attributes of `TagRules`."""
 
 
 class LinearChainCRF(nn.Module):
@@ -81,6 +75,10 @@ class LinearChainCRF(nn.Module):
         tensor(-0.7910, grad_fn=<ToCopyBackward0>)
     """
 
+    _forbidden_transitions: torch.Tensor | None
+    _forbidden_start: torch.Tensor | None
+    _forbidden_end: torch.Tensor | None
+
     def __init__(self, num_tags: int, batch_first: bool = False, rules: TagRules | None = None):
         super().__init__()
         self.num_tags = positive_integer(num_tags, "num_tags")
@@ -91,9 +89,7 @@ class LinearChainCRF(nn.Module):
         self.end_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.transitions = nn.Parameter(torch.empty(self.num_tags, self.num_tags))
         for name in FORBIDDEN_BY_RULES:
-            forbidden = None
-            if rules is not None:
-                forbidden = _forbidden(rules, name, self.num_tags)
+            forbidden = forbidden_by(rules, name, self.num_tags)
             self.register_buffer(f"_forbidden_{name}", forbidden, persistent=False)
         self.reset_parameters()
 
@@ -147,11 +143,13 @@ class LinearChainCRF(nn.Module):
         check_reduction(reduction)
         share = smoothing_of(label_smoothing)
         chains, positions = self._batch(emissions, mask)
-        target = self._target(tags, emissions, positions)
+        check_target(tags, tuple(emissions.shape[:2]), self.num_tags, "tags")
+        steps = self._by_steps(tags.to(emissions.device))
+        target = target_of_steps(steps, positions, self.num_tags)
         score = score_of_target(chains, target)
         if share:
             score = (1 - share) * score + share * uniform_score(chains)
-        log_p = score - _log_partition(chains)
+        log_p = score - possible_log_partition(chains)
         weights = instance_weights(target, self.num_tags, chains.mask, sample_weight, class_weight)
         tokens = chains.mask.sum(dim=0)
         return reduced(log_p, reduction, tokens, weights).to(emissions.dtype)
@@ -168,7 +166,7 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as in `forward`.
         """
-        return _log_partition(self._batch(emissions, mask)[0]).to(emissions.dtype)
+        return possible_log_partition(self._batch(emissions, mask)[0]).to(emissions.dtype)
 
     def marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return the marginals P(t_i = a), differentiable, in the shape of the emissions.
@@ -189,7 +187,7 @@ class LinearChainCRF(nn.Module):
         with torch.enable_grad():
             if not emissions.requires_grad:
                 emissions = emissions.detach().requires_grad_()
-            total = _log_partition(self._batch(emissions, mask)[0]).sum()
+            total = possible_log_partition(self._batch(emissions, mask)[0]).sum()
             (marginals,) = torch.autograd.grad(total, emissions, create_graph=differentiable)
         return marginals
 
@@ -209,7 +207,7 @@ class LinearChainCRF(nn.Module):
             StructureError: as in `forward`.
         """
         chains, positions = self._batch(emissions, mask)
-        _log_partition(chains)  # raises where all tags are forbidden
+        possible_log_partition(chains)  # raises where all tags are forbidden
         marginals = chains.pair_marginals(self._learns(emissions))
         length = len(self._by_steps(emissions))
         marginals = positions.to_places(marginals, length - 1)
@@ -221,9 +219,9 @@ class LinearChainCRF(nn.Module):
         They are the parameters, with minus infinity where the rules forbid; differentiable.
         """
         return (
-            self._scores_of("transitions", self.transitions),
-            self._scores_of("start", self.start_transitions),
-            self._scores_of("end", self.end_transitions),
+            parameter_scores(self.transitions, self._forbidden_transitions),
+            parameter_scores(self.start_transitions, self._forbidden_start),
+            parameter_scores(self.end_transitions, self._forbidden_end),
         )
 
     def decode(
@@ -286,37 +284,12 @@ class LinearChainCRF(nn.Module):
             chains, positions = self._batch(emissions, mask)
             if not chains.mask.shape[1]:
                 return empty_solution(len(chains.mask), emissions, k_best)
-            problem = problem_of(penalised(chains), k_best is not None)
-            solution = labels.solve(problem, solver="elimination", k_best=k_best)
-            tags = solution.labels
-            if k_best is None:
-                tags = tags[:, None]
-            scores = [chains.score(rank.clamp_min(0).T) for rank in tags.unbind(dim=1)]
-            by_rank = torch.stack(scores, dim=1)
-            _refuse_impossible(by_rank[:, 0], -torch.inf)
-        # The solver saw the batch only up to the end of the longest chain, from its first position.
-        length, instances = self._by_steps(emissions).shape[:2]
-        ranks = tags.shape[1]
-        on = chains.mask.T[:, None] & (by_rank > -torch.inf)[..., None] & (tags >= 0)
-        places = positions.places.T[:, None].expand_as(tags)
-        # Padding is written to a position beyond the end.
-        places = torch.where(on, places, length)
-        padded = tags.new_full((instances, ranks, length + 1), PADDING)
-        padded = padded.scatter(-1, places, tags)[..., :length]
-        if k_best is None:
-            return replace(solution, z=padded[:, 0])
-        none = by_rank == -torch.inf
-        return replace(
-            solution,
-            z=padded,
-            score=solution.score.masked_fill(none, -torch.inf),
-            bound=solution.bound.masked_fill(none, -torch.inf),
-        )
+            return best_tags(chains, positions, len(self._by_steps(emissions)), k_best)
 
     def _traced_marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Return the marginals in code that is traced, which `torch.autograd.grad` cannot enter."""
         chains, positions = self._batch(emissions, mask)
-        _log_partition(chains)  # raises where all tags are forbidden
+        possible_log_partition(chains)  # raises where all tags are forbidden
         marginals = chains.marginals()
         marginals = positions.to_places(marginals, len(self._by_steps(emissions)))
         return self._by_steps(marginals).to(emissions.dtype)
@@ -331,7 +304,7 @@ class LinearChainCRF(nn.Module):
         """Check the scores; return the chains from their first positions on, and where they were."""
         refuse_recording(self)
         check_emissions(emissions, self.num_tags, self.batch_first)
-        self._check_parameters()
+        check_parameters(self.parameters())
         on = self._by_steps(mask_of(mask, emissions))
         if mask is not None:
             require_blocks(on)
@@ -345,78 +318,13 @@ class LinearChainCRF(nn.Module):
                 "one tag of each position must be allowed"
             )
         chains = Chains(
-            _without_gradient_where_forbidden(scores),
+            without_gradient_where_forbidden(scores),
             on,
             *self.parameter_scores(),
         )
         return chains, positions
 
-    def _scores_of(self, name: str, parameter: torch.Tensor) -> torch.Tensor:
-        """Return a parameter in float64, minus infinity where it or the rules forbid."""
-        scores = parameter.double()
-        forbidden: torch.Tensor | None = getattr(self, f"_forbidden_{name}")
-        if forbidden is not None:
-            scores = scores.masked_fill(forbidden, -torch.inf)
-        return _without_gradient_where_forbidden(scores)
-
-    def _check_parameters(self) -> None:
-        for parameter in self.parameters():
-            if not holds(parameter < torch.inf):  # nan fails the comparison as well
-                raise StructureError(
-                    "parameters must be finite, or minus infinity where a transition, a first or "
-                    "a last tag is forbidden"
-                )
-
     def _by_steps(self, array: torch.Tensor) -> torch.Tensor:
-        return array.transpose(0, 1) if self.batch_first else array
-
-    def _target(
-        self, tags: torch.Tensor, emissions: torch.Tensor, positions: Positions
-    ) -> torch.Tensor:
-        """Check the target, and return it by steps, with label 0 where the mask is False."""
-        shape = tuple(emissions.shape[:2])
-        check_target(tags, shape, self.num_tags, "tags")
-        steps = positions.to_start(self._by_steps(tags.to(emissions.device)))
-        on = positions.on
-        if are_labels(tags):
-            steps = torch.where(on, steps, 0).long()
-        else:
-            padding = torch.zeros_like(steps[0, 0])
-            padding[0] = 1
-            steps = torch.where(on[..., None], steps, padding)
-        check_values(steps, self.num_tags, "tags")
-        return steps
-
-
-def _forbidden(rules: TagRules, name: str, k: int) -> torch.Tensor:
-    if not isinstance(rules, TagRules) or len(rules.start) != k:
-        raise StructureError(
-            f"rules must be TagRules of {k} tags, as tag_rules returns them; got {shortened(rules)}"
-        )
-    return torch.from_numpy(~getattr(rules, name))
-
-
-def _log_partition(chains: Chains) -> torch.Tensor:
-    """Return log Z `[batch]`.
-
-    Raises:
-        StructureError: all tags of a chain are forbidden.
-    """
-    total = chains.log_partition()
-    _refuse_impossible(total.detach(), BELOW / 2)
-    return total
-
-
-def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
-    """Raise if the score of a chain is at most `limit`, because all its tags are forbidden."""
-    possible = scores > limit
-    if not holds(possible):
-        chain = int((~plain(possible)).nonzero()[0, -1])
-        raise StructureError(
-            f"chain {chain} has no allowed tags: minus infinity in emissions and parameters "
-            "forbids all of them; allow more transitions"
-        )
-
-
-def _without_gradient_where_forbidden(scores: torch.Tensor) -> torch.Tensor:
-    return scores.masked_fill(scores == -torch.inf, -torch.inf)
+        if self.batch_first:
+            return array.transpose(0, 1)
+        return array

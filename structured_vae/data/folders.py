@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".bmp")
 FORMATS: Final = ("PNG", "JPEG", "BMP")
 
-MOST_PIXELS: Final = 1 << 24
+LARGEST_IMAGE: Final = 1 << 24
 """Maximum number of pixels of an image."""
 
 FOLDER_NAMES: Final = {
@@ -156,9 +156,9 @@ def _opened(file: Path) -> Iterator[Image.Image]:
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(f"{file} cannot be read as an image: {error}") from error
     with image:
-        if image.width * image.height > MOST_PIXELS:
+        if image.width * image.height > LARGEST_IMAGE:
             raise DataError(
                 f"{file} has {image.width} x {image.height} pixels; "
-                f"the maximum is {MOST_PIXELS:,} pixels"
+                f"the maximum is {LARGEST_IMAGE:,} pixels"
             )
         yield image

@@ -117,7 +117,9 @@ def controls(model: Explored) -> dict[int, int]:
                 fixed[i] = int(value)
     one, two = st.columns(2)
     one.button("Free all bits", on_click=set_bits, args=(model.vae.n, None), width="stretch")
-    two.button("Fix all as they are", on_click=fix_as_found, args=(model.vae.n,), width="stretch")
+    two.button(
+        "Fix all as they are", on_click=fix_all_as_shown, args=(model.vae.n,), width="stretch"
+    )
     return fixed
 
 
@@ -127,7 +129,7 @@ def set_bits(n: int, state: tuple[int, ...] | None) -> None:
         st.session_state[f"bit {i}"] = None if state is None else str(state[i])
 
 
-def fix_as_found(n: int) -> None:
+def fix_all_as_shown(n: int) -> None:
     """Fix all bits at the best state that the page shows."""
     set_bits(n, st.session_state["state"])
 

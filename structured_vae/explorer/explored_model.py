@@ -13,13 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models import (
-    AttributeVAE,
-    CategoricalPotentials,
-    DiscreteVAE,
-    MixtureVAE,
-    Potentials,
-)
+from models import AttributeVAE, DiscreteVAE, MixtureVAE
 from models.potentials import AnyPotentials
 
 from ..data import is_shown
@@ -30,15 +24,14 @@ from ..runs.assembly import dataset_of
 from ..runs.export import exported_training
 from ..runs.folder import Run
 from ..runs.networks import load_vae
-from ..vaes.config import GIBBS, EstimatorConfig, TrainConfig
+from ..vaes.config import EstimatorConfig, TrainConfig
 from ..vaes.fitting import fitting_estimator, fitting_solver
 from ..vaes.registry import AnyVAE, kind_of_networks, load_exported
 from ..vaes.shown import Shown
-from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
+from .posteriors.choice import shown_posterior
+from .posteriors.listed_states import PriorStates
+from .posteriors.shown_posterior import Fixed, Ranked, ShownPosterior
 from .state_paths import best_path
-
-DRAWS: Final = 2000
-"""Samples of a perturb-and-MAP posterior, for marginals with an error of about 0.01."""
 
 COLUMNS: Final = 10
 """The number of samples side by side."""
@@ -51,12 +44,14 @@ class Scored:
     Attributes:
         pixels: `[pixels]`; None for the prior.
         potentials: one row.
+        posterior: the states with these scores.
         style: `[c]`, the mean of a continuous code; for attributes, minus the prior's mean given
             the best state. None if there is no code.
     """
 
     pixels: NDArray[np.float32] | None
     potentials: AnyPotentials
+    posterior: ShownPosterior
     style: NDArray[np.float32] | None = None
 
 
@@ -161,10 +156,22 @@ class Explored:
     def score(self, pixels: NDArray[np.float32] | None) -> Scored:
         """Return the scores of an image `[pixels]`; without an image, those of the prior."""
         if pixels is None:
-            return Scored(None, self.parts.prior_scores())
+            return self._scored_prior()
         x = torch.from_numpy(pixels)[None].to(self._weight.dtype)
         potentials, style = self.parts.score(x)
-        return Scored(pixels, potentials, None if style is None else style.float().numpy())
+        mean_style = None
+        if style is not None:
+            mean_style = style.float().numpy()
+        posterior = shown_posterior(potentials, self._posterior)
+        return Scored(pixels, potentials, posterior, mean_style)
+
+    def _scored_prior(self) -> Scored:
+        """Return the scores of the prior: its potentials, or the log density of all states."""
+        potentials = self.parts.prior_scores()
+        density = self.parts.prior_density()
+        if density is None:
+            return Scored(None, potentials, shown_posterior(potentials, Gibbs))
+        return Scored(None, potentials, PriorStates.of_density(potentials, density))
 
     @torch.no_grad()
     def encode(
@@ -175,13 +182,11 @@ class Explored:
         It depends only on the scores and the seed.
         """
         fixed = fixed or {}
-        h = scored.potentials
-        best = ranked(h, fixed, count)
-        posterior = Gibbs if scored.pixels is None else self._posterior
-        probabilities, how = marginals(
-            h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS
-        )
-        return Encoded(best, probabilities, how, _couplings(h), self._cost(scored, best))
+        best = scored.posterior.ranked(fixed, count)
+        generator = torch.Generator().manual_seed(seed)
+        probabilities, how = scored.posterior.marginals(fixed, generator)
+        couplings = _couplings(scored.potentials)
+        return Encoded(best, probabilities, how, couplings, self._cost(scored, best))
 
     @torch.no_grad()
     def samples(
@@ -197,7 +202,8 @@ class Explored:
             count: number of images; for a mixture from the prior, number of rows.
             seed: the seed of the draws.
             fixed: the fixed bits, or a category.
-            scored: an image; the states are drawn from its Gibbs distribution. None for the prior.
+            scored: an image, for states of its posterior; for perturb-and-MAP, of the Gibbs
+                distribution of its scores. None for the prior.
         """
         generator = torch.Generator().manual_seed(seed)
         columns = COLUMNS
@@ -222,12 +228,9 @@ class Explored:
         generator: torch.Generator,
     ) -> torch.Tensor:
         """Return states `[count, n]` of an image's posterior, or of the prior for None."""
-        if scored is not None:
-            return draws_given(scored.potentials, fixed, count, generator, self._weight)
-        states = self.parts.prior_draws(fixed, count, generator)
-        if states is not None:
-            return states
-        return draws_given(self.parts.prior_scores(), fixed, count, generator, self._weight)
+        if scored is None:
+            scored = self._scored_prior()
+        return scored.posterior.draws(fixed, count, generator).to(self._weight.dtype)
 
     def drawn_style(self, number: int) -> NDArray[np.float32]:
         """Return a style `[c]` of the prior, the same for the same number."""
@@ -243,17 +246,11 @@ class Explored:
 
         `[flips + 1, n]`, and the mean score of each.
         """
-        a = scored.potentials
-        b = other.potentials
-        if isinstance(a, CategoricalPotentials) or isinstance(b, CategoricalPotentials):
-            raise TypeError("categories have no flips")
-        pairwise = (
-            None if a.pairwise is None or b.pairwise is None else (a.pairwise + b.pairwise) / 2
-        )
-        mean = Potentials(
-            (a.unary + b.unary) / 2, pairwise, a.edges if pairwise is not None else None
-        )
-        return best_path(mean, np.array(start, dtype=np.int8), np.array(end, dtype=np.int8))
+
+        def mean_scores(states: torch.Tensor) -> torch.Tensor:
+            return (scored.posterior.scores(states) + other.posterior.scores(states)) / 2
+
+        return best_path(mean_scores, np.array(start, dtype=np.int8), np.array(end, dtype=np.int8))
 
     @cached_property
     def test_images(self) -> NDArray[np.float32 | np.uint8]:
@@ -350,12 +347,6 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         )
     if reason := not_shown(vae):
         raise RunError(f"the model of {folder} {reason}")
-    distribution = getattr(training, "distribution", GIBBS)
-    if distribution != GIBBS:
-        raise RunError(
-            f"the model of {folder} has an {distribution} posterior; the explorer shows Gibbs and "
-            "perturb-and-MAP ones"
-        )
     shown = cast("DiscreteVAE | MixtureVAE | AttributeVAE", vae)
     size = kind_of_networks(shown).shown(shown).size
     if size is None:
@@ -392,7 +383,7 @@ def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tupl
 
 def _couplings(h: AnyPotentials) -> NDArray[np.float64] | None:
     """Return the pairwise scores of one image as a matrix `[n, n]`."""
-    if not isinstance(h, Potentials) or h.pairwise is None or h.edges is None:
+    if h.pairwise is None or h.edges is None:
         return None
     n = h.unary.shape[-1]
     couplings = np.zeros((n, n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .fixed_bits import Fixed
+from .posteriors.shown_posterior import Fixed
 
 
 def query_of(image: int | None, fixed: Fixed, other: int | None) -> dict[str, str]:

@@ -41,7 +41,7 @@ class View:
         scored: the chosen image, or the prior.
         image: its number in the test split, if it is a test image.
         fixed: the fixed bits, or a category.
-        found: the posterior of the image given the fixed bits or category.
+        encoded: the posterior of the image given the fixed bits or category.
         ranking: the posterior that orders the states: for bits, given the fixed bits; for
             categories, over all of them, including the chosen one.
         style: `[c]`, the style to decode; None for the prior's mean, or if there is no style.
@@ -53,38 +53,40 @@ class View:
     scored: Scored
     image: int | None
     fixed: dict[int, int]
-    found: Encoded
+    encoded: Encoded
     ranking: Encoded
     style: NDArray[np.float32] | None
 
 
 def bars(view: View) -> None:
     """Show the probabilities given the fixed bits or category."""
-    found = view.ranking
+    ranking = view.ranking
     model = view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
     st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
-    described = "bars: " + spoken(model.names, found.marginals)
-    st.html(bars_html(found.marginals, model.names, described, view.fixed, view.palette))
-    st.text(f"Posterior: {found.how}." if view.scored.pixels is not None else "Those of the prior.")
+    described = "bars: " + spoken(model.names, ranking.marginals)
+    st.html(bars_html(ranking.marginals, model.names, described, view.fixed, view.palette))
+    st.text(
+        f"Posterior: {ranking.how}." if view.scored.pixels is not None else "Those of the prior."
+    )
 
 
 def decoded(view: View) -> None:
     """Show the image, the best state with the fixed bits, and its facts."""
     model = view.model
-    found = view.found
+    best = view.encoded
     st.header("Image and best state" if model.bits else "Image and category")
-    st.session_state["state"] = found.state
-    picture = model.decode(found.state, view.style)
+    st.session_state["state"] = best.state
+    picture = model.decode(best.state, view.style)
     images = [picture]
     captions = ["decoded"]
     if view.scored.pixels is not None:
-        what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
+        what = "its best state" if model.bits else f"category {model.names[best.state.index(1)]}"
         images = [model.shown(view.scored.pixels), picture]
         captions = ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
-    name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
+    name = "-".join(map(str, best.state)) if not model.bits else "".join(map(str, best.state))
     if model.passed_on:
         file = png_of(picture, LIGHT, ENLARGED)
         st.download_button("Download the decoded picture", file, f"state-{name}.png", "image/png")
@@ -94,31 +96,34 @@ def decoded(view: View) -> None:
 
 def facts(view: View) -> list[tuple[str, str]]:
     """Return score, probability and bound of the best state by name."""
-    best = view.found.best
+    best = view.encoded.best
     ranking = view.ranking.best
     model = view.model
     state = (
-        "".join(map(str, view.found.state))
+        "".join(map(str, view.encoded.state))
         if model.bits
-        else model.names[view.found.state.index(1)]
+        else model.names[view.encoded.state.index(1)]
     )
     condition = " with the fixed bits" if view.fixed and model.bits else ""
     proof = f" (no {'state' if model.bits else 'category'}{condition} scores more: proved)"
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
     rows = [("state", state)]
     if model.bits and are_words(model.names):
-        ones = [name for name, bit in zip(model.names, view.found.state, strict=True) if bit]
+        ones = [name for name, bit in zip(model.names, view.encoded.state, strict=True) if bit]
         rows.append(("bits that are 1", ", ".join(ones) or "none"))
-    rows += [
-        ("score", f"{best.scores[0]:.3f}"),
-        ("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")),
-        ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
-    ]
+    rows.append(("score", f"{best.scores[0]:.3f}"))
+    if ranking.note:
+        rows.append(("best state", f"score {ranking.scores[0]:.3f}, {ranking.note}"))
+    if ranking.bound is not None:
+        rows.append(("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")))
+    probability = np.exp(best.log_probability[0])
+    density = view.scored.posterior.density
+    rows.append(("probability", f"{probability:.4f} of all states, {density}"))
     if condition:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
-    if view.found.cost is not None:
+    if view.encoded.cost is not None:
         rows.append(
-            ("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state")
+            ("-log p(x) at most", f"{view.encoded.cost:.1f} nats, -log p(x, z) of this state")
         )
     return rows
 
@@ -126,15 +131,13 @@ def facts(view: View) -> list[tuple[str, str]]:
 def couplings(view: View, values: NDArray[np.float64]) -> None:
     """Show the pairwise scores as a graph and as a heat map."""
     st.header("Couplings between bits")
-    st.text(
-        "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
-    )
+    st.text(view.scored.posterior.couplings)
     left, right = st.columns(2, gap="large")
     names = view.model.names
     palette = view.palette
     with left:
         described = "graph of the couplings between bits"
-        st.html(graph_html(values, view.found.marginals, names, described, view.fixed, palette))
+        st.html(graph_html(values, view.encoded.marginals, names, described, view.fixed, palette))
     with right:
         st.html(heat_map_html(values, names, "heat map of the couplings between bits", palette))
 
@@ -168,7 +171,7 @@ def path(view: View) -> None:
     pixels = model.test_image(other)
     end = encoded(view.folder, pixels, tuple(sorted(view.fixed.items()))).state
     states, scores = model.path(
-        view.scored, scored_image(view.folder, pixels), end, view.found.state
+        view.scored, scored_image(view.folder, pixels), end, view.encoded.state
     )
     captions = [f"start\n{scores[0]:.2f}"]
     for before, after, score in zip(states, states[1:], scores[1:], strict=False):

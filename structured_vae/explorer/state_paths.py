@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models import Potentials
-
-from .fixed_bits import reduced
-
 SCORED_TOGETHER: Final = 1 << 14
-"""Most states for which all pairs of differing bits are considered."""
+"""The maximum number of states that are scored at once."""
 
 
 def best_path(
-    h: Potentials, start: NDArray[np.int8], end: NDArray[np.int8]
+    score: Callable[[torch.Tensor], torch.Tensor], start: NDArray[np.int8], end: NDArray[np.int8]
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """Return the path `[flips + 1, n]` of the highest sum of scores, and its scores.
 
@@ -26,7 +23,7 @@ def best_path(
     better.
 
     Args:
-        h: scores, one row.
+        score: returns the scores `[m]` of states `[m, n]`.
         start: `[n]`, bits.
         end: `[n]`, bits; at most 20 differ.
     """
@@ -34,7 +31,7 @@ def best_path(
     d = len(differing)
     sets = np.arange(2**d)
     flipped = (sets[:, None] >> np.arange(d) & 1).astype(bool)
-    scores = _scores(h, start, differing, flipped)
+    scores = _scores(score, start, differing, flipped)
     size = flipped.sum(axis=1)
     best = scores.copy()
     last = np.zeros(2**d, dtype=np.int64)
@@ -56,20 +53,17 @@ def best_path(
 
 
 def _scores(
-    h: Potentials, start: NDArray[np.int8], differing: NDArray[np.int64], flipped: NDArray[np.bool_]
+    score: Callable[[torch.Tensor], torch.Tensor],
+    start: NDArray[np.int8],
+    differing: NDArray[np.int64],
+    flipped: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
     """Return the scores `[2^d]` of `start` with each set of flips."""
-    kept = {i: int(start[i]) for i in range(len(start)) if i not in differing}
-    double = Potentials(
-        h.unary.double(), None if h.pairwise is None else h.pairwise.double(), h.edges
-    )
-    free, constant = reduced(double, kept)
-    if free is None:
-        return np.array([constant])
-    states = torch.from_numpy(flipped ^ start[differing].astype(bool))
-    starts = range(0, len(states), SCORED_TOGETHER)
-    totals = torch.cat(
-        [free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts]
-    )
-    scores: NDArray[np.float64] = constant + totals.numpy()
+    totals = []
+    for first in range(0, len(flipped), SCORED_TOGETHER):
+        flips = flipped[first : first + SCORED_TOGETHER]
+        states = np.repeat(start[None], len(flips), axis=0)
+        states[:, differing] ^= flips.astype(np.int8)
+        totals.append(score(torch.from_numpy(states)))
+    scores: NDArray[np.float64] = torch.cat(totals).double().numpy()
     return scores

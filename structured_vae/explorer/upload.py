@@ -14,8 +14,8 @@ from ..data.binarisation import BINARISATIONS
 from ..errors import DataError
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-MOST_PIXELS: Final = 25_000_000
-"""Most pixels of an upload; a small file can promise more than memory holds."""
+LARGEST_UPLOAD: Final = 25_000_000
+"""Maximum number of pixels of an upload; a small file can declare more than memory holds."""
 
 FINER: Final = 32
 """Minimum pixels of a reduced upload per pixel of the model, in each direction.
@@ -89,10 +89,10 @@ def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
     """
     try:
         with _opened(content) as image:
-            if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
+            if image.width * image.height > LARGEST_UPLOAD or max(image.size) > LONGEST_SIDE:
                 raise DataError(
                     f"the image has {image.width} x {image.height} pixels; "
-                    f"at most {MOST_PIXELS:,} are read, and "
+                    f"at most {LARGEST_UPLOAD:,} are read, and "
                     f"{LONGEST_SIDE:,} on a side: make it smaller first"
                 )
             wanted = FINER * max(size)

@@ -18,7 +18,7 @@ from ..vaes.registry import AnyVAE, kind_of
 from .folder import Run, Which
 from .given import Given
 
-MOST_PIXELS: Final = 1 << 30
+MOST_VALUES: Final = 1 << 30
 """Maximum size of an image, in values, that a start checkpoint may state."""
 
 
@@ -89,7 +89,7 @@ def _stored_pixels(start: Path) -> int:
         RunError: the file does not say.
     """
     pixels = read_checkpoint(start).get("pixels")
-    if type(pixels) is not int or not 1 <= pixels <= MOST_PIXELS:
+    if type(pixels) is not int or not 1 <= pixels <= MOST_VALUES:
         raise damaged(
             start, UnsoundError(f"pixels must be a count of pixels; got {shortened(pixels)}")
         )

@@ -109,6 +109,17 @@ class StateSpace(ABC):
         """Whether a state is the value of a single categorical variable."""
         return False
 
+    @property
+    def numbers_of_ones(self) -> tuple[int, int] | None:
+        """The smallest and the largest number of ones, where nothing else restricts the states.
+
+        The argmax then takes the highest scores. None for other spaces.
+
+        Raises:
+            StructureError: they differ by instance.
+        """
+        return None
+
     def variable_count(self, n: int) -> int:
         """Return how many variables a state of n entries has."""
         return n

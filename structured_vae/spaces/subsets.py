@@ -149,6 +149,15 @@ class KOfN(StateSpace):
         return named
 
     @property
+    def numbers_of_ones(self) -> tuple[int, int]:
+        """The smallest and the largest number of ones; the argmax takes the highest scores.
+
+        Raises:
+            StructureError: they differ by instance.
+        """
+        return self._one_instance
+
+    @property
     def _most(self) -> Counts:
         return cast("Counts", self.k)
 

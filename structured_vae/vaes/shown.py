@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -57,16 +57,17 @@ class Shown(ABC):
         """Return the mean images `[m, pixels]` of states `[m, n]`, styles `[m, style_size]`."""
 
     def prior_scores(self) -> AnyPotentials:
-        """Return the potentials of the prior, one row: zeros for the uniform one."""
+        """Return the potentials of the prior, one row.
+
+        They are zeros for the uniform prior, and for a prior that has only a density.
+        """
         zeros = torch.zeros((1, self.n), dtype=self.like.dtype)
         return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
 
-    def prior_draws(
-        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
-    ) -> torch.Tensor | None:
-        """Return states `[count, n]` of the prior with some fixed entries.
+    def prior_density(self) -> Callable[[torch.Tensor], torch.Tensor] | None:
+        """Return the function that gives log p(z) `[m]` of states `[m, n]` of the prior.
 
-        The result is None if `prior_scores` is enough to draw them.
+        The result is None if `prior_scores` describes the prior.
         """
         return None
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
-from typing import Final, cast
 
 import torch
 
 from models import DiscreteVAE
 from models.potentials import AnyPotentials
-from models.priors import Prior
-from models.states import drawn_places
 
 from ...distributions.kl import kl_ceiling
 from ...distributions.prior import excess_of
 from ...errors import RunError
 from ..shown import Shown, require_few_bits, require_few_states
-
-ROWS: Final = 1 << 14
-"""The number of states whose density is computed at once."""
 
 
 class ShownStates(Shown):
@@ -56,37 +49,26 @@ class ShownStates(Shown):
         return self.vae.decoder.mean(z)
 
     def prior_scores(self) -> AnyPotentials:
-        """Return the potentials of a learnt prior, or zeros, over the states of the model.
+        """Return the potentials of the prior over the states of the model.
 
-        For a prior without potentials they are those of independent variables with its marginals.
+        They are zeros for the uniform prior, and for a prior that has only a density.
         """
-        zeros = super().prior_scores()
+        zeros = replace(super().prior_scores(), space=self.vae.space)
         if self.vae.prior is None:
-            return replace(zeros, space=self.vae.space)
+            return zeros
         return self.vae.prior.described(
             of_potentials=lambda scores: replace(scores, space=self.vae.space),
-            of_density=lambda _: replace(zeros, unary=self._marginal_scores(zeros)),
+            of_density=lambda _: zeros,
         )
 
-    def prior_draws(
-        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
-    ) -> torch.Tensor | None:
-        """Return exact draws from a prior without potentials; None for the others."""
+    def prior_density(self) -> Callable[[torch.Tensor], torch.Tensor] | None:
+        """Return the log density of a prior without potentials; None for other priors."""
         if self.vae.prior is None:
             return None
         return self.vae.prior.described(
-            of_potentials=lambda scores: None,
-            of_density=lambda _: self._table_draws(fixed, count, generator),
+            of_potentials=lambda _: None,
+            of_density=lambda prior: prior.log_prob,
         )
-
-    def _table_draws(
-        self, fixed: Mapping[int, int], count: int, generator: torch.Generator
-    ) -> torch.Tensor:
-        """Return draws `[count, n]` with fixed values, from the density of all states."""
-        states, log_p = self._prior_table
-        for variable, value in fixed.items():
-            log_p = log_p.masked_fill(states[:, variable] != value, -torch.inf)
-        return states[drawn_places(log_p[None], count, generator)[0]]
 
     def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
         """Return -log p(x, z) of one image and state."""
@@ -96,20 +78,3 @@ class ShownStates(Shown):
         else:
             log_prior = prior.log_prob(z)
         return float((self.vae.decoder.cost(x, z) - log_prior)[0])
-
-    def _marginal_scores(self, scores: AnyPotentials) -> torch.Tensor:
-        """Return scores `[1, n]` of independent variables with the marginals of the prior."""
-        states, log_p = self._prior_table
-        marginals = (log_p.exp() @ states)[None]
-        if self.bits:
-            return marginals.logit().to(scores.unary.dtype)
-        return marginals.log().to(scores.unary.dtype)
-
-    @cached_property
-    def _prior_table(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return all states `[states, n]`, and log p(z) `[states]` for a density prior."""
-        prior = cast("Prior", self.vae.prior)
-        states = super().prior_scores().states()
-        with torch.no_grad():
-            log_p = torch.cat([prior.log_prob(rows) for rows in torch.split(states, ROWS)])
-        return states, log_p

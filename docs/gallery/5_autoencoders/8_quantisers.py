@@ -1,0 +1,153 @@
+"""
+Codes of quantisers
+===================
+
+VQ, FSQ, LFQ and BSQ give each image one code of 32 bits. A learnt prior over the codes makes their
+bounds comparable with that of 32 random bits.
+"""
+
+# %%
+# One training loop
+# -----------------
+#
+# A quantiser rounds the features of the encoder. The decoder's gradient passes through the rounding
+# unchanged. The prior is autoregressive and learns from the codes at the same time.
+
+import matplotlib.pyplot as plt
+import torch
+
+from models import paper_vae, quantised_vae
+from models.quantisers import codebook_use
+from structured_vae import Gibbs, StraightThrough, elbo_recipe, evaluate, load_dataset
+
+dataset = load_dataset("fashion-mnist-mini")
+images = torch.from_numpy(dataset.train.images)
+test = torch.from_numpy(dataset.test.images[:500])
+prior = {"prior": "made", "prior_hidden": 100}
+
+
+def trained(vae, loss, steps=300):
+    """Return networks that minimise `loss(x, noise)`."""
+    noise = torch.Generator().manual_seed(0)
+    adam = torch.optim.Adam(vae.parameters(), lr=2e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    for _ in range(steps):
+        x = images[torch.randint(len(images), (100,), generator=noise)]
+        adam.zero_grad()
+        loss(x, noise).mean().backward()
+        adam.step()
+        schedule.step()
+    return vae.eval()
+
+
+# %%
+# Four quantisers
+# ---------------
+#
+# The commitment pulls the encoder's vectors to those of their codes. The entropy term keeps all bits
+# in use. Both weights are in nats per pixel.
+
+sizes = {
+    "vq": {"n": 4, "codes": 256, "dimensions": 8},  # four of 256 vectors
+    "fsq": {"n": 16, "codes": 4},  # sixteen features of four levels
+    "lfq": {"n": 32},  # 32 signs
+    "bsq": {"n": 32},  # 32 signs of a vector on a sphere
+}
+weights = {"vq": (0.25, 0.0), "fsq": (0.0, 0.0), "lfq": (0.05, 0.05), "bsq": (0.0, 0.1)}
+
+
+def trained_quantiser(name):
+    torch.manual_seed(0)
+    vae = quantised_vae(name, hidden=200, **sizes[name], **prior)
+    commitment, entropy = weights[name]
+
+    def loss(x, noise):
+        quantised = vae.quantise(x, noise)
+        penalty = commitment * quantised.commitment + entropy * quantised.entropy
+        cost = vae.straight_through_cost(x, quantised)
+        return cost + vae.pixels * penalty - vae.log_prior(quantised.z)
+
+    return trained(vae, loss)
+
+
+models = {name: trained_quantiser(name) for name in sizes}
+
+# %%
+# Random bits
+# -----------
+#
+# The bits of a discrete VAE are random: each has a probability of being one.
+
+torch.manual_seed(0)
+bits = paper_vae("independent", n=32, hidden=200, **prior)
+estimator = StraightThrough()
+
+
+def bit_loss(x, noise):
+    q = estimator.posterior(bits.encoder(x))
+    objective = elbo_recipe(bits, x, q, estimator.kl)
+    return estimator(q, objective.cost, noise, 0).surrogate + objective.kl
+
+
+trained(bits, bit_loss)
+
+# %%
+# The valid bound
+# ---------------
+#
+# One code z per image bounds -log p(x) by -log p(x | z) - log p(z), without samples. The bound of random
+# bits is a mean over samples. Perplexity is the effective number of values of a variable.
+
+results = {}
+with torch.no_grad():
+    for name, vae in models.items():
+        z = vae.code(test)
+        quantiser = vae.quantiser
+        used, perplexity = codebook_use(quantiser.frequencies(z), quantiser.shared)
+        reconstruction = vae.cost(test, z).mean()
+        prior_cost = -vae.log_prior(z).mean()
+        results[name] = (reconstruction, prior_cost, used, perplexity, quantiser.k)
+    quantities = evaluate(
+        bits, [(test,)], Gibbs, torch.Generator().manual_seed(0), samples=20
+    ).quantities
+    q = Gibbs(bits.encoder(test))
+    z = q.sample(torch.Generator().manual_seed(0))[0]
+    frequencies = torch.stack([1 - z.mean(dim=0), z.mean(dim=0)], dim=-1)
+    cost, kl = (quantities[name].value for name in ("reconstruction", "kl"))
+    results["bits"] = (cost, kl, *codebook_use(frequencies, shared=False), 2)
+
+print("code   -log p(x|z)    KL   bound   values in use   perplexity")
+for name, (cost, kl, used, perplexity, k) in results.items():
+    print(f"{name:6} {cost:11.1f} {kl:5.1f} {cost + kl:7.1f} {used:15.0%} {perplexity:9.1f} of {k}")
+
+# %%
+# Reconstructions
+# ---------------
+#
+# Test images above what their codes decode to. For bits the code is the most probable one.
+
+shown = test[::50][:10]
+with torch.no_grad():
+    rows = {"image": shown}
+    rows |= {name: vae.mean(vae.code(shown)) for name, vae in models.items()}
+    rows["bits"] = bits.decoder.mean((bits.encoder(shown).unary > 0).float())
+figure, grid = plt.subplots(len(rows), 10, figsize=(8, 0.85 * len(rows)))
+for line, (name, row) in zip(grid, rows.items(), strict=True):
+    line[0].set_ylabel(name)
+    for axes, image in zip(line, row, strict=True):
+        axes.imshow(image.reshape(28, 28), cmap="gray_r", vmin=0, vmax=1)
+        axes.set(xticks=[], yticks=[])
+
+# %%
+# Codebook use
+# ------------
+#
+# The 256 vectors of VQ by how often the test images use them.
+
+values = models["vq"].quantiser.frequencies(models["vq"].code(test)).mean(dim=0)
+figure, axes = plt.subplots(figsize=(6, 2.2))
+axes.bar(range(len(values)), values.sort(descending=True).values, width=1)
+axes.set(xlabel="vectors of the codebook, in order of use", ylabel="share of codes")
+
+# %%
+# The page :doc:`/quantisers` compares codes of 64 bits on the whole data set.
