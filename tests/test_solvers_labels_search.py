@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError, select_solver
@@ -27,7 +28,7 @@ from solvers.labels.algorithms.tabu import tabu_until
 from solvers.labels.algorithms.whole_scores import WholeScores
 from solvers.limits.deadline import Deadline
 
-some = settings(max_examples=80, deadline=None)
+some = examples(80)
 seeds = st.integers(0, 2**32 - 1)
 HEURISTICS = ["expansion_moves"]
 EXACT = ["dual_ascent"]

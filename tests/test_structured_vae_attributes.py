@@ -548,6 +548,7 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
 @pytest.mark.spread(6)
 @pytest.mark.usefixtures("on_tiny_faces")
 # whose table is exact's
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct", "carms"}))
 def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
     samples = None if estimator != "perturbed_argmax" else 2

@@ -337,6 +337,7 @@ def test_the_kl_is_annealed_in_equal_steps():
 # --- the estimator ------------------------------------------------------------------------------
 
 
+@pytest.mark.spread(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
@@ -396,6 +397,7 @@ def test_flips_are_of_independent_bits_alone():
         Direct(flips=0)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("kind", ["supermodular", "general"])

@@ -257,6 +257,7 @@ def test_a_record_of_gradients_says_of_how_many_images_and_lies_where_it_should(
     assert json.loads(found.record.read_text())["images"] == 100  # of the test split
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
     ("options", "words"),

@@ -147,6 +147,7 @@ def test_no_weights_are_better_than_those_of_the_likelihood(name):
         assert objective_of_crf(x, y, weights.like(other), borders, 1.0) > best
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_the_duality_gap_falls_below_tol_and_holds(name, batch_size):

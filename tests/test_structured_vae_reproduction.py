@@ -259,6 +259,7 @@ def test_two_processes_do_not_train_one_cell(two_cells, capsys):
     assert command("reproduce", "tiny", "--only", "general") == 0
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize(
     ("before", "after", "key"),

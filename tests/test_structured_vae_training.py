@@ -501,6 +501,7 @@ def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("epochs", [None, 2])
 def test_a_finished_run_is_not_resumed(tmp_path, epochs):
@@ -544,6 +545,7 @@ def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_im
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("moved", [False, True], ids=["in place", "moved"])
 def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(
@@ -725,6 +727,7 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     assert_same_run(whole(config), tmp_path / "parts")
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
 @pytest.mark.parametrize(
@@ -1269,6 +1272,7 @@ def cuts(text):
     return ["".join(lines[:count]) for count in range(len(lines))]
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("file", ["new", "older"])
 def test_a_configuration_that_is_cut_off_is_refused(run, file):
     if file == "older":
@@ -1312,6 +1316,7 @@ SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "
 """What the first two versions wrote."""
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     ("text", "n", "k"),
     [

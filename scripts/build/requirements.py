@@ -1,6 +1,6 @@
 """Prints what the package and some of its extras require, one requirement a line, for pip.
 
-    python scripts/build/requirements.py dev docs
+python scripts/build/requirements.py dev docs
 """
 
 from __future__ import annotations
