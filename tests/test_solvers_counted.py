@@ -219,6 +219,7 @@ def test_the_best_state_of_a_count_in_any_graph(seed, n, kind):
     assert solution.optimal[0] or kind not in ("signs", "zero")
 
 
+@pytest.mark.slow
 def test_dense_problems_beyond_enumeration():
     random = np.random.default_rng(1)
     problem = graph(random, 21, "signs")

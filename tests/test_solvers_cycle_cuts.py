@@ -253,6 +253,7 @@ def test_branching_alone_ends_at_a_maximiser(seed):
     assert min(bounds, default=best) >= best
 
 
+@pytest.mark.slow
 def test_what_the_root_leaves_open_is_searched():
     searches = []
     for seed in range(6):

@@ -205,6 +205,7 @@ def test_tables_that_would_not_be_full_in_time_are_not_begun(leading, make, time
         assert bool(torch.as_tensor(found.optimal).all())
 
 
+@pytest.mark.slow
 def test_a_search_starts_from_what_cuts_find():
     problem = potts_grid(100, 100, 10, 1)
     cut = solve(problem, solver="expansion_moves", time_limit=2)

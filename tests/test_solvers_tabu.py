@@ -132,6 +132,7 @@ def test_host_search_starts_from_even_random_states():
     assert abs(z.sum(axis=1).mean() - mean) < 5 * deviation
 
 
+@pytest.mark.slow
 def test_host_search_on_fifty_variables():
     """A short search finds what a long one does."""
     rng = np.random.default_rng(6)

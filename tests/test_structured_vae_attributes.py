@@ -450,6 +450,7 @@ def test_errors_of_persons_know_that_neighbours_share_one():
     )  # 1.4 times as large where pairs were taken for independent
 
 
+@pytest.mark.slow
 def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
     labels = np.tile(np.array([[0], [1]]), (20, 8))
     dark_or_light = np.repeat(labels[:, :1] * 255, PIXELS, axis=1).astype(np.uint8)

@@ -420,6 +420,7 @@ def exact_gradient(unary, cost, kl=False):
     return torch.autograd.grad((log_q.exp() * value).sum(), u)[0].numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_bias_shrinks_in_proportion_to_epsilon():
     cost = Table(torch.tensor([0.0, 1.5, -1.0, 0.3], dtype=torch.float64))

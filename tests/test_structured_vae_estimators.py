@@ -571,6 +571,7 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
         assert order_of(biases, epsilons) == pytest.approx(sides, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_perturb_and_map_theorem_against_finite_differences_with_common_noise():
     """Three coupled bits: the scores move by a step each way, under the same noise."""

@@ -166,6 +166,7 @@ def test_the_duality_gap_falls_below_tol_and_holds(name, batch_size):
             assert objective_of_ssvm(x, y, other, borders, 0.8) >= best - model.gap_
 
 
+@pytest.mark.slow
 def test_the_gap_is_no_smaller_than_what_more_passes_gain():
     x, y = chains(3)
     with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):

@@ -484,6 +484,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
     train(SMALL, tmp_path / "whole")

@@ -97,6 +97,7 @@ def test_own_networks_are_evaluated_exactly(finished, arrays):
     assert minus_log_p - 1e-3 < found["refined_bound"].value < found["bound"].value + 50
 
 
+@pytest.mark.slow
 def test_validation_images_can_be_trained_on(tmp_path, arrays):
     options = {
         **SMALL,

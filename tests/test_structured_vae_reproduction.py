@@ -277,6 +277,7 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
     )
 
 
+@pytest.mark.slow
 @tiny
 def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkeypatch, capsys):
     plain = ArgmaxTraining.training_step

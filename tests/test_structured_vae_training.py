@@ -155,6 +155,7 @@ def cut_power_at(monkeypatch, method, call):
 # --- what a run is determined by ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @tiny
 def test_the_same_seed_gives_the_same_run(tmp_path):
     for name in ("first", "second"):
@@ -391,6 +392,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="the C library is another one than glibc"
 )
@@ -475,6 +477,7 @@ def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(
     assert {".json", ".yaml", ".csv", ".ckpt", ".png"} == assert_whole_files(tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
     for start, call in ((lambda f: train(SMALL, f), 5), (resume, 5)):
@@ -487,6 +490,7 @@ def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
     assert_same_run(whole(SMALL), tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path, monkeypatch):
     steps, value = [], ExponentialDecay.__call__
@@ -534,6 +538,7 @@ def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(
         resume(tmp_path / "run")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_images):
     make_validation_hard(monkeypatch, tiny_images)
