@@ -29,10 +29,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Each worker has one core: the threads of PyTorch in several workers would wait for each other.
 # A worker that is done takes tests from the other one.
-test: .venv/for-development .venv/kernels  ## the fast tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
+WORKERS ?= auto
 
-# The docs come first: `make -j2` builds them on one core while the other core runs the shorter checks.
+test: .venv/for-development .venv/kernels  ## the fast tests; `make test WORKERS=1` leaves the other cores alone
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+# The docs take longest and come first: `make -j2` builds them on one core while the other core runs the rest.
 check: docs lint types  ## docs, format, lint, import layers, types; `make -j2 check` runs two of them at a time
 
 # The static analyser of clang explores few paths here: its deep mode, in `make sanitize`, takes four times as long.
@@ -49,8 +51,9 @@ lint: .venv/for-development .venv/kernels
 types: .venv/for-development
 	$(BIN)/mypy
 
+# One thread: those of PyTorch would wait for a core that tests or checks use.
 docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is run
-	$(BIN)/sphinx-build -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(MAKE) docs/_build/doctested
 
 # The examples of pages run again where a page or a package has changed. The pages are those that the build of the HTML
@@ -59,7 +62,8 @@ docs/_build/doctested: .venv/for-development $(shell find docs solvers models st
 		-path docs/_build -prune -o -path docs/auto_gallery -prune -o -path docs/generated -prune \
 		-o -path docs/reference -prune -o -path docs/reproduction -prune \
 		-o \( -name '*.py' -o -name '*.md' -o -name '*.json' \) -print)
-	$(BIN)/sphinx-build -W --keep-going -q -b doctest -d docs/_build/doctrees -D plot_gallery=0 docs docs/_build/doctest
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b doctest -d docs/_build/doctrees -D plot_gallery=0 \
+		docs docs/_build/doctest
 	touch $@
 
 solvers-alone: .venv/kernels  ## `solvers` without torch in a separate environment: installed, tried, and some of its tests
