@@ -45,7 +45,7 @@ class Fault:
         return {**asdict(self), "tests": list(self.tests)}
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _UniqueKeys(yaml.CSafeLoader):
     """YAML in which no mapping has a key twice; YAML itself keeps the last one without a word."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -58,7 +58,7 @@ class _UniqueKeys(yaml.SafeLoader):
 
 def read_faults(table: Path = TABLE) -> list[Fault]:
     """Return the faults of a table; a fault without tests has the tests of its file."""
-    content = yaml.load(table.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # noqa: S506  # a SafeLoader
+    content = yaml.load(table.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # noqa: S506  # a CSafeLoader
     return [
         Fault(file, **{**row, "tests": tuple(row.get("tests", about["tests"]))})
         for file, about in content.items()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the solvers' tests and fuzzed calls while AddressSanitizer and UndefinedBehaviorSanitizer watch the kernels.
+# Analyses the kernels with clang-tidy, whose static analyser explores many paths. Then runs the solvers' tests and
+# fuzzed calls while AddressSanitizer and UndefinedBehaviorSanitizer watch the kernels.
 # Slow: the kernels are compiled anew, into build/sanitized, and run several times slower.
 # Usage: scripts/sanitize.sh [TEST ...], default the solvers' tests, after `make kernels`; COUNT=5000 fuzzed calls.
 set -euo pipefail
@@ -8,6 +9,7 @@ bin=${BIN:-$PWD/.venv/bin}
 [ $# -gt 0 ] || set -- tests/test_solvers_*.py
 
 export PATH="$bin:$PATH" PYTHONPATH="$PWD" OMP_NUM_THREADS=1
+git ls-files -z '*.cpp' | xargs -0 -P 2 -n 4 clang-tidy -p build/in_place --quiet
 cmake --log-level=WARNING -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=ON \
   -DPython_EXECUTABLE="$bin/python"
 cmake --build build/sanitized

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs `structured-vae-solvers` into a fresh environment, says its size, and tries what has to work without torch.
-# The kernels are compiled in build/solvers_alone, where a second run finds them.
+# The kernels are compiled in build/solvers_alone, where a second run finds them. With KERNELS=FOLDER the script installs
+# the kernels in that folder, which this Python must have compiled from the same sources.
 # Usage: scripts/solvers_alone.sh [ENVIRONMENT], default .venv-solvers; TESTS='' leaves the solvers' tests out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,11 +11,12 @@ trap 'rm -rf "$tree"' EXIT
 
 "${PYTHON:-python3}" -m venv --clear "$environment"
 python="$(cd "$environment" && pwd)/bin/python"
-pip=("$python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt)
+pip=("$python" -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt)
 "$python" scripts/solvers_alone.py build/solvers >/dev/null
 before=$(du -sm "$environment" | cut -f1)
-echo "compiling the kernels, and installing"
-"${pip[@]}" --config-settings=build-dir="$PWD/build/solvers_alone" ./build/solvers
+echo "installing, with ${KERNELS:-kernels that are compiled now}"
+"${pip[@]}" --config-settings=build-dir="$PWD/build/solvers_alone" \
+  --config-settings=cmake.define.COMPILED_KERNELS="${KERNELS-}" ./build/solvers
 echo "$(($(du -sm "$environment" | cut -f1) - before)) MB installed"
 
 # From another folder, so that the installed packages are tried and not the tree's. The solvers' tests say what they skip.

@@ -638,6 +638,7 @@ def test_the_benchmark_of_the_bare_loop(benchmark, tmp_path):
     assert record["ratio"]["train, one evaluation"] > 1
 
 
+@pytest.mark.slow
 def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path, monkeypatch):
     module, output = benchmark("side_by_side"), tmp_path / "side.json"
     monkeypatch.setattr(module, "find_spec", lambda name: None)
@@ -842,6 +843,7 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
             assert np.mean(own) - np.mean(bounds) < 2 * spread, (size, epochs, name)
 
 
+@pytest.mark.slow
 def test_peers_of_fifteen_bits_are_called_by_themselves_and_agree(benchmark, tmp_path, monkeypatch):
     fifteen = benchmark("fifteen_bits")
     monkeypatch.setattr(fifteen, "BATCH", 3)

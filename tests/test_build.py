@@ -47,6 +47,14 @@ def test_build_uses_the_compiler_that_is_there(tmp_path):
     assert "ziglang" not in required_with(tmp_path / "none", CXX="/opt/g++")
 
 
+def test_the_requirements_of_extras_follow_those_of_the_package():
+    command = [sys.executable, BUILD / "requirements.py", "docs", "explorer"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = [line.partition(">")[0] for line in printed.splitlines()]
+    assert {"numpy", "torch", "sphinx", "streamlit"} <= set(names)
+    assert "hypothesis" not in names
+
+
 def test_failed_build_ends_with_what_to_install(tmp_path):
     pytest.importorskip("scikit_build_core")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "broken"\nversion = "1"\n')

@@ -35,13 +35,18 @@ def verdict(fuzz, monkeypatch):
     return of
 
 
-def test_hostile_calls_get_errors_of_ours(fuzz):
-    found = [fuzz("verdicts").judged(0, number) for number in range(CALLS)]
-    assert [each for each in found if each.kind not in ("fine", "ours")] == []
-    assert {each.call for each in found} == set(fuzz("calls").CALLS)
-    assert (
-        sum(each.kind == "fine" for each in found) > CALLS / 4
-    )  # hostile, but not so that nothing gets deep
+@pytest.mark.parametrize("count", [120, pytest.param(CALLS, marks=pytest.mark.slow)])
+def test_hostile_calls_get_errors_of_ours(fuzz, count):
+    verdicts = [fuzz("verdicts").judged(0, number) for number in range(count)]
+    assert [verdict for verdict in verdicts if verdict.kind not in ("fine", "ours")] == []
+    # The calls are hostile, but many of them get past the checks of their arguments.
+    assert sum(verdict.kind == "fine" for verdict in verdicts) > count / 4
+
+
+def test_every_call_is_drawn(fuzz, tmp_path):
+    draws = [fuzz("draws").Draw(0, number) for number in range(CALLS)]
+    names = {fuzz("calls").made(draw, tmp_path)[0] for draw in draws}
+    assert names == set(fuzz("calls").CALLS)
 
 
 def test_a_call_can_be_made_again_by_itself(fuzz):

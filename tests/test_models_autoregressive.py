@@ -132,6 +132,7 @@ def test_a_linear_prior_is_a_product_of_logistic_regressions():
         assert density.item() == pytest.approx(expected)
 
 
+@pytest.mark.spread(3)
 @every_name
 @pytest.mark.parametrize(("encoder", "bandwidth"), [("independent", 0), ("general", 1)])
 def test_the_evaluation_is_that_of_the_sums(name, encoder, bandwidth):
@@ -179,6 +180,7 @@ def exact_gradient(vae, x):
     return gradients_of(vae, bound.mean())
 
 
+@pytest.mark.spread(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("estimator", [ScoreFunction(samples=4), RAM()])
 @pytest.mark.parametrize(("encoder", "bandwidth"), [("independent", 0), ("general", 1)])

@@ -148,6 +148,7 @@ def random_constrained(dimod, seed):
     return model
 
 
+@pytest.mark.spread(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_constrained_models_against_dimods_enumeration(dimod, sampler, seed):
     model = random_constrained(dimod, seed)

@@ -120,6 +120,7 @@ def test_a_search_is_heard_and_stopped(name):
     assert set(threading.enumerate()) <= before
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     "name",
     ["branch_and_bound", "dual_ascent", "mini_buckets", "cycle_cuts", "local_search", "auto"],

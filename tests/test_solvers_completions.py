@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from test_solvers_gibbs import METHODS, SEEDS, brute_force, drawn, features
 
@@ -35,7 +36,7 @@ def given_those_before(probability, phi, z, before, v):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(n=st.integers(1, 11), seed=SEEDS, magnitude=MAGNITUDES, samples=st.integers(1, 3))
 def test_completions_and_their_derivative_are_those_of_brute_force(
     method, n, seed, magnitude, samples
@@ -97,7 +98,7 @@ def test_some_variables_are_those_of_all(n, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(
     n=st.integers(1, 11),
     seed=SEEDS,

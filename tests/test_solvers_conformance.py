@@ -21,6 +21,8 @@ from solvers.testing import check_conformance, enumerate_scores, random_instance
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
 COUNTS = {
+    "branch_and_bound": (300, 12),
+    "semidefinite": (100, 12),
     "cplex": (60, 9),
     "cp_sat": (60, 9),
     "highs": (60, 9),
@@ -31,7 +33,7 @@ COUNTS = {
 }
 """Batches and largest n of those that take their time; the others have 700 of up to 12 variables."""
 
-SLOW_ONES = ["cplex", "cp_sat", "highs"]
+SLOW_ONES = ["branch_and_bound", "cplex", "cp_sat", "highs", "semidefinite"]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, Problem, SolveFailedError, solve, solver_class
@@ -221,7 +222,7 @@ def test_every_instance_of_a_batch_has_a_start_of_its_own():
     assert found.z.tolist() == starts.tolist()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(seed=st.integers(0, 2**31))
 def test_forced_values_states_and_bounds_against_enumeration(seed):
     generator = np.random.default_rng(seed)
@@ -250,7 +251,7 @@ def test_forced_values_states_and_bounds_against_enumeration(seed):
     assert problem.score_flat(search.state[None]) >= 0.8 * best - 1.0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(seed=st.integers(0, 2**31), comparison=st.sampled_from(["<=", ">="]))
 def test_an_inequality_forces_all_values_that_its_states_agree_on(seed, comparison):
     generator = np.random.default_rng(seed)

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -67,7 +68,7 @@ def missing(name):
     return solver_class(name).missing_packages()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(1, 3), st.sampled_from(BACKENDS))
 def test_the_best_state_that_satisfies_them(seed, n, count, name):
     if missing(name):
@@ -92,7 +93,7 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
     assert (solution.bound >= np.array(best) - 1e-12).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),

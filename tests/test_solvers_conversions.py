@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -43,7 +44,7 @@ torch = optional("torch")
 
 SEEDS = st.integers(0, 2**32 - 1)
 SENSES = ["minimise", "maximise"]
-few = settings(max_examples=30, deadline=None)
+few = examples(30)
 
 
 def states(n):

@@ -5,7 +5,8 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -66,7 +67,7 @@ def drawn(random, n):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 9),
@@ -191,7 +192,7 @@ def graph(random, n, kind):
     return Problem.from_arrays([unary], [pairwise], edges=edges)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 11),
@@ -218,6 +219,7 @@ def test_the_best_state_of_a_count_in_any_graph(seed, n, kind):
     assert solution.optimal[0] or kind not in ("signs", "zero")
 
 
+@pytest.mark.slow
 def test_dense_problems_beyond_enumeration():
     random = np.random.default_rng(1)
     problem = graph(random, 21, "signs")

@@ -11,7 +11,8 @@ from functools import partial
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, instances, solver_class
@@ -30,7 +31,7 @@ from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
-few = settings(max_examples=60, deadline=None)
+few = examples(60)
 
 
 def drawn_graph(n, random, density=0.5):
@@ -252,6 +253,7 @@ def test_branching_alone_ends_at_a_maximiser(seed):
     assert min(bounds, default=best) >= best
 
 
+@pytest.mark.slow
 def test_what_the_root_leaves_open_is_searched():
     searches = []
     for seed in range(6):
@@ -320,6 +322,7 @@ def test_a_grid_is_proved():
     assert (np.abs(found.score - other.score) <= 2 * problem.rounding).all()
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("seconds", [1e-3, 0.2, 1.0])
 def test_a_time_limit_leaves_a_valid_bound(seconds):
     problem = spins(400, 6, 3)

@@ -135,6 +135,7 @@ def test_an_alarm_rings_once_its_deadline_has_passed():
 # --- searches -----------------------------------------------------------------------------------
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", TIMED)
 def test_a_dense_problem_ends_in_time(name):
     problem = instances.dense(300, 1, np.random.default_rng(0)).problem()
@@ -147,6 +148,7 @@ def test_a_dense_problem_ends_in_time(name):
     assert (solution.bound >= solution.score).all()
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["dual_ascent", "cycle_cuts", "cp_sat", "local_search"])
 def test_a_large_sparse_problem_ends_in_time(name):
     problem = spins(50_000, 4, 0)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -27,7 +28,7 @@ from solvers.testing import enumerate_scores
 FREE = -1
 
 SEEDS = st.integers(0, 2**32 - 1)
-few = settings(max_examples=60, deadline=None)
+few = examples(60)
 
 
 def drawn(n, seed, density=0.5):

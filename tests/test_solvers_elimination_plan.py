@@ -5,7 +5,8 @@ import importlib
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import instances
@@ -22,7 +23,7 @@ from solvers.algorithms.elimination.schedule import (
 )
 from solvers.compiled._kernels import elimination as kernels
 
-few = settings(max_examples=80, deadline=None)
+few = examples(80)
 GRAPHS = {
     "seed": st.integers(0, 2**32 - 1),
     "n": st.integers(1, 14),

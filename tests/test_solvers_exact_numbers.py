@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -19,7 +20,7 @@ pandas = optional("pandas")
 scipy_sparse = optional("scipy.sparse")
 torch = optional("torch")
 
-few = settings(max_examples=25, deadline=None)
+few = examples(25)
 LARGE = st.integers(-3, 3).map(lambda k: 2**60 * (k // 2) + k)
 NUMBERS = st.one_of(
     st.fractions(-3, 3, max_denominator=7),

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import OptionError, ProblemError, solver_class
@@ -466,6 +467,7 @@ def test_gzip_bombs_take_no_memory(file, format, line, message):
     assert peak < 4 * SMALL
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("line", [b"\n", b"#\n", b"c nothing\n", b" \t\r\n"], ids=repr)
 def test_a_hundred_million_lines_that_say_nothing_take_no_time(file, line):
     path = file(gzip.compress(b"3 3\n" + line * 2**24, 1), "bomb.gz")
@@ -598,14 +600,14 @@ def scrambled(text, edits):
 
 @pytest.mark.spread(3)
 @pytest.mark.parametrize("format", TEXTS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(edits=EDITS, packed=st.booleans())
 def test_fuzz_words(file, format, edits, packed):
     content = scrambled(TEXTS[format], edits)
     read_or_refuse(file(gzip.compress(content) if packed else content, "fuzz"), format)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(format=st.sampled_from([None, *FORMATS]), content=st.binary(max_size=200))
 def test_fuzz_bytes(file, format, content):
     read_or_refuse(file(content, "fuzz"), format)
@@ -618,7 +620,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("format", DAMAGED)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_fuzz_damaged_archives(file, format, data):
     content = bytearray(DAMAGED[format])

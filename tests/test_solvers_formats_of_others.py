@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import needs, optional
 
@@ -636,7 +637,7 @@ def scrambled(text, edits):
 
 
 @pytest.mark.parametrize("format", TEXTS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(edits=EDITS)
 def test_scrambled_files_are_read_or_refused(file, format, edits):
     if format in NEEDS:

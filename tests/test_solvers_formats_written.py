@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import needs
 
@@ -40,7 +41,7 @@ def check_values(conversion, other, relation):
 
 
 @pytest.mark.parametrize("format", WRITABLE)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=seeds)
 def test_what_is_written_is_read_again(tmp_path_factory, format, seed):
     if format == "lp":
@@ -52,7 +53,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, format, seed):
 
 
 @pytest.mark.parametrize("format", label_formats.WRITABLE)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=seeds)
 def test_bits_are_written_as_labels(tmp_path_factory, format, seed):
     conversion = drawn(seed, whole=format == "wcsp")
@@ -62,7 +63,7 @@ def test_bits_are_written_as_labels(tmp_path_factory, format, seed):
 
 
 @pytest.mark.parametrize("format", label_formats.WRITABLE)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=seeds)
 def test_labels_are_written_with_what_is_forbidden(tmp_path_factory, format, seed):
     random = np.random.default_rng(seed)

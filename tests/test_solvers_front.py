@@ -100,6 +100,7 @@ def test_a_deadline_may_stand_for_seconds():
 # --- a state to start from ----------------------------------------------------------------------------
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("solver", ["auto", "dual_ascent", "expansion_moves", "bits", "toulbar2"])
 def test_labels_are_never_worse_than_their_start(solver):
     if solver == "toulbar2":
@@ -186,6 +187,7 @@ CONSTRAINTS = {
 }
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("solver", ["auto", "exhaustive", "cp_sat", "highs"])
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_labels_within_constraints_are_the_best_ones(name, solver):

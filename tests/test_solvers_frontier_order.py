@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, solve, solver_class
@@ -62,7 +63,7 @@ def test_the_order_of_a_cylinder_goes_ring_by_ring():
     assert frontier_of(edges, order_of(around * along, edges)) <= around + 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(2, 30),

@@ -6,7 +6,8 @@ import sys
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -68,7 +69,7 @@ def marginals_of(result):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(n=st.integers(1, 10), seed=SEEDS, magnitude=MAGNITUDES)
 def test_equals_brute_force(method, n, seed, magnitude):
     unary, pairwise, edges = drawn(n, seed, magnitude)
@@ -84,7 +85,7 @@ def test_equals_brute_force(method, n, seed, magnitude):
     np.testing.assert_allclose(product, expected, rtol=1e-10, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(n=st.integers(1, 10), seed=SEEDS, magnitude=MAGNITUDES)
 def test_enumeration_keeps_the_relative_accuracy_of_small_probabilities(n, seed, magnitude):
     unary, pairwise, edges = drawn(n, seed, magnitude)
@@ -121,7 +122,7 @@ def test_directions_of_any_magnitude():
     assert (found.covariance_product(0.0)[0] == 0).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(n=st.integers(1, 10), seed=SEEDS, magnitude=MAGNITUDES)
 def test_enumeration_inverts_the_cumulative_distribution(n, seed, magnitude):
     unary, pairwise, edges = drawn(n, seed, magnitude)
@@ -139,7 +140,7 @@ def test_enumeration_inverts_the_cumulative_distribution(n, seed, magnitude):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(n=st.integers(1, 11), seed=SEEDS, magnitude=MAGNITUDES)
 def test_samples_drawn_later_are_the_same(method, n, seed, magnitude):
     unary, pairwise, edges = drawn(n, seed, magnitude)
@@ -169,7 +170,7 @@ def test_uniforms_at_the_ends(method):
     assert drawn_one_by_one.tolist() == [[[0, 1] * 5]] * 2
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=SEEDS)
 def test_elimination_draws_each_variable_given_those_before(seed):
     """A permutation of a chain's product measure: P(z) is the volume of the uniforms that give z."""
@@ -422,7 +423,7 @@ def test_bad_requests():
         result.covariance_product(np.zeros(4))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     seed=SEEDS,
     scale=st.sampled_from([1e-300, 1e-10, 1.0, 50.0, 700.0, 1e4]),

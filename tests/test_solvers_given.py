@@ -5,7 +5,8 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -24,7 +25,7 @@ from solvers.solver import ArgmaxSolver, Capabilities
 
 torch = optional("torch")
 
-few = settings(max_examples=60, deadline=None)
+few = examples(60)
 
 
 def random_problem(random, n, batch=()):

@@ -24,7 +24,6 @@ def loaded(code):
 @pytest.mark.parametrize(
     "code",
     [
-        "import solvers",
         "import solvers; solvers.solve; solvers.Problem; solvers.solver_class; solvers.select_solver",
         "from solvers import solve; solve([1.0, -1.0], solver='independent')",
         "from solvers import solve; solve([1.0, -1.0])",

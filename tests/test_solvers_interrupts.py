@@ -147,6 +147,7 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="the system has no SIGALRM")
 @pytest.mark.parametrize("options", [{}, {"constraints": [at_most(60)]}, {"k_best": 2}], ids=str)
 def test_a_handler_that_raises_ends_the_search_of_its_own_thread_alone(alarm, options):

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -59,7 +60,7 @@ def check(problem, solution, count, expected):
     assert (solution.bound >= expected[:, :count] - problem.rounding[:, None]).all()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 7),
@@ -103,7 +104,7 @@ def check_ranking(problem, solution, count):
 KINDS = ["normal", "signs", "turned", "wild", "tiny", "huge"]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 12),
@@ -117,6 +118,7 @@ def test_one_search_has_them_all(seed, n, kind, count, solver):
     check_ranking(problem, solve(problem, solver=solver, k_best=count), count)
 
 
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", [0, 3])
 def test_the_search_with_triangles_has_them_all(kind, first, monkeypatch):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -71,7 +72,7 @@ def drawn_problem(random, n):
     return Problem.from_arrays(unary, pairwise, edges=edges)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     seeds,
     st.integers(1, 7),
@@ -97,7 +98,7 @@ def test_certificates_of_bits_hold_however_soon_the_time_is_up(
     check(solution, scores, lambda z: z.astype(int) @ 2 ** np.arange(n)[::-1], 2 * problem.rounding)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seeds, st.integers(2, 6), st.integers(1, 24), st.sampled_from(LIMITS))
 def test_certificates_within_constraints_hold_however_soon_the_time_is_up(seed, n, count, limit):
     random = np.random.default_rng(seed)
@@ -116,7 +117,7 @@ def test_certificates_within_constraints_hold_however_soon_the_time_is_up(seed, 
     check(solution, scores, lambda z: z.astype(int) @ 2 ** np.arange(n)[::-1], 2 * problem.rounding)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     seeds,
     st.integers(1, 30),

@@ -6,7 +6,8 @@ from functools import partial
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -38,7 +39,7 @@ from solvers.solver import Capabilities
 
 torch = optional("torch")
 
-few = settings(max_examples=60, deadline=None)
+few = examples(60)
 seeds = st.integers(0, 2**32 - 1)
 
 

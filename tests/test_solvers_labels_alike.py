@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers.labels import LabelProblem, solve
@@ -49,7 +50,7 @@ def dense(random, n, share=0.8):
     return edges[random.random(len(edges)) < share]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     n=st.integers(2, 6),
     k=st.integers(2, 4),
@@ -70,7 +71,7 @@ def test_equal_values_of_both_signs_with_alike_labels(n, k, classes, whole, seed
     check(LabelProblem.from_arrays(unary, potts=potts, edges=edges, sizes=sizes))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     n=st.integers(2, 5),
     k=st.integers(2, 4),

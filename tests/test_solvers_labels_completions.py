@@ -5,7 +5,8 @@ import itertools
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -37,7 +38,7 @@ def features_of(n, k, edges):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     n=st.integers(1, 4),
     k=st.integers(1, 4),

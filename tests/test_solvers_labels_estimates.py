@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError
@@ -13,7 +14,7 @@ from solvers.labels import LabelProblem, gibbs
 from solvers.labels.algorithms import sum_bounds
 from solvers.labels.algorithms.tree_messages import Tree
 
-some = settings(max_examples=60, deadline=None)
+some = examples(60)
 seeds = st.integers(0, 2**32 - 1)
 METHODS = ("trw", "mean_field", "loopy")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -26,7 +27,7 @@ from solvers.labels.formats import read_problem
 dimod = optional("dimod")
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=40, deadline=None)
+few = examples(40)
 
 
 def drawn_factors(seed, forbidden=0.1):

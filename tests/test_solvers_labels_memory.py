@@ -115,6 +115,7 @@ RAGGED = (
 )
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_takes_tables_of_their_own_sizes(solver):
     if solver == "bits":

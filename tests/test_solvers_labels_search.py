@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError, select_solver
@@ -27,7 +28,7 @@ from solvers.labels.algorithms.tabu import tabu_until
 from solvers.labels.algorithms.whole_scores import WholeScores
 from solvers.limits.deadline import Deadline
 
-some = settings(max_examples=80, deadline=None)
+some = examples(80)
 seeds = st.integers(0, 2**32 - 1)
 HEURISTICS = ["expansion_moves"]
 EXACT = ["dual_ascent"]
@@ -204,6 +205,7 @@ def test_tables_that_would_not_be_full_in_time_are_not_begun(leading, make, time
         assert bool(torch.as_tensor(found.optimal).all())
 
 
+@pytest.mark.slow
 def test_a_search_starts_from_what_cuts_find():
     problem = potts_grid(100, 100, 10, 1)
     cut = solve(problem, solver="expansion_moves", time_limit=2)

@@ -86,6 +86,7 @@ def test_a_time_limit_is_kept_and_leaves_labels_and_a_bound():
     assert found.score < found.bound <= problem.magnitude[0]
 
 
+@pytest.mark.slow
 @needs_toulbar2
 def test_a_process_that_does_not_listen_is_killed(monkeypatch, tmp_path):
     deaf = tmp_path / "deaf.py"

@@ -6,7 +6,8 @@ import maxflow
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, UnsupportedProblemError, solve, solver_class
@@ -77,6 +78,7 @@ def check_maxima(unary, pairwise, edges, maximum=maximum_by_pymaxflow):
     return solution
 
 
+@pytest.mark.spread(32)
 @pytest.mark.parametrize("n", [63, 64, 65, 100, 127, 128, 129, 200])
 @pytest.mark.parametrize("degree", [0, 2, 4, 8, 20, 500])
 @pytest.mark.parametrize("largest", [1, 1000])
@@ -102,7 +104,7 @@ def test_both_sides_of_the_choice_are_tested():
     assert chosen == {2: False, 4: False, 8: True, 20: True}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     n=st.integers(1, 150),
     degree=st.floats(0, 30),

@@ -45,6 +45,7 @@ def random_network(seed):
     return n, arcs, capacities, source, sink
 
 
+@pytest.mark.spread(50)
 @pytest.mark.parametrize("seed", range(200))
 def test_a_minimum_cut_is_exact_whatever_the_sizes_of_capacities(seed):
     n, arcs, capacities, source, sink = random_network(seed)
@@ -67,6 +68,7 @@ def test_a_minimum_cut_is_exact_whatever_the_sizes_of_capacities(seed):
     assert sink in answer.sides[0]
 
 
+@pytest.mark.spread(14)
 @pytest.mark.parametrize("seed", range(0, 200, 5))
 def test_a_minimum_cut_agrees_with_networkx(seed):
     n, arcs, capacities, source, sink = random_network(seed)

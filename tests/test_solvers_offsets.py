@@ -6,7 +6,8 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -35,7 +36,7 @@ from solvers.conversions import (
 dimod = optional("dimod")
 torch = optional("torch")
 
-few = settings(max_examples=25, deadline=None)
+few = examples(25)
 NUMBERS = st.integers(-9, 9).map(lambda number: number / 4)
 KEYS = st.lists(st.sampled_from("abc"), max_size=2).map(tuple)
 
@@ -113,6 +114,7 @@ def test_keys_of_three_variables_are_refused():
 INSTALLED = [info.name for info in available_solvers() if info.installed]
 
 
+@pytest.mark.spread(40)
 @pytest.mark.parametrize("solver", ["auto", *INSTALLED])
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5), (0, 40), (2, 0, 3)])
 def test_every_solver_answers_where_nothing_is_to_decide(shape, solver):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, ProblemError, SolverError, prepare, solve
@@ -26,7 +27,7 @@ def scores_of(n, seed, digits):
 
 
 @given(n=st.integers(2, 16), seed=st.integers(0, 2**32 - 1), digits=st.integers(0, 6))
-@settings(max_examples=60)
+@examples(60)
 def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
     unary, pairwise = scores_of(n, seed, digits)
     checked = solve(Problem.from_arrays(unary, pairwise))
@@ -39,7 +40,7 @@ def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
 
 
 @given(n=st.integers(2, 10), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=30)
+@examples(30)
 def test_prepared_pairs_have_the_best_of_all_states(n, seed):
     unary, pairwise = scores_of(n, seed, 3)
     edges = np.argwhere(pairwise)

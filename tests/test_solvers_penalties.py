@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, select_solver, solve, solver_class
@@ -69,7 +70,7 @@ def assignment(size, seed=0, penalty=None):
     return Problem.from_arrays(unary, pairwise), groups, best, (flow, distance)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**31),
     penalty=st.sampled_from([2.0, 7.5, 0.1 + 0.2 + 10, 40.0]),
@@ -93,7 +94,7 @@ def test_some_best_state_satisfies_the_constraints_that_replace_penalties(seed, 
     assert penalties.loss <= problem.rounding[0]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**31), name=st.sampled_from(BACKENDS), real=st.booleans())
 def test_backends_prove_the_maximum_of_problems_with_penalties(seed, name, real):
     generator = np.random.default_rng(seed)
@@ -165,7 +166,7 @@ def test_the_bound_of_an_assignment_is_at_most_that_of_gilmore_and_lawler():
     assert best <= bound - 10 * 2000 <= lawler
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**31))
 def test_bounds_of_overlapping_groups_against_enumeration(seed):
     generator = np.random.default_rng(seed)

@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import OptionError, ProblemError, UnsupportedProblemError, gibbs, solve
 from solvers.constraints import cardinality, linear
 from solvers.conversions import from_polynomial
 
-few = settings(max_examples=25, deadline=None)
+few = examples(25)
 VALUES = {"bits": (0, 1), "spins": (-1, 1)}
 REDUCTIONS = ["cliques", "substitution", "labels", "auto"]
 KEYS = st.lists(st.sampled_from("abcde"), max_size=5).map(tuple)

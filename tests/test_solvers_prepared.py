@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
@@ -25,7 +26,7 @@ torch = optional("torch")
 
 NAN, INF = float("nan"), float("inf")
 EDGES = np.array([[0, 1], [2, 1], [0, 2]])
-few = settings(max_examples=40, deadline=None)
+few = examples(40)
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -5,7 +5,8 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, instances, solver_class
@@ -45,7 +46,7 @@ def all_states(n):
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, st.integers(1, 12), st.integers(1, 5), st.sampled_from([0.5, 2.0, 12.0]))
 def test_the_best_over_clusters_is_no_worse_than_any_parent(seed, n, count, degree):
     random = np.random.default_rng(seed)
@@ -60,7 +61,7 @@ def test_the_best_over_clusters_is_no_worse_than_any_parent(seed, n, count, degr
     assert max(score(problem, z) for z in lifted) >= max(score(problem, state) for state in states)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, st.integers(2, 14))
 def test_components_where_two_parents_differ_are_independent(seed, n):
     random = np.random.default_rng(seed)
@@ -87,7 +88,7 @@ def test_components_where_two_parents_differ_are_independent(seed, n):
     assert score(problem, contracted.lift(y)) == best >= max(score(problem, a), score(problem, b))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, st.integers(1, 30))
 def test_clusters_are_components_within_groups(seed, n):
     random = np.random.default_rng(seed)
@@ -99,7 +100,7 @@ def test_clusters_are_components_within_groups(seed, n):
     assert found == set(map(frozenset, nx.connected_components(graph)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seeds, st.integers(1, 40), st.integers(0, 6))
 def test_a_subgraph_order_keeps_to_its_width(seed, n, width):
     random = np.random.default_rng(seed)

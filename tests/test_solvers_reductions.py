@@ -6,7 +6,8 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from drawn_examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from solvers import Problem, instances, solve, solver_class
@@ -33,7 +34,7 @@ SCALES = {
     "zero": lambda random, shape: np.zeros(shape),
 }
 GO_ON = np.zeros(1, np.uint8)
-many = settings(max_examples=60, deadline=None)
+many = examples(60)
 
 
 def all_states(n):
@@ -127,6 +128,7 @@ def left(whole):
     return sum(part.problem.n for part in whole.parts)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("rules", [RULES, (), *((rule,) for rule in RULES)], ids="-".join)
 @many
 @example(309990, 4, "tiny", True)  # sums over its parts are above 2^53
@@ -146,6 +148,7 @@ def test_maximisers_of_the_parts_make_one_of_the_whole(rules, seed, n, scale, fi
         assert exact_score(unary, pairwise, edges, z) == best == Fraction(bound)
 
 
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("rule", ["pair", "twin", "degree_3", "dominated"])
 @pytest.mark.parametrize("largest", [1, 3, 20])
 def test_each_rule_keeps_the_maximum_of_many_small_graphs(rule, largest):
@@ -316,6 +319,7 @@ def test_every_rule_takes_nodes_out(rule):
     assert bound == pytest.approx(float(exact_maximum(unary, pairwise, edges)), rel=1e-14)
 
 
+@pytest.mark.spread(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_blocks_are_the_biconnected_components(seed):
     random = np.random.default_rng(seed)

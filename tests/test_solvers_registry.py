@@ -420,6 +420,7 @@ LIMITED = [
 ]
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("name", LIMITED)
 @pytest.mark.parametrize("time_limit", [1e-4, 0.02, 0.3])
 def test_time_limit_gives_a_valid_bound(name, time_limit):

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, solve
@@ -50,7 +51,7 @@ def every_solver(solvers):
     """The test for each solver, with small problems that hypothesis draws."""
 
     def decorate(test):
-        by_hypothesis = settings(max_examples=12, deadline=None)(given(n=SIZES, seed=SEEDS)(test))
+        by_hypothesis = examples(12)(given(n=SIZES, seed=SEEDS)(test))
         return pytest.mark.parametrize("solver", solvers)(by_hypothesis)
 
     return decorate
@@ -182,7 +183,7 @@ def test_raising_scores_never_lowers_the_maximum(solver, n, seed):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(n=st.integers(2, 30), seed=SEEDS)
 def test_max_flow_equals_exhaustive_where_both_can(n, seed):
     generator = np.random.default_rng(seed)
@@ -193,7 +194,7 @@ def test_max_flow_equals_exhaustive_where_both_can(n, seed):
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=SEEDS)
 def test_small_and_large_graph_paths_of_max_flow_agree(seed):
     generator = np.random.default_rng(seed)

@@ -48,6 +48,7 @@ def instances(kind, n, batch, rng):
     return u, w, edges
 
 
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 12])
 def test_roof_duality_is_persistent_and_bounds(kind, n):
@@ -127,6 +128,7 @@ def test_roof_duality_of_flipped_problem(kind):
         assert np.array_equal(np.where(other.fixed < 0, -1, other.fixed ^ flips), one.fixed)
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 4, 9])
 def test_reduced_scores(kind, n):
@@ -148,6 +150,7 @@ def test_reduced_scores(kind, n):
         assert np.all(np.abs(whole - here) <= rounding[b])
 
 
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 10])
 def test_flips_exist_exactly_where_signs_are_balanced(kind, n):

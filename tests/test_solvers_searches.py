@@ -67,6 +67,7 @@ def nearly_tied(noise, seed):
     return [array + noise * generator.standard_normal(array.shape) for array in arrays]
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-9, 1e-12, 1e-14])
 @pytest.mark.parametrize("solver", SEARCHES)
 def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
@@ -81,6 +82,7 @@ def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
         assert Fraction(float(solution.score)) >= best - rounding
 
 
+@pytest.mark.spread(16)
 @pytest.mark.parametrize(
     "solver", ["dual_ascent", "mini_buckets", "branch_and_bound", "cycle_cuts"]
 )
@@ -99,6 +101,7 @@ def test_bounds_over_whole_numbers_hold_in_exact_arithmetic(solver, seed):
     assert Fraction(float(solution.bound)) >= exact_maximum(unary, pairwise, EDGES) - last_digit
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("solver", ["dual_ascent", "branch_and_bound"])
 @pytest.mark.parametrize("noise", [1e-14, 1e-15])
 def test_the_bound_on_other_states_holds_in_exact_arithmetic(solver, noise):

@@ -41,6 +41,7 @@ def test_without_a_limit_the_choice_has_none():
     assert preparation() is None
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("degree", [4, 20])
 @pytest.mark.parametrize("solver", ["auto", "bits"])
 def test_labels_keep_a_limit_that_is_shorter_than_the_search_for_an_order(solver, degree):

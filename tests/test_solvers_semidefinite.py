@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, solve
@@ -44,7 +45,7 @@ def couplings(n, degree, seed=0, whole=True):
     return Problem.from_arrays(unary, pairwise, edges=edges)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(3, 8), SEEDS, st.integers(0, 3), st.sampled_from((1.0, 1e-9, 0.1, 3e12)))
 def test_a_bound_is_never_below_the_best_score(n, seed, rounds, scale):
     problem = drawn_problem(n, seed, scale)
@@ -63,7 +64,7 @@ def test_a_bound_is_never_below_the_best_score(n, seed, rounds, scale):
         assert cut.score_bound(relaxation.bound) >= best - problem.rounding[0]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.integers(3, 8), SEEDS)
 def test_bad_vectors_and_multipliers_give_a_valid_bound(n, seed):
     cut = MaxCut.of(drawn_problem(n, seed))

@@ -45,6 +45,7 @@ def _own_worker_processes():
     get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_order_is_kept(backend):
     with joblib.parallel_config(backend=backend):

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -23,7 +24,7 @@ from solvers.labels import LabelProblem, from_factors
 
 SEEDS = st.integers(0, 2**32 - 1)
 METHODS = st.sampled_from(["enumeration", "elimination"])
-some = settings(max_examples=60, deadline=None)
+some = examples(60)
 
 
 def bits_of(random, n, batch=2):
@@ -122,7 +123,7 @@ def test_samples_have_the_probabilities_given_the_evidence(method):
     assert (np.abs(completed.mean(axis=0) - p) <= 4.5 * error).all()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=SEEDS, n=st.integers(2, 6), method=METHODS)
 def test_the_derivative_of_conditionals_given_evidence_is_their_change(seed, n, method):
     random = np.random.default_rng(seed)
@@ -302,7 +303,7 @@ def flat(*parts):
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(seed=SEEDS)
 def test_evidence_on_labels_leaves_the_assignments_that_agree(seed):
     random = np.random.default_rng(seed)
@@ -342,7 +343,7 @@ def test_evidence_on_labels_leaves_the_assignments_that_agree(seed):
     assert above.pairwise_marginals.shape == found.pairwise_marginals.shape
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=SEEDS)
 def test_the_derivative_of_conditionals_of_labels_given_evidence_is_their_change(seed):
     random = np.random.default_rng(seed)

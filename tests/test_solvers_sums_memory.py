@@ -5,7 +5,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import OptionError, UnsupportedProblemError, gibbs
@@ -51,7 +52,7 @@ def flat(ones, pairs):
     return np.concatenate([ones.reshape(len(ones), -1), pairs.reshape(len(pairs), -1)], axis=1)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     seed=st.integers(0, 2**32 - 1),
     memory=st.sampled_from(LITTLE),
@@ -78,7 +79,7 @@ def test_sums_over_labels_with_little_memory_are_those_of_enumeration(seed, memo
     )
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 2**32 - 1), memory=st.sampled_from(LITTLE))
 def test_samples_with_little_memory_follow_the_chain_rule(seed, memory):
     """The conditionals of a sample multiply to its probability, and so do their gradients."""
@@ -121,7 +122,7 @@ def test_uniforms_on_a_grid_draw_each_assignment_in_proportion(memory):
     np.testing.assert_allclose(share, wanted, atol=0.08)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 2**32 - 1), memory=st.sampled_from((300, 700, 1500, 3000, 50000)))
 def test_sums_over_bits_with_little_memory_are_those_of_enumeration(seed, memory):
     random = np.random.default_rng(seed)

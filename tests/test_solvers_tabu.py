@@ -74,6 +74,7 @@ def check(problem, z, best, share=1.0):
     assert (score >= best - rounding).mean() >= share
 
 
+@pytest.mark.spread(18)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 12])
 def test_host_search_finds_small_maxima(kind, n):
@@ -131,6 +132,7 @@ def test_host_search_starts_from_even_random_states():
     assert abs(z.sum(axis=1).mean() - mean) < 5 * deviation
 
 
+@pytest.mark.slow
 def test_host_search_on_fifty_variables():
     """A short search finds what a long one does."""
     rng = np.random.default_rng(6)
@@ -142,6 +144,7 @@ def test_host_search_on_fifty_variables():
     assert (short >= long - problem.rounding).mean() >= 0.97
 
 
+@pytest.mark.spread(24)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "asarray"),

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, SolverError, labels, solve, solver_class
@@ -50,7 +51,7 @@ def exact_scores(unary, pairwise, edges):
     return scores
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seeds,
     st.integers(2, 7),
@@ -134,7 +135,7 @@ def test_instances_of_a_batch_are_judged_by_themselves():
     assert solve(problem).optimal.tolist() == [True, False, True]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seeds,
     st.sampled_from([1e13, 1e14, 1e15, 1e18]),

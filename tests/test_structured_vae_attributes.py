@@ -450,6 +450,7 @@ def test_errors_of_persons_know_that_neighbours_share_one():
     )  # 1.4 times as large where pairs were taken for independent
 
 
+@pytest.mark.slow
 def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
     labels = np.tile(np.array([[0], [1]]), (20, 8))
     dark_or_light = np.repeat(labels[:, :1] * 255, PIXELS, axis=1).astype(np.uint8)
@@ -548,6 +549,7 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
 @pytest.mark.spread(6)
 @pytest.mark.usefixtures("on_tiny_faces")
 # whose table is exact's
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct", "carms"}))
 def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
     samples = None if estimator != "perturbed_argmax" else 2

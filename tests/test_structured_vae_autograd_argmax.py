@@ -84,7 +84,7 @@ def test_it_is_asked_in_any_mode(mode):
     torch.testing.assert_close((z * SCORES).sum(dim=-1), best_scores(SCORES))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize(
     "module", [StructuredHinge(S), ImplicitMLELoss(S, seed=None), DirectLoss(S)]

@@ -258,6 +258,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     ("stream", "seconds", "shown"),
     [(Terminal, 1.2, True), (Terminal, 0.0, False), (io.StringIO, 1.2, False)],

@@ -198,6 +198,7 @@ def test_resume_trains_the_epochs_that_are_missing(cli):
     assert [row["epoch"] for row in record["epochs"]] == [1, 2, 3]
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
 def test_evaluate_writes_the_numbers_that_it_computes(cli, split):
@@ -238,6 +239,7 @@ def test_evaluate_draws_as_many_samples_as_asked(cli, monkeypatch):
         assert draws == [samples]
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize(("encoder", "bound"), [("independent", True), ("general", False)])
 def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
@@ -277,6 +279,7 @@ def test_evaluate_again_gives_the_same_numbers(cli):
     assert Path("mine/evaluation-test-best.json").read_text() == first
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("folder", ["with [brackets]", "closing[/tag]", "smile :smile:"])
 def test_a_folder_is_printed_as_it_is(cli, folder):
@@ -288,6 +291,7 @@ def test_a_folder_is_printed_as_it_is(cli, folder):
     assert f"written: {folder}/evaluation-test-best.json" in out
 
 
+@pytest.mark.spread(4)
 @tiny
 @pytest.mark.usefixtures("small_run")
 @pytest.mark.parametrize(
@@ -803,6 +807,7 @@ def test_solve_writes_a_table(cli):
     assert [row["optimal"] for row in rows] == ["True"] * 3
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_terminal_shows_what_a_search_knows(tmp_path, monkeypatch, terminal):
     monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
@@ -893,6 +898,7 @@ class Terminal(StringIO):
         return True
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     ("stream", "seconds", "shown"),
     [(Terminal, 1.5, True), (Terminal, 0.1, False), (StringIO, 1.5, False)],
@@ -980,6 +986,7 @@ BAD_FILES = {
 }
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_solve_refuses_what_is_no_problem(cli, case):
     write, words = BAD_FILES[case]
@@ -1080,6 +1087,7 @@ def test_options_take_hyphens_and_underscores_alike(cli):
     assert (status, yaml.safe_load(out)["data"]["batch_size"]) == (0, 7)
 
 
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [

@@ -337,6 +337,7 @@ def test_the_kl_is_annealed_in_equal_steps():
 # --- the estimator ------------------------------------------------------------------------------
 
 
+@pytest.mark.spread(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
@@ -396,6 +397,7 @@ def test_flips_are_of_independent_bits_alone():
         Direct(flips=0)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("kind", ["supermodular", "general"])
@@ -418,6 +420,7 @@ def exact_gradient(unary, cost, kl=False):
     return torch.autograd.grad((log_q.exp() * value).sum(), u)[0].numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_bias_shrinks_in_proportion_to_epsilon():
     cost = Table(torch.tensor([0.0, 1.5, -1.0, 0.3], dtype=torch.float64))

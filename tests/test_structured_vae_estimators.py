@@ -321,6 +321,7 @@ def test_ram_of_some_bits_has_the_exact_gradient(family, count):
     assert away(decoder, this.probabilities() @ cost.features(this.states)) < LEVEL
 
 
+@pytest.mark.spread(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("bandwidth", [1, 2])
 def test_ram_by_elimination_has_the_exact_gradient(bandwidth):
@@ -411,6 +412,7 @@ def test_maximum_likelihood_has_the_gradients_that_it_says(family):
     np.testing.assert_allclose(estimate.cost, -np.log(np.mean(np.exp(-values))), rtol=0, atol=1e-12)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name", sorted(set(MAKE) - {"exact", "maximum_likelihood", "perturbed_argmax"})
@@ -443,6 +445,7 @@ def test_variances_are_in_the_known_order():
 # --- direct optimization ------------------------------------------------------------------------
 
 
+@pytest.mark.spread(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("family", SIZES)
@@ -483,6 +486,7 @@ def test_what_table_direct_expects_converges_to_the_exact_gradient(family, sides
     assert biases[-1] < 0.02 * np.linalg.norm(exact)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("sides", [1, 2])
 def test_the_bias_of_draws_has_the_order_of_its_sides(sides):
@@ -567,6 +571,7 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
         assert order_of(biases, epsilons) == pytest.approx(sides, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_perturb_and_map_theorem_against_finite_differences_with_common_noise():
     """Three coupled bits: the scores move by a step each way, under the same noise."""
@@ -941,6 +946,7 @@ def test_folded_kl_adds_the_score_of_every_state(family):
         np.testing.assert_allclose(added, np.stack(changes, axis=1), rtol=0, atol=1e-12)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", SIZES)
 def test_direct_optimization_of_the_folded_kl_trains_the_whole_bound(family):

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from drawn_examples import examples
 from enumeration import LEVEL, all_bits, pair_statistics, seeded, sigmoid, softmax
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import models.networks.decoder
@@ -209,7 +210,7 @@ def test_a_tabu_search_leaves_the_optima_that_it_meets():
     assert (many < stuck - 1e-2).any()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 6))
 def test_more_moves_never_hurt(seed, n):
     vae, x = vae_of("independent", n=n, seed=seed), images(3, seed)

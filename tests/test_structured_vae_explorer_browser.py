@@ -161,6 +161,7 @@ def test_a_link_shows_the_same_state_again(visit, address):
     context.close()
 
 
+@pytest.mark.slow
 def test_a_dark_browser_gets_a_dark_page(visit, address):
     page, _ = visit
     context = page.context.browser.new_context(color_scheme="dark")

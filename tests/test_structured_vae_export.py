@@ -161,6 +161,7 @@ def test_keys_that_are_missing_have_the_values_of_older_runs():
     )
 
 
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("key", list(TrainConfig().to_dict()))
 def test_a_run_without_any_one_key_is_read(tmp_path, key):
     values = TrainConfig(seed=1, n=16).to_dict()

@@ -41,6 +41,7 @@ def test_the_fit_approaches_the_distribution_of_the_codes():
     assert -fitted.log_prob(z).mean().item() == pytest.approx(entropy, abs=0.05)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("prior", ["factorised", "linear"])
 def test_the_bound_improves_by_the_prior_alone(tmp_path, tiny_images, prior):
     folder = run_of(tmp_path, tiny_images)

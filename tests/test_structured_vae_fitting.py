@@ -87,7 +87,7 @@ def take_step(training, optimizer, images):
     optimizer.step()
 
 
-@pytest.mark.spread(50)
+@pytest.mark.spread(20)
 @pytest.mark.parametrize("recipe", ["paper", "elbo"])
 @pytest.mark.parametrize(("estimator", "encoder"), FITTING)
 def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator, encoder, recipe):
@@ -174,7 +174,7 @@ STATES = [
 ]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(("estimator", "change"), STATES, ids=str)
 def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimator, change):
@@ -237,6 +237,7 @@ def test_too_many_bits_are_refused_and_what_fits_is_named(tmp_path, estimator):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize(("solver", "n"), [("max_flow", 4), ("auto", 21)])
 def test_noise_on_pairs_is_refused_where_the_solver_is_a_minimum_cut(tmp_path, solver, n):
@@ -273,6 +274,7 @@ OVER_A_STRUCTURE = [
 ]
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
 def test_a_vae_is_trained_over_the_states_that_its_estimator_draws(tmp_path, estimator):

@@ -101,6 +101,7 @@ def test_the_likelihood_is_that_over_allowed_states():
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_layers_take_forbidden_scores(backend):
     torch.compiler.reset()
@@ -334,6 +335,7 @@ def test_the_typical_gap_is_a_mean_without_what_is_out_of_reach(gaps, expected):
     assert Relative(1.0).at(0, slope, h, slope).item() == pytest.approx(expected)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("fill", [-1e4, -1e9, torch.finfo(torch.float32).min, NEVER])
 def test_training_beside_a_fill_learns_as_well(fill):
     torch.manual_seed(0)

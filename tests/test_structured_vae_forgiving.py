@@ -67,6 +67,7 @@ def test_values_outside_the_unit_interval_are_drawn_at_its_ends(tmp_path, channe
     save_grid(tmp_path / "nan.png", torch.full((1, 4 * channels), torch.nan), 1, channels, 2, 2)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("failing", ["reconstructed", "samples"])
 def test_a_picture_that_fails_is_one_warning_and_the_rest_is_trained(
     tmp_path, monkeypatch, failing

@@ -240,6 +240,7 @@ def test_the_rounding_of_sums_is_not_drawn_as_noise():
     assert right.get_ylim()[0] > 1e-3
 
 
+@pytest.mark.slow
 @tiny
 def test_the_figure_is_reproducible_and_gives_what_it_wrote(tmp_path):
     train(CATEGORIES, tmp_path / "run")
@@ -257,6 +258,7 @@ def test_a_record_of_gradients_says_of_how_many_images_and_lies_where_it_should(
     assert json.loads(found.record.read_text())["images"] == 100  # of the test split
 
 
+@pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
     ("options", "words"),

@@ -103,6 +103,7 @@ def test_a_text_that_blows_up_is_a_short_error(case, run):
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.spread(5)
 @pytest.mark.parametrize("case", KEYS)
 def test_a_file_of_options_names_no_code(case, planted, capsys):
     Path("options.yaml").write_text(yaml.safe_dump(KEYS[case]))

@@ -439,7 +439,7 @@ def test_a_copy_draws_from_the_start_of_the_seed():
 # --- compiled, copied ---------------------------------------------------------------------------
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("form", ["independent", "edges", "upper"])
 @pytest.mark.parametrize(("estimator", "seed"), [("implicit_mle", 3), ("straight_through", None)])
 def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, recwarn):

@@ -147,6 +147,7 @@ def test_no_weights_are_better_than_those_of_the_likelihood(name):
         assert objective_of_crf(x, y, weights.like(other), borders, 1.0) > best
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_the_duality_gap_falls_below_tol_and_holds(name, batch_size):
@@ -165,6 +166,7 @@ def test_the_duality_gap_falls_below_tol_and_holds(name, batch_size):
             assert objective_of_ssvm(x, y, other, borders, 0.8) >= best - model.gap_
 
 
+@pytest.mark.slow
 def test_the_gap_is_no_smaller_than_what_more_passes_gain():
     x, y = chains(3)
     with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):

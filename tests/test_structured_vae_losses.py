@@ -103,6 +103,7 @@ def test_the_hinge_is_augmented_by_the_distance(family, margin, weights):
     assert other > 3
 
 
+@pytest.mark.spread(6)
 @every_family
 @pytest.mark.parametrize("side", ["better", "worse"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
@@ -243,7 +244,7 @@ def test_leading_dimensions_are_a_batch(family):
         torch.testing.assert_close(shaped, flat.reshape(2, 3))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     "loss",
     [

@@ -442,7 +442,7 @@ def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, 
 # --- runs ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.spread(7)
+@pytest.mark.spread(4)
 @tiny
 @pytest.mark.parametrize(
     "estimator",
@@ -484,6 +484,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
     train(SMALL, tmp_path / "whole")
@@ -503,6 +504,7 @@ def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("dropout", [0.0, 0.75])
 def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, dropout):

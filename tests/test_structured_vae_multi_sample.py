@@ -108,6 +108,7 @@ def test_the_exact_gradient_is_that_of_the_bound_by_differences():
     np.testing.assert_allclose(Tuples(this, cost, 2).encoder_gradient(), rises, atol=1e-8)
 
 
+@pytest.mark.spread(8)
 @pytest.mark.statistical
 @pytest.mark.parametrize("samples", [2, 3])
 @pytest.mark.parametrize(("name", "family"), FITTING)

@@ -243,7 +243,7 @@ WRONG = {
 }
 
 
-@pytest.mark.spread(20)
+@pytest.mark.spread(10)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_value_is_refused_before_it_is_used(base, case):
     folder, content, file = base
@@ -261,6 +261,7 @@ def test_a_wrong_value_is_refused_before_it_is_used(base, case):
 NEEDED = ["epoch", "global_step", "pytorch-lightning_version", "state_dict", "loops", "callbacks"]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("key", [*NEEDED, "optimizer_states", "lr_schedulers"])
 def test_a_checkpoint_that_lacks_a_part_is_refused(base, key):
     folder, content, file = base
@@ -269,6 +270,7 @@ def test_a_checkpoint_that_lacks_a_part_is_refused(base, key):
         resume(folder, 2, progress=False)
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_weights_that_are_not_finite_are_refused_by_all_that_load_them(base, number, tmp_path):
     folder, content, file = base

@@ -97,6 +97,7 @@ def test_own_networks_are_evaluated_exactly(finished, arrays):
     assert minus_log_p - 1e-3 < found["refined_bound"].value < found["bound"].value + 50
 
 
+@pytest.mark.slow
 def test_validation_images_can_be_trained_on(tmp_path, arrays):
     options = {
         **SMALL,
@@ -120,6 +121,7 @@ def test_own_networks_learn(tmp_path, arrays):
     assert bounds[-1] < bounds[0] - 50
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "estimator", ["direct", "score_function", "gumbel_softmax", "maximum_likelihood"]
 )
@@ -327,6 +329,7 @@ class PowerCutError(Exception):
 
 
 # in the first epoch, before any checkpoint, and in the second
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("step", [2, 5])
 def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(
     finished, arrays, tmp_path, monkeypatch, step
@@ -457,6 +460,7 @@ def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
     assert run.metrics["train/counted"][2] == 9
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     ("name", "left"), [("csv", "csv"), ("none", None), ("tensorboard", "tensorboard")]
 )

@@ -402,6 +402,7 @@ def test_potentials_too_large_to_sum_are_refused():
 # --- perturb-and-MAP ----------------------------------------------------------------------------
 
 
+@pytest.mark.spread(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("seed", range(3))
 def test_histogram_kl_is_an_upper_bound_in_expectation(seed):

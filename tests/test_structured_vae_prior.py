@@ -217,6 +217,7 @@ def test_maximum_likelihood_has_the_prior_in_it_whatever_a_kl_would_weigh(encode
         torch.testing.assert_close(gradient, names[id(parameter)], rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", [1.0, 1.1])
 @pytest.mark.parametrize(

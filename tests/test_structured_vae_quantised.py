@@ -145,6 +145,7 @@ def test_a_learnt_prior_gives_a_valid_bound_and_the_encoder_no_gradient(name, x)
     assert all(torch.equal(a, b) for a, b in zip(with_prior, without, strict=True))
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("name", ["fsq", "bsq"])
 def test_a_prior_is_fitted_after_training(name, tmp_path):

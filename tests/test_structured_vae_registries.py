@@ -177,3 +177,8 @@ def test_the_help_of_train_lists_every_data_set():
     add_options(parser)
     text = " ".join(parser.format_help().split())
     assert f"the names are {', '.join(dataset_names())}" in text
+
+
+def test_a_configuration_over_all_states_reads_no_metadata(monkeypatch):
+    monkeypatch.setattr("structured_vae.vaes.discrete.spaces.entry_points", None)
+    assert TrainConfig(n=4).space == "bits"

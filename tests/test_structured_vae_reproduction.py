@@ -259,6 +259,7 @@ def test_two_processes_do_not_train_one_cell(two_cells, capsys):
     assert command("reproduce", "tiny", "--only", "general") == 0
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize(
     ("before", "after", "key"),
@@ -276,6 +277,7 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
     )
 
 
+@pytest.mark.slow
 @tiny
 def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkeypatch, capsys):
     plain = ArgmaxTraining.training_step

@@ -197,6 +197,7 @@ def replaced_by(file, kind):
             sparse.truncate(300 << 20 if file.suffix == ".yaml" else 3 << 30)
 
 
+@pytest.mark.spread(5)
 @needs_pipes
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "huge"])
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ BITS = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", BITS)
 def test_second_derivatives_of_coupled_bits_are_right(name):
     assert gradgradcheck(BITS[name], (leaf(2, 3), leaf(2, 3, seed=1)))

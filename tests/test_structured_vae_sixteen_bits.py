@@ -31,6 +31,7 @@ every_half = pytest.mark.parametrize("dtype", HALVES)
 # --- reductions and losses ------------------------------------------------------------------------
 
 
+@pytest.mark.spread(6)
 @every_half
 @pytest.mark.parametrize("reduction", ["none", "mean", "token_mean", "sum"])
 @pytest.mark.parametrize("masked", [False, True])
@@ -48,7 +49,7 @@ def test_chains_reduce_in_float64(dtype, reduction, masked):
         assert found.isfinite().all()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(2)
 @every_half
 @pytest.mark.parametrize("reduction", ["none", "mean", "token_mean", "sum"])
 def test_graphs_reduce_in_float64(dtype, reduction):
@@ -118,6 +119,7 @@ def layer_of(solver, compiled):
     return torch.compile(lambda scores: layer(2 * scores), fullgraph=True, backend="aot_eager")
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("bad", "compiled"),
     [(torch.inf, False), (-torch.inf, False), (torch.nan, False), (torch.inf, True)],

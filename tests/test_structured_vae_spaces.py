@@ -301,6 +301,7 @@ def test_completions_are_states_with_the_other_value(name):
 # --- estimators over a space --------------------------------------------------------------------
 
 
+@pytest.mark.spread(4)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["3 of 6", "knapsack", "paths", "trees"])
 @pytest.mark.parametrize("estimator", [RAM(), RAM(completions=2), ScoreFunction(3)], ids=str)
@@ -332,7 +333,7 @@ def test_exact_gradients_are_those_of_the_list():
         np.testing.assert_allclose(row, (p * costs) @ (expected - p @ expected), atol=1e-9)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", DEPENDENT)
 @pytest.mark.parametrize("make", [Direct, ImplicitMLE], ids=lambda make: make.__name__)
 def test_estimators_by_argmax_lower_a_linear_cost(name, make):

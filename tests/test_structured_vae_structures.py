@@ -213,6 +213,7 @@ def test_the_cases_have_states():
     assert len(TRACTABLE) == 19
 
 
+@pytest.mark.spread(48)
 @every_case
 @pytest.mark.parametrize("kind", ["normal", "ties", "zeros", "wide", "float32", "negative"])
 def test_argmax_is_the_best_of_all_states(name, kind):
@@ -244,7 +245,7 @@ def test_argmax_takes_any_leading_dimensions_each_instance_by_itself(name):
     assert case.structure.argmax(scores[:0]).shape == (0, 3, case.n)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(5)
 @every_tractable_case
 @pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
 def test_log_partition_and_marginals(name, scale):
@@ -258,7 +259,7 @@ def test_log_partition_and_marginals(name, scale):
     np.testing.assert_allclose(distribution.marginals, expected, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread(6)
 @every_tractable_case
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_first_and_second_derivatives(name, scale):
@@ -294,7 +295,7 @@ def far_from(frequencies, probabilities, draws):
     return np.max(np.abs(frequencies - probabilities)[often] / error[often], initial=0)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(4)
 @pytest.mark.statistical
 @every_tractable_case
 def test_samples_have_their_probabilities(name):
@@ -425,7 +426,7 @@ NEEDS_GIBBS = {"score function", "likelihood"}
 """Those that take a structure with sums over its states only."""
 
 
-@pytest.mark.spread(24)
+@pytest.mark.spread(10)
 @pytest.mark.parametrize("name", LEARNT)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_finds_the_targets(name, learner):
@@ -448,6 +449,7 @@ def test_every_learner_finds_the_targets(name, learner):
     assert after.mean() < 0.2 * before.mean()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", [name for name in LEARNT if name in TRACTABLE])
 def test_the_score_function_is_unbiased(name):
@@ -538,6 +540,7 @@ def test_structures_that_cannot_be(what):
         BAD[what]()
 
 
+@pytest.mark.spread(28)
 @pytest.mark.parametrize("name", LEARNT)
 @pytest.mark.parametrize(
     "kind", ["wrong n", "integers", "NaN", "infinite", "huge", "a list", "a number"]

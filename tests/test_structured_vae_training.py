@@ -155,6 +155,7 @@ def cut_power_at(monkeypatch, method, call):
 # --- what a run is determined by ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @tiny
 def test_the_same_seed_gives_the_same_run(tmp_path):
     for name in ("first", "second"):
@@ -391,6 +392,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="the C library is another one than glibc"
 )
@@ -475,6 +477,7 @@ def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(
     assert {".json", ".yaml", ".csv", ".ckpt", ".png"} == assert_whole_files(tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
     for start, call in ((lambda f: train(SMALL, f), 5), (resume, 5)):
@@ -487,6 +490,7 @@ def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
     assert_same_run(whole(SMALL), tmp_path / "parts")
 
 
+@pytest.mark.slow
 @tiny
 def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path, monkeypatch):
     steps, value = [], ExponentialDecay.__call__
@@ -501,6 +505,7 @@ def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("epochs", [None, 2])
 def test_a_finished_run_is_not_resumed(tmp_path, epochs):
@@ -533,6 +538,7 @@ def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(
         resume(tmp_path / "run")
 
 
+@pytest.mark.slow
 @tiny
 def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_images):
     make_validation_hard(monkeypatch, tiny_images)
@@ -544,6 +550,7 @@ def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_im
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("moved", [False, True], ids=["in place", "moved"])
 def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(
@@ -725,6 +732,7 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     assert_same_run(whole(config), tmp_path / "parts")
 
 
+@pytest.mark.spread(1)
 @tiny
 @pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
 @pytest.mark.parametrize(
@@ -1269,6 +1277,7 @@ def cuts(text):
     return ["".join(lines[:count]) for count in range(len(lines))]
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize("file", ["new", "older"])
 def test_a_configuration_that_is_cut_off_is_refused(run, file):
     if file == "older":
@@ -1312,6 +1321,7 @@ SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "
 """What the first two versions wrote."""
 
 
+@pytest.mark.spread(1)
 @pytest.mark.parametrize(
     ("text", "n", "k"),
     [

@@ -64,6 +64,8 @@ SPACES: Final = Spaces()
 
 def takes(space: str, option: str) -> bool:
     """Return whether a space has an argument of this name; the space of all states has none."""
+    if space == BITS:  # before the metadata of all packages are read
+        return False
     return space in SPACES and option in signature(SPACES[space]).parameters
 
 

@@ -1,0 +1,12 @@
+"""How many examples a property test draws."""
+
+from hypothesis import settings
+
+
+def examples(count):
+    """Return settings with this number of examples under the profile `search`, else with half of it.
+
+    The profile says the share: see `conftest.py`.
+    """
+    share = settings.default.max_examples / 100
+    return settings(max_examples=max(1, round(count * share)))
