@@ -32,6 +32,7 @@ from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
 from .problems.problem import Problem, check_problem
+from .problems.topology import Topology
 from .seconds import accept_seconds
 from .solution import Maximiser, Ranking, Solution, SolveInterrupted
 
@@ -499,6 +500,29 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
         return super().solve(problem, time_limit)
+
+    def solve_at_once(  # for backends with such a kernel
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
+    ) -> Solution[np.ndarray] | None:
+        """Return what `solve` answers for one small instance, by one call of a kernel.
+
+        The kernel checks, scores and certifies as `solve` does, since these steps take longer than
+        the search. Only objects of the class that defines this method are asked: the `_argmax` of a
+        subclass may be another.
+
+        Args:
+            topology: the pairs, at least one; None where `pairwise` is a matrix.
+            unary: `[n]`, float64.
+            pairwise: `[e]`, or `[n, n]`, in any form; float64.
+            begin: when the call began, by `perf_counter`.
+
+        Returns:
+            None where the instance needs another look, or without such a kernel.
+
+        Raises:
+            TypeError: an array has another layout than the kernel takes.
+        """
+        return None
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""

@@ -1,14 +1,18 @@
 """One small instance in one call of a kernel: the same answer as by the checks of a problem."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, ProblemError, SolverError, prepare, solve
-from solvers.algorithms.exhaustive.one_instance import solve_matrix, solve_pairs
+from solvers import Problem, ProblemError, SolverError, prepare, solve, solver_class
 from solvers.problems.pairs import topology_of
+
+MAX_FLOW = solver_class("max_flow")
+EXHAUSTIVE = solver_class("exhaustive")
 
 
 def best_score(unary, pairwise):
@@ -18,12 +22,28 @@ def best_score(unary, pairwise):
     return (states @ unary + np.einsum("si,ij,sj->s", states, pairwise, states)).max()
 
 
-def scores_of(n, seed, digits):
-    """Scores of one instance, and some pairs without one."""
+def scores_of(n, seed, digits, sign=None):
+    """Scores of one instance, and some pairs without one; no pair of another sign."""
     draw = np.random.default_rng(seed)
     unary = draw.normal(size=n).round(digits)
     pairwise = np.triu(draw.normal(size=(n, n)).round(digits), 1)
+    if sign is not None:
+        pairwise = sign * abs(pairwise)
+        unary -= sign * (pairwise + pairwise.T).sum(axis=1).round(digits) / 2
     return unary, pairwise * (draw.random((n, n)) < 0.7)
+
+
+def over_edges(pairwise):
+    """The pairs of a matrix that have a score, and these scores."""
+    edges = np.argwhere(pairwise)
+    return edges, pairwise[tuple(edges.T)]
+
+
+def assert_same(solution, checked):
+    assert solution.z.tolist() == checked.z.tolist()
+    assert (solution.score, solution.bound) == (checked.score, checked.bound)
+    assert (solution.optimal, solution.solver) == (checked.optimal, checked.solver)
+    assert solution.stats == checked.stats
 
 
 @given(n=st.integers(2, 16), seed=st.integers(0, 2**32 - 1), digits=st.integers(0, 6))
@@ -32,30 +52,83 @@ def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
     unary, pairwise = scores_of(n, seed, digits)
     checked = solve(Problem.from_arrays(unary, pairwise))
     for matrix in (pairwise, pairwise + pairwise.T):
-        solution = solve(unary, matrix)
-        assert solution.z.tolist() == checked.z.tolist()
-        assert (solution.score, solution.bound) == (checked.score, checked.bound)
-        assert (solution.optimal, solution.solver) == (checked.optimal, checked.solver)
-        assert solution.stats == checked.stats
+        assert_same(solve(unary, matrix), checked)
 
 
+@given(n=st.integers(2, 62), seed=st.integers(0, 2**32 - 1), digits=st.integers(0, 6))
+@examples(60)
+def test_a_minimum_cut_is_that_of_a_checked_problem(n, seed, digits):
+    unary, pairwise = scores_of(n, seed, digits, sign=1)
+    checked = solve(Problem.from_arrays(unary, pairwise), solver="max_flow")
+    edges, weights = over_edges(pairwise)
+    assert checked.optimal
+    assert_same(solve(unary, pairwise + pairwise.T, solver="max_flow"), checked)
+    if len(edges):
+        assert_same(solve(unary, weights, edges=edges, solver="max_flow"), checked)
+        assert_same(prepare(edges, n, solver="max_flow")(unary, weights), checked)
+
+
+@pytest.mark.parametrize("solver", ["auto", "exhaustive", "max_flow"])
 @given(n=st.integers(2, 10), seed=st.integers(0, 2**32 - 1))
 @examples(30)
-def test_prepared_pairs_have_the_best_of_all_states(n, seed):
-    unary, pairwise = scores_of(n, seed, 3)
-    edges = np.argwhere(pairwise)
-    weights = pairwise[tuple(edges.T)]
-    solution = prepare(edges, n)(unary, weights)
+def test_prepared_pairs_have_the_best_of_all_states(solver, n, seed):
+    unary, pairwise = scores_of(n, seed, 3, sign=1 if solver == "max_flow" else None)
+    edges, weights = over_edges(pairwise)
+    solution = prepare(edges, n, solver=solver)(unary, weights)
     assert solution.score == pytest.approx(best_score(unary, pairwise))
     assert solution.optimal
 
 
-def test_plain_arrays_of_small_problems_take_one_call():
-    unary, pairwise = scores_of(6, 0, 3)
-    edges = np.argwhere(pairwise)
-    assert solve_matrix(unary, pairwise) is not None
-    topology = topology_of(edges, 6)
-    assert solve_pairs(topology, unary, pairwise[tuple(edges.T)]) is not None
+@pytest.mark.parametrize(("solver", "n"), [(EXHAUSTIVE, 16), (MAX_FLOW, 62)])
+def test_plain_arrays_of_small_problems_take_one_call(solver, n):
+    unary, pairwise = scores_of(n, 0, 3, sign=1)
+    assert solver().solve_at_once(None, unary, pairwise, 0.0) is not None
+    edges, weights = over_edges(pairwise)
+    topology = topology_of(edges, n)
+    assert solver().solve_at_once(topology, unary, weights, 0.0) is not None
+    assert solver().solve_at_once(topology_of(edges, n + 1), np.zeros(n + 1), weights, 0.0) is None
+
+
+@pytest.mark.parametrize("n", [21, 40, 62])
+@pytest.mark.parametrize("share", [0.05, 1.0])
+@pytest.mark.parametrize("sign", [None, 1, -1])
+def test_auto_takes_the_same_solver_with_and_without_a_checked_problem(n, share, sign):
+    unary, pairwise = scores_of(n, 1, 3, sign)
+    edges, weights = over_edges(pairwise * (np.random.default_rng(n).random((n, n)) < share))
+    checked = solve(Problem.from_arrays(unary, weights, edges=edges), time_limit=5.0)
+    for solution in (solve(unary, weights, edges=edges), prepare(edges, n)(unary, weights)):
+        assert solution.solver == checked.solver
+        assert solution.score == pytest.approx(checked.score)
+
+
+def test_a_negative_pair_is_refused_or_flipped_as_ever():
+    unary = np.zeros(3)
+    edges = [[0, 1], [1, 2], [0, 2]]
+    flipped = solve(unary + 1, np.array([-1.0, -2.0, 3.0]), edges=edges, solver="max_flow")
+    assert flipped.stats == {"flipped": 1}
+    with pytest.raises(SolverError, match="supermodular"):
+        solve(unary, np.array([1.0, 1.0, -1.0]), edges=edges, solver="max_flow")
+
+
+@dataclass(frozen=True)
+class Zeros(MAX_FLOW):
+    """Returns zeros, and no bound that proves them."""
+
+    name = "zeros"
+
+    def _argmax(self, problem, deadline):
+        found = super()._argmax(problem, deadline)
+        return type(found)(0 * found.z, found.bound)
+
+
+def test_a_subclass_with_another_search_is_asked_itself():
+    unary, pairwise = scores_of(8, 0, 3, sign=1)
+    edges, weights = over_edges(pairwise)
+    for solution in (
+        solve(unary + 9, pairwise, solver=Zeros()),
+        prepare(edges, 8, solver=Zeros())(unary + 9, weights),
+    ):
+        assert (solution.solver, solution.score, solution.optimal) == ("zeros", 0.0, False)
 
 
 LARGE = 2.0**60
@@ -69,13 +142,14 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.parametrize("solver", ["auto", "max_flow"])
 @pytest.mark.parametrize("case", LAYOUTS)
-def test_other_arrays_are_left_to_the_checks_of_a_problem(case):
+def test_other_arrays_are_left_to_the_checks_of_a_problem(case, solver):
     unary, pairwise = LAYOUTS[case]
-    assert solve_matrix(unary, pairwise) is None
-    checked = solve(Problem.from_arrays(unary, pairwise))
-    solution = solve(unary, pairwise)
+    checked = solve(Problem.from_arrays(unary, pairwise), solver=solver)
+    solution = solve(unary, pairwise, solver=solver)
     assert np.array_equal(solution.z, checked.z)
+    assert np.array_equal(solution.bound, checked.bound)
     assert np.array_equal(solution.optimal, checked.optimal)
 
 
@@ -89,17 +163,20 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize("solver", ["auto", "max_flow"])
 @pytest.mark.parametrize("case", FAULTS)
-def test_faults_have_the_messages_of_a_problem(case):
+def test_faults_have_the_messages_of_a_problem(case, solver):
     unary, pairwise, word = FAULTS[case]
     with pytest.raises(ProblemError, match=word):
-        solve(unary, pairwise)
+        solve(unary, pairwise, solver=solver)
 
 
-def test_prepared_scores_of_other_lengths_are_refused():
-    chain = prepare([[0, 1], [1, 2]], 3)
-    with pytest.raises(ProblemError):
-        chain(np.zeros(4), np.ones(2))
+@pytest.mark.parametrize("solver", ["auto", "exhaustive", "max_flow"])
+def test_prepared_scores_of_other_lengths_are_refused(solver):
+    chain = prepare([[0, 1], [1, 2]], 3, solver=solver)
+    for n in (2, 4):
+        with pytest.raises(ProblemError):
+            chain(np.zeros(n), np.ones(2))
     with pytest.raises(ProblemError):
         chain(np.zeros(3), np.ones(3))
 

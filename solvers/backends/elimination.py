@@ -19,6 +19,7 @@ from ..limits.deadline import Deadline
 from ..limits.memory import free_memory
 from ..options import check_threads
 from ..problems.problem import Problem
+from ..problems.topology import Topology
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
@@ -68,9 +69,9 @@ class Elimination(ArgmaxSolver):
         return (*super().why_not(problem), *((reason,) if reason else ()))
 
     @staticmethod
-    def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
-        """Return an upper bound on the treewidth of the graph; None above `give_up_above`."""
-        return treewidth_bound(problem.topology, give_up_above)
+    def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
+        """Return an upper bound on the treewidth of a graph; None above `give_up_above`."""
+        return treewidth_bound(topology, give_up_above)
 
     @staticmethod
     def entries(problem: Problem) -> int:

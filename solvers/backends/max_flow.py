@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from ..algorithms.max_flow.dense import dense_argmax
+from ..algorithms.max_flow.one_instance import solve_at_once
 from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
 from ..algorithms.max_flow.sparse import sparse_argmax
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
@@ -18,7 +21,8 @@ from ..arrays import Scores, States
 from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problems.problem import Problem
-from ..solution import Maximiser
+from ..problems.topology import Topology
+from ..solution import Maximiser, Solution
 from ..solver import ArgmaxSolver, Capabilities
 
 LARGEST_MATRIX = 2048
@@ -56,6 +60,15 @@ class MaxFlow(ArgmaxSolver):
         reasons = super().why_not(problem)
         unbalanced = why_no_flips(problem) if reasons else ()
         return (*reasons, *unbalanced) if unbalanced else ()
+
+    def solve_at_once(
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
+    ) -> Solution[np.ndarray] | None:
+        """Return the solution of one instance of up to 62 variables, or None.
+
+        None also where a pairwise score is negative.
+        """
+        return solve_at_once(topology, unary, pairwise, begin)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         return after_flips(problem, partial(_minimum_cut, threads=self.threads))

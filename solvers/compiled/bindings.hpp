@@ -43,6 +43,29 @@ Cube<T> view(const Array<T, 3>& array) {
             static_cast<Index>(array.shape(2))};
 }
 
+// One instance as a batch of one.
+template <class T>
+Matrix<T> one_row(const Array<T, 1>& array) {
+    return {array.data(), 1, static_cast<Index>(array.shape(0))};
+}
+
+// Kernels assume that every element is aligned, which nanobind does not check.
+inline bool is_aligned(const double* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % alignof(double) == 0;
+}
+
+// Returns whether these are scores and a state of one instance of 1 to `most` variables.
+inline bool fits_one_instance(std::size_t most, const Array<const double, 1>& unary,
+                              const Array<std::int8_t, 1>& z) {
+    const std::size_t n = unary.shape(0);
+    return n >= 1 && n <= most && z.shape(0) == n && is_aligned(unary.data());
+}
+
+// Returns whether a matrix has a row and a column for each of n variables.
+inline bool fits_one_matrix(std::size_t n, const Array<const double, 2>& matrix) {
+    return matrix.shape(0) == n && matrix.shape(1) == n && is_aligned(matrix.data());
+}
+
 inline Stop stop_of(const StopFlag& flag) {
     if (flag.shape(0) != 1) throw nb::value_error("a stop flag has one entry");
     return Stop(flag.data());

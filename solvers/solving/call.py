@@ -10,7 +10,6 @@ from typing import Any, TypedDict, overload
 import numpy as np
 from typing_extensions import Unpack
 
-from ..algorithms.exhaustive.one_instance import solve_matrix
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
@@ -24,6 +23,7 @@ from ..problems.problem import Problem
 from ..ranking import each_found
 from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of
+from .at_once import solved_at_once
 from .empty import nothing_to_decide
 from .k_best import check_count
 from .k_best import k_best as best_of_many
@@ -149,11 +149,11 @@ def solve(
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
     begin = perf_counter()
-    is_plain = edges is None and fix is None and start is None and k_best is None
+    is_plain = fix is None and start is None and k_best is None
     is_plain = is_plain and time_limit is None and callback is None
     is_free = isinstance(constraints, tuple) and not constraints
-    if is_plain and is_free and isinstance(solver, str) and solver == "auto":
-        at_once = solve_matrix(unary, pairwise)
+    if is_plain and is_free:
+        at_once = solved_at_once(solver, unary, pairwise, edges)
         if at_once is not None:
             return at_once
     problem: AnyProblem[Any]

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..algorithms.exhaustive.one_instance import solve_pairs
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
 from ..options import is_whole
@@ -17,6 +16,7 @@ from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver, CertifiedSolver, seconds_of
+from .at_once import solved_over
 from .call import solve
 from .listening import Callback
 
@@ -69,6 +69,7 @@ class Prepared(AnyPrepared):
     """
 
     _topology: Topology = field(repr=False)
+    _named: ArgmaxSolver | None = field(repr=False)  # None for "auto"
 
     @overload
     def __call__(
@@ -111,8 +112,8 @@ class Prepared(AnyPrepared):
             ProblemError: the scores have another shape, or are not finite.
             SolverError: as `solve`.
         """
-        if self.solver == "auto" and self.time_limit is None and start is None and callback is None:
-            at_once = solve_pairs(self._topology, unary, pairwise)
+        if self.time_limit is None and start is None and callback is None:
+            at_once = solved_over(self._topology, self._named, unary, pairwise)
             if at_once is not None:
                 return at_once
         problem = Problem.over(self._topology, unary, pairwise)
@@ -145,5 +146,5 @@ def prepare(
         [5.0, 2.0]
     """
     size = checked_size(n)
-    named = BITS.named(solver) or "auto"
-    return Prepared(named, seconds_of(time_limit), topology_of(edges, size))
+    named = BITS.named(solver)
+    return Prepared(named or "auto", seconds_of(time_limit), topology_of(edges, size), named)

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
+from ..arrays import Edges
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
+from ..problems.topology import Topology
 from ..registry import solver_class
 from ..solver import ArgmaxSolver, CertifiedSolver
 from .kinds import Selection, check_any_problem, kind_of
@@ -131,7 +133,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
     if problem.n <= ENUMERABLE:
         return _enumerate(problem.n)
     elimination = solver_class("elimination")
-    if (width := elimination.treewidth_bound(problem, TREE_LIKE)) is not None:
+    if (width := elimination.treewidth_bound(problem.topology, TREE_LIKE)) is not None:
         return _eliminate(width)
     if problem.negative_pair() is None:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
@@ -139,7 +141,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
         return _select(
             "max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact"
         )
-    width = elimination.treewidth_bound(problem, ELIMINABLE)
+    width = elimination.treewidth_bound(problem.topology, ELIMINABLE)
     if width is not None and problem.n << width <= ELIMINABLE_STATES:
         return _eliminate(width)
     if problem.n <= (most := _largest("exhaustive")):
@@ -166,6 +168,34 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
             "a search with convex bounds",
         )
     return _search(problem.n) if entries is None else _wide_elimination(entries)
+
+
+def selected_at_once(topology: Topology | None) -> ArgmaxSolver | None:
+    """Return what `select_bits` takes for one small instance, or None where its scores decide.
+
+    `max_flow` stands for the case that no pairwise score is negative; else it declines.
+
+    Args:
+        topology: the pairs, at least one; None for those of a matrix.
+    """
+    if topology is None:
+        return _named("exhaustive")
+    return topology.recall(_selected_over)
+
+
+def _selected_over(n: int, edges: Edges) -> ArgmaxSolver | None:
+    """Return the solver of one small instance over pairs; None for `elimination`."""
+    if n <= ENUMERABLE:
+        return _named("exhaustive")
+    topology = Topology(n, edges)
+    if solver_class("elimination").treewidth_bound(topology, TREE_LIKE) is not None:
+        return None
+    return _named("max_flow")
+
+
+@cache
+def _named(name: str) -> ArgmaxSolver:
+    return solver_class(name)()
 
 
 def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:

@@ -339,7 +339,7 @@ def _entries(problem: Problem, width: int | None = None, deadline: Deadline | No
     """
     elimination = solver_class("elimination")
     with preparing(deadline):
-        if width is not None and elimination.treewidth_bound(problem, width) is None:
+        if width is not None and elimination.treewidth_bound(problem.topology, width) is None:
             return math.inf
         if elimination().why_not(problem):
             return math.inf

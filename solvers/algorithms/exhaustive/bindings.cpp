@@ -48,29 +48,13 @@ void bound_best_codes(Array<const double, 2> unary, Array<const double, 3> pairw
     best_codes(view(unary), view(pairwise), view(codes));
 }
 
-// Kernels assume that every element is aligned, which nanobind does not check.
-bool is_aligned(const double* data) {
-    return reinterpret_cast<std::uintptr_t>(data) % alignof(double) == 0;
-}
-
-template <class T>
-Matrix<T> one_row(const Array<T, 1>& array) {
-    return {array.data(), 1, static_cast<Index>(array.shape(0))};
-}
-
-bool fits_one_instance(const Array<const double, 1>& unary, const Array<std::int8_t, 1>& z) {
-    const std::size_t n = unary.shape(0);
-    return n >= 1 && n <= ONE_INSTANCE_VARIABLES && z.shape(0) == n && is_aligned(unary.data());
-}
-
 std::optional<double> bound_maximise_matrix(Array<const double, 1> unary,
                                             Array<const double, 2> matrix, double largest,
                                             Array<std::int8_t, 1> z) {
     const std::size_t n = unary.shape(0);
-    if (!fits_one_instance(unary, z) || matrix.shape(0) != n || matrix.shape(1) != n ||
-        !is_aligned(matrix.data()))
+    if (!fits_one_instance(ONE_INSTANCE_VARIABLES, unary, z) || !fits_one_matrix(n, matrix))
         return std::nullopt;
-    const Index size = static_cast<Index>(n);
+    const auto size = static_cast<Index>(n);
     return maximise_matrix(one_row(unary), {matrix.data(), 1, size, size}, largest, one_row(z));
 }
 
@@ -80,7 +64,8 @@ std::optional<double> bound_maximise_pairs(Array<const std::uint64_t, 1> positio
                                            Array<const double, 1> pairwise, double largest,
                                            Array<std::int8_t, 1> z) {
     const std::size_t e = edges.shape(0);
-    if (!fits_one_instance(unary, z) || pairwise.shape(0) != e || !is_aligned(pairwise.data()))
+    if (!fits_one_instance(ONE_INSTANCE_VARIABLES, unary, z) || pairwise.shape(0) != e ||
+        !is_aligned(pairwise.data()))
         return std::nullopt;
     require(edges.shape(1) == 2 && positions.shape(0) == unary.shape(0) + e,
             "there is a position for each coefficient, and a row of two for each edge");

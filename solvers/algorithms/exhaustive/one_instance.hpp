@@ -1,8 +1,5 @@
-// One small instance from its raw scores to a certified maximiser, in one call.
-//
-// Python's checks of a problem and of an answer take ten times as long as the search of 2^15
-// states. This runs the same kernels in the same order. It declines whatever needs a second look,
-// and Python then does that with its own checks, messages and tolerances.
+// One small instance from its raw scores to a certified maximiser, in one call;
+// compiled/checks/one_instance.hpp explains why.
 #pragma once
 
 #include <optional>

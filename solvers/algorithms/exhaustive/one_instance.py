@@ -1,4 +1,4 @@
-"""Solve one small instance from raw arrays in one call of a kernel.
+"""Try all states of one small instance, from raw arrays to the answer in one call of a kernel.
 
 The checks of a problem and of its answer take ten times as long as a search of 2^15 states. The
 kernel does the same checks in the same order. Whatever needs another look, such as scores that are
@@ -8,7 +8,6 @@ not finite, is left to the checks of `Problem` and `ArgmaxSolver`, which have me
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Final
 
 import numpy as np
 
@@ -18,60 +17,37 @@ from ...problems.topology import Topology
 from ...solution import Solution
 from .positions import positions_of
 
-MAX_VARIABLES: Final = 16
+MAX_VARIABLES = 16
 """Largest number of variables; for more, the search takes longer than the checks."""
 
 
-def solve_matrix(unary: Any, pairwise: Any) -> Solution[np.ndarray] | None:
+def solve_at_once(
+    topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
+) -> Solution[np.ndarray] | None:
     """Return the solution of one instance, or None where it needs another look.
 
     Args:
-        unary: `[n]` float64 in C order; anything else gives None.
-        pairwise: `[n, n]` float64 in C order, upper triangular or symmetric.
+        topology: the pairs, at least one; None where `pairwise` is a matrix.
+        unary: `[n]`, float64.
+        pairwise: `[e]`, or `[n, n]`, upper triangular or symmetric; float64.
+        begin: when the call began, by `perf_counter`.
+
+    Raises:
+        TypeError: an array has another type or layout.
     """
-    start = perf_counter()
-    if not _is_small(unary, pairwise):
+    n = len(unary)
+    if n > MAX_VARIABLES:
         return None
-    z = np.empty(len(unary), np.int8)
-    try:
+    z = np.empty(n, np.int8)
+    if topology is None:
         score = kernels.maximise_matrix(unary, pairwise, LARGEST_MAGNITUDE, z)
-    except TypeError:  # of another kind, type or layout
-        return None
-    return _certified(z, score, start)
-
-
-def solve_pairs(topology: Topology, unary: Any, pairwise: Any) -> Solution[np.ndarray] | None:
-    """Return the solution of one instance over known pairs, or None where it needs another look.
-
-    Args:
-        topology: the pairs; there must be some.
-        unary: `[n]` float64 in C order; anything else gives None.
-        pairwise: `[e]` float64 in C order.
-    """
-    start = perf_counter()
-    if not _is_small(unary, pairwise) or len(unary) != topology.n or not topology.e:
-        return None
-    z = np.empty(len(unary), np.int8)
-    positions = topology.recall(positions_of)
-    try:
+    else:
+        positions = topology.recall(positions_of)
         score = kernels.maximise_pairs(
             positions, topology.pairs, unary, pairwise, LARGEST_MAGNITUDE, z
         )
-    except TypeError:  # of another kind, type or layout
-        return None
-    return _certified(z, score, start)
-
-
-def _is_small(unary: Any, pairwise: Any) -> bool:
-    """Return whether both are arrays of numpy, of one instance of few variables."""
-    if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
-        return False
-    return unary.ndim == 1 and len(unary) <= MAX_VARIABLES
-
-
-def _certified(z: np.ndarray, score: float | None, start: float) -> Solution[np.ndarray] | None:
-    """Return the solution of an exhaustive argument, whose score is its own bound."""
     if score is None:
         return None
-    stats = {"states": 2 ** len(z)}
-    return Solution(z, score, True, score, "exhaustive", stats, perf_counter() - start)
+    # The argument is exhaustive: the score is its own bound.
+    stats = {"states": 2**n}
+    return Solution(z, score, True, score, "exhaustive", stats, perf_counter() - begin)

@@ -1,6 +1,13 @@
 #include "solvers/compiled/bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
+
 #include "solvers/algorithms/max_flow/dense.hpp"
+#include "solvers/algorithms/max_flow/one_instance.hpp"
 #include "solvers/algorithms/max_flow/one_word.hpp"
 #include "solvers/algorithms/max_flow/sparse.hpp"
 #include "solvers/algorithms/max_flow/supermodular_flips.hpp"
@@ -65,6 +72,38 @@ void flips(Array<const Index, 2> edges, Array<const Score, 2> pairwise, Array<st
     fill_flips(view(edges), view(pairwise), view(flips), view(exist));
 }
 
+// Score, bound, and whether the bound proves the state.
+using Certified = std::optional<std::tuple<double, double, bool>>;
+
+Certified as_tuple(const std::optional<checks::Certified>& answer) {
+    if (!answer) return std::nullopt;
+    return std::tuple(answer->score, answer->bound, answer->proved);
+}
+
+Certified bound_maximise_matrix(Array<const double, 1> unary, Array<const double, 2> matrix,
+                                double largest, Array<std::int8_t, 1> z) {
+    const std::size_t n = unary.shape(0);
+    if (!fits_one_instance(ONE_WORD_NODES, unary, z) || !fits_one_matrix(n, matrix))
+        return std::nullopt;
+    const auto size = static_cast<Index>(n);
+    return as_tuple(
+        maximise_matrix(one_row(unary), {matrix.data(), 1, size, size}, largest, one_row(z)));
+}
+
+Certified bound_maximise_pairs(Array<const Index, 2> edges, Array<const double, 1> unary,
+                               Array<const double, 1> pairwise, double largest,
+                               Array<std::int8_t, 1> z) {
+    const std::size_t n = unary.shape(0);
+    const std::size_t e = edges.shape(0);
+    if (!fits_one_instance(ONE_WORD_NODES, unary, z) || pairwise.shape(0) != e ||
+        !is_aligned(pairwise.data()))
+        return std::nullopt;
+    require_edges(static_cast<Index>(n), edges);
+    require(e <= n * (n - 1) / 2, "an edge comes twice");
+    return as_tuple(
+        maximise_pairs(view(edges), one_row(unary), one_row(pairwise), largest, one_row(z)));
+}
+
 template <class Score>
 void bind_scores(nb::module_& m) {
     m.def("one_word", &one_word<Score>, nb::arg("ends").noconvert(), nb::arg("unary").noconvert(),
@@ -84,6 +123,14 @@ BIND_KERNELS(max_flow, m) {
     namespace nb = nanobind;
     bind_scores<double>(m);
     bind_scores<float>(m);
+    m.def("maximise_matrix", &bound_maximise_matrix, nb::arg("unary").noconvert(),
+          nb::arg("matrix").noconvert(), nb::arg("largest"), nb::arg("z").noconvert(),
+          "Write a maximiser of one instance to `z`; return its score, a bound and whether it "
+          "proves the score.\n\n"
+          "Return None where the scores need another look, or one of a pair is negative.");
+    m.def("maximise_pairs", &bound_maximise_pairs, nb::arg("edges").noconvert(),
+          nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("largest"),
+          nb::arg("z").noconvert(), "Do the same as `maximise_matrix` for one score of each edge.");
     m.def("dense", &dense, nb::arg("ends").noconvert(), nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(), nb::arg("doubled").noconvert(),
           "Write a maximiser of each supermodular integer instance, and twice its maximum.");

@@ -24,6 +24,16 @@ def flips(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order=
     Write the bit flips after which no pairwise score is negative, and whether there are any.
     """
 
+def maximise_matrix(unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, bool] | None:
+    """
+    Write a maximiser of one instance to `z`; return its score, a bound and whether it proves the score.
+
+    Return None where the scores need another look, or one of a pair is negative.
+    """
+
+def maximise_pairs(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, bool] | None:
+    """Do the same as `maximise_matrix` for one score of each edge."""
+
 def dense(ends: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], doubled: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Write a maximiser of each supermodular integer instance, and twice its maximum.

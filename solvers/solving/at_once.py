@@ -1,0 +1,94 @@
+"""One small instance in one call of a kernel, by the solvers that offer it.
+
+For a small instance, the checks of a problem and of an answer take longer than the search. Some
+solvers have a kernel that runs the same checks itself: `ArgmaxSolver.solve_at_once`. Everything
+unusual is left to `solve`.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..errors import SolverError
+from ..problems.pairs import topology_of
+from ..problems.problem import DOUBLE
+from ..problems.topology import Topology
+from ..registry import BITS
+from ..solution import Solution
+from ..solver import ArgmaxSolver
+from .selection import selected_at_once
+
+MOST_VARIABLES = 62
+"""Largest number of variables for which a solver has such a kernel."""
+
+
+def solved_at_once(
+    solver: Any, unary: Any, pairwise: Any, edges: Any
+) -> Solution[np.ndarray] | None:
+    """Return the solution of one small instance, or None where it needs another look.
+
+    Args:
+        solver: a name, a solver object or "auto", not checked yet.
+        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None.
+        pairwise: likewise; a matrix, or scores of `edges`.
+        edges: the pairs; None for a matrix.
+    """
+    begin = perf_counter()
+    if not _is_one_instance(unary, pairwise):
+        return None
+    topology = None
+    try:
+        named = BITS.named(solver)
+        if edges is not None:
+            topology = topology_of(edges, len(unary))
+    except SolverError:  # `solve` raises it in its turn
+        return None
+    if topology is not None and not topology.e:
+        return None
+    chosen = named or selected_at_once(topology)
+    return _solved(chosen, topology, unary, pairwise, begin)
+
+
+def solved_over(
+    topology: Topology, named: ArgmaxSolver | None, unary: Any, pairwise: Any
+) -> Solution[np.ndarray] | None:
+    """Return the solution of one small instance over checked pairs, or None.
+
+    Args:
+        topology: the pairs.
+        named: the solver; None for "auto".
+        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None.
+        pairwise: likewise, `[e]`.
+    """
+    begin = perf_counter()
+    if not _is_one_instance(unary, pairwise) or len(unary) != topology.n or not topology.e:
+        return None
+    chosen = named or selected_at_once(topology)
+    return _solved(chosen, topology, unary, pairwise, begin)
+
+
+def _is_one_instance(unary: Any, pairwise: Any) -> bool:
+    """Return whether both are float64 arrays of numpy, of one instance of few variables."""
+    if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
+        return False
+    if unary.dtype is not DOUBLE or pairwise.dtype is not DOUBLE or unary.ndim != 1:
+        return False
+    return len(unary) <= MOST_VARIABLES
+
+
+def _solved(
+    solver: ArgmaxSolver | None,
+    topology: Topology | None,
+    unary: np.ndarray,
+    pairwise: np.ndarray,
+    begin: float,
+) -> Solution[np.ndarray] | None:
+    if solver is None or "solve_at_once" not in type(solver).__dict__:  # see there
+        return None
+    try:
+        return solver.solve_at_once(topology, unary, pairwise, begin)
+    except TypeError:  # of another layout
+        return None
