@@ -41,6 +41,12 @@ def test_what_is_not_proved_prints_its_gap():
     assert f"{gap:.10g}" in repr(solution).splitlines()[2].split()
 
 
+def test_a_problem_prints_its_sizes_and_not_its_arrays():
+    problem = Problem.from_arrays(np.zeros((4, 3)), [1.0, 2.0], edges=[[0, 1], [1, 2]])
+    assert repr(problem) == "Problem(batch=4, n=3, e=2)"
+    assert repr(LabelProblem.from_arrays(np.zeros((3, 5)))) == "LabelProblem(batch=1, n=3, e=0)"
+
+
 @pytest.mark.parametrize("n", [0, 1, 39, 40, 41, 3000])
 def test_rows_stay_short_whatever_the_number_of_variables(n):
     assert max(map(len, repr(solve(np.ones(n))).splitlines())) < 110

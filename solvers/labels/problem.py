@@ -87,7 +87,7 @@ class Pairs:
         return cls(topology, upright[:, 0] > upright[:, 1])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelProblem(AnyProblem[ArrayT]):
     """A batch of pairwise problems over the same variables and edges, checked and flattened.
 

@@ -27,6 +27,14 @@ class AnyProblem(Generic[ArrayT]):
         raise NotImplementedError
 
     @property
+    def e(self) -> int:
+        """Number of pairs of an instance."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch={self.batch}, n={self.n}, e={self.e})"
+
+    @property
     def is_empty(self) -> bool:
         """Whether there are no instances, or no variables: nothing to decide."""
         return not self.batch or not self.n

@@ -53,7 +53,7 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Largest sum of magnitudes; solvers add up twice the scores and some capacities."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem(AnyProblem[ArrayT]):
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
