@@ -282,11 +282,7 @@ def test_overlap_is_intersection_over_union(benchmark):
     assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])
 
 
-SLOWER_DECISIONS = ("shortest_paths", "terrain", "matchings")
-DECISIONS = (
-    "tours",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOWER_DECISIONS),
-)
+DECISIONS = ("shortest_paths", "tours", "terrain", "matchings")
 
 
 @pytest.fixture
@@ -308,17 +304,33 @@ def random_tours(count, degree, seed):
     return task.Data(torch.randn(count, 5, generator=draws), costs, module.TOURS)
 
 
-@pytest.mark.parametrize("name", DECISIONS)
-def test_every_method_learns_decisions(decisions, name, tmp_path, monkeypatch):
+def small_record(decisions, name, monkeypatch, output, *options):
+    """Run a task at its smallest, and return its record."""
     small = {"train": 16, "held_out": 4, "epochs": 1, "rates": (0.03,)}
-    task = decisions.TASKS[name]
     if name == "tours":
         small["data"] = random_tours
-    monkeypatch.setitem(decisions.TASKS, name, replace(task, **small))
-    output = tmp_path / "decisions.json"
-    options = [name, "--seeds", "0", "--degrees", str(task.degrees[0]), "--output", str(output)]
-    decisions.main(options)
-    rows = json.loads(output.read_text())["rows"]
+    task = replace(decisions.TASKS[name], **small)
+    monkeypatch.setitem(decisions.TASKS, name, task)
+    degree = str(task.degrees[0])
+    decisions.main([name, "--seeds", "0", "--degrees", degree, "--output", str(output), *options])
+    return json.loads(output.read_text())
+
+
+def test_decisions_of_two_methods_are_recorded(decisions, tmp_path, monkeypatch):
+    methods = ["SPO+ through the structure", "ArgmaxLayer, implicit MLE"]
+    output = tmp_path / "tours.json"
+    record = small_record(decisions, "tours", monkeypatch, output, "--only", *methods)
+    assert record["pyepo"] is None
+    assert [row["method"] for row in record["rows"]] == methods
+    assert all(row["regret"][0] >= 0 for row in record["rows"])
+    assert all(set(row["validation"]) == {"0.03"} for row in record["rows"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DECISIONS)
+def test_every_method_learns_decisions(decisions, name, tmp_path, monkeypatch):
+    task = decisions.TASKS[name]
+    rows = small_record(decisions, name, monkeypatch, tmp_path / "record.json")["rows"]
     expected = [method for method in decisions.OURS if method not in task.without]
     if name == "matchings":
         expected = [method for method in expected if method not in decisions.SUMS]

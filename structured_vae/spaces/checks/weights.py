@@ -50,8 +50,9 @@ def weights_of_bits(
     """
     checked = checked_weights(class_weight, (2,), "class_weight")
     off, on = checked.to(target)
-    weights = off + (on - off) * target
+    weights: torch.Tensor = off + (on - off) * target
     if forbidden is None:
         return weights.mean(dim=-1)
     counted = ~forbidden
-    return (weights * counted).sum(dim=-1) / counted.sum(dim=-1).clamp_min(1)
+    sums: torch.Tensor = (weights * counted).sum(dim=-1)
+    return sums / counted.sum(dim=-1).clamp_min(1)
