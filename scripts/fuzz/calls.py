@@ -628,9 +628,14 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
 """Weight and maker of each, by the name that the report gives it."""
 
 
+def drawn_name(draw: Draw) -> str:
+    """Draw the name of a call."""
+    weights = np.array([weight for weight, _ in CALLS.values()])
+    return list(CALLS)[int(draw.random.choice(len(weights), p=weights / weights.sum()))]
+
+
 def made(draw: Draw, folder: Path) -> tuple[str, Call]:
     """A call, with its name."""
-    weights = np.array([weight for weight, _ in CALLS.values()])
-    name = list(CALLS)[int(draw.random.choice(len(weights), p=weights / weights.sum()))]
+    name = drawn_name(draw)
     with warnings.catch_warnings(action="ignore"):  # of what is made, not of what is tested
         return name, CALLS[name][1](draw, folder)
