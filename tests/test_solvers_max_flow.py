@@ -109,10 +109,12 @@ def test_both_sides_of_the_choice_are_tested():
     n=st.integers(1, 150),
     degree=st.floats(0, 30),
     largest=st.sampled_from([0, 1, 3, 10**6]),
+    batch=st.integers(1, 13),
     seed=SEEDS,
 )
-def test_kernels_agree(n, degree, largest, seed):
-    unary, pairwise, edges = drawn(n, degree, np.random.default_rng(seed), largest=largest)
+def test_kernels_agree(n, degree, largest, batch, seed):
+    generator = np.random.default_rng(seed)
+    unary, pairwise, edges = drawn(n, degree, generator, largest=largest, batch=batch)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     scores = FixedPoint.of(problem)
     for argmax in (dense_argmax, sparse_argmax):
@@ -143,6 +145,17 @@ def test_slices_in_threads_are_the_batch(argmax):
     )
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_long_paths_of_a_batch_reach_their_deficits():
+    """Excess at one end of a grid and deficits at the other: the first pushes are far from enough."""
+    edges = grid(4, 30, 1, np.random.default_rng(0)).edges
+    pairwise = np.random.default_rng(1).integers(1, 9, (11, len(edges))).astype(np.float64)
+    unary = np.zeros((11, 120))
+    for side in (0, 1):
+        np.add.at(unary.T, edges[:, side], -(pairwise.T // 2))
+    columns = np.arange(120) % 30
+    check_maxima(unary + 20.0 * (columns < 2) - 20.0 * (columns > 27), pairwise, edges)
 
 
 @pytest.mark.parametrize("degree", [3, 60])

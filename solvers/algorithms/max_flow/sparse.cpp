@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "solvers/algorithms/max_flow/dense.hpp"
+#include "solvers/algorithms/max_flow/lane_pushes.hpp"
 #include "solvers/algorithms/max_flow/trees.hpp"
 
 namespace solvers::max_flow {
@@ -19,6 +20,12 @@ constexpr Index BLOCK = 16384;
 // 1024.
 constexpr Index STEPS = 4;
 
+// Number of instances from which on lanes pay, even if some stay empty.
+constexpr Index LANES_WORTH = 4;
+
+// Largest number of arcs whose residuals in lanes, 64 bytes each, stay in the cache.
+constexpr Index LANE_ARCS = 1 << 15;
+
 class Cut {
 public:
     Cut(Index n, Matrix<const Index> edges, Stop stop)
@@ -30,10 +37,31 @@ public:
         connect(edges);
     }
 
-    void solve(std::span<const Index> unary, std::span<const Index> pairwise,
-               std::span<std::int8_t> z, Index& doubled) {
-        load(unary, pairwise);
-        push_to_neighbours();
+    void solve(Matrix<const Index> unary, Matrix<const Index> pairwise, Matrix<std::int8_t> z,
+               std::span<Index> doubled) {
+        Index b = 0;
+        const bool fits = static_cast<Index>(graph_.arcs.size()) <= LANE_ARCS;
+        if (fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH) {
+            LanePushes lanes(graph_, edge_);
+            while (unary.rows - b >= LANES_WORTH) {
+                lanes.push(unary, pairwise, b);
+                const Index count = std::min(unary.rows - b, LanePushes::WIDTH);
+                for (Index lane = 0; lane < count; ++lane, ++b) {
+                    lanes.unload(lane, graph_);
+                    finish(z[b], doubled[b]);
+                }
+            }
+        }
+        for (; b < unary.rows; ++b) {
+            load(unary[b], pairwise[b]);
+            push_to_neighbours();
+            finish(z[b], doubled[b]);
+        }
+    }
+
+private:
+    // Pushes the rest of the excess of the loaded instance, and writes the cut.
+    void finish(std::span<std::int8_t> z, Index& doubled) {
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
         const Complete complete =
@@ -46,7 +74,6 @@ public:
         }
     }
 
-private:
     static bool on_source_side(std::int32_t level, Complete complete) {
         if (complete == Complete::unfinished) return level == UNREACHED;
         return level > 0 || (complete == Complete::sink && level == FREE);
@@ -209,8 +236,7 @@ private:
 
 void cut_sparse(Matrix<const Index> edges, Stop stop, Matrix<const Index> unary,
                 Matrix<const Index> pairwise, Matrix<std::int8_t> z, std::span<Index> doubled) {
-    Cut cut(unary.columns, edges, stop);
-    for (Index b = 0; b < unary.rows; ++b) cut.solve(unary[b], pairwise[b], z[b], doubled[b]);
+    Cut(unary.columns, edges, stop).solve(unary, pairwise, z, doubled);
 }
 
 }  // namespace solvers::max_flow

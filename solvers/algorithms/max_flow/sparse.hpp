@@ -1,8 +1,9 @@
 // Maximum flow on sparse graphs of any size, in integers, on lists of arcs.
 //
-// Much excess lies next to a deficit and flows there at once; the trees of trees.hpp carry the rest
-// as long as paths are short. Long paths would take the trees too long: then rounds like those of
-// one_word.cpp finish, each of which looks at the whole graph but moves everything.
+// Much excess lies next to a deficit and flows there at once, in batches by vector lanes
+// (lane_pushes.hpp); the trees of trees.hpp carry the rest as long as paths are short. Long paths
+// would take the trees too long: then rounds like those of one_word.cpp finish, each of which looks
+// at the whole graph but moves everything.
 //
 // References:
 //     Dinitz (1970), Algorithm for solution of a problem of maximum flow in networks with power

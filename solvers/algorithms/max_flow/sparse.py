@@ -1,9 +1,9 @@
 """Find maximum flows on sparse graphs of any size, in integers, on lists of arcs.
 
 Balances and residuals are those of `one_word`. Much excess lies next to a deficit and flows there
-at once; two search trees (trees.hpp) carry the rest as long as the paths are short. Long paths
-would take the trees too long: then rounds like those of `one_word` finish, each of which looks at
-the whole graph but moves everything.
+at once, in batches by vector lanes (lane_pushes.hpp); two search trees (trees.hpp) carry the rest
+as long as the paths are short. Long paths would take the trees too long: then rounds like those of
+`one_word` finish, each of which looks at the whole graph but moves everything.
 
 References:
     Dinitz (1970), Algorithm for solution of a problem of maximum flow in networks with power
