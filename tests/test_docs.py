@@ -234,7 +234,7 @@ def of_readme():
     one_graph = "| PyMaxflow | at least 0 | 100, as one graph | {:.1f} us |"
     yield one_graph, [cuts["PyMaxflow, the batch as one graph"]]
     yield "| PyMaxflow | at least 0 | 1 | {:.0f} us |", [cuts["PyMaxflow, one at a time"]]
-    assert cuts["PyMaxflow, one at a time"] < cuts["max_flow, one at a time"]  # as the page says
+    assert cuts["PyMaxflow, one at a time"] > cuts["max_flow, one at a time"]  # as the page says
     titles = {
         "toulbar2": "toulbar2",
         "CP-SAT": "OR-Tools CP-SAT",
@@ -243,7 +243,7 @@ def of_readme():
         "HiGHS": "HiGHS",
     }
     for name, title in titles.items():
-        yield f"| {title} | any sign | 1 | {{:.1f}} ms |", [others[name] / 1000]
+        yield f"| {title} | any sign | 1 | {{:.1f}} ms |", [_alone(others, name) / 1000]
 
 
 def of_hardware():
