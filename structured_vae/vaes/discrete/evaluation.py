@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -162,11 +162,10 @@ class _View:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         if table is not None and not q.has_density:
             columns |= self._gibbs(potentials, table)
-        if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
+        if self.refine:
             start = q.sample(self.generator)[0]
-            columns["refined_bound"] = refined_bound(
-                self.vae.decoder, x, start, self.refine, self._prior
-            )
+            decoder = cast("BinaryDecoder | NetworkDecoder", self.vae.decoder)
+            columns["refined_bound"] = refined_bound(decoder, x, start, self.refine, self._prior)
         return columns
 
     @cached_property
