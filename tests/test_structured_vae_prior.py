@@ -339,7 +339,7 @@ def test_what_no_prior_can_be(tmp_path):
             ),
             tmp_path / "run",
         )
-    with pytest.raises(ConfigError, match="there are categories"):
+    with pytest.raises(ConfigError, match="the encoder has categories"):
         TrainConfig(prior="gibbs", encoder="categorical")
     with pytest.raises(ConfigError, match="prior has no meaning with model mixture"):
         TrainConfig(model="mixture", prior="gibbs")

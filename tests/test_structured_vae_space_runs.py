@@ -137,7 +137,7 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
         ({"space": "assignment", "n": 5}, "n must be rows times columns"),
         ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),
-        ({"rows": 4}, "rows is of the spaces"),
+        ({"rows": 4}, "rows is an option of the spaces"),
         ({"space": "subsets"}, r"space must be one of .*Did you mean subset\?"),
         ({"space": "subset", "k": 2, "rows": 2}, "space subset has no option rows"),
         ({"space": "subset", "k": 2, "space_options": "least"}, "names with whole numbers"),

@@ -116,14 +116,14 @@ def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
     restrict = getattr(vae, "restrict", None)
     if restrict is None:
         raise ConfigError(
-            f"this {type(estimator).__name__} draws states of {space} alone, and a "
+            f"this {type(estimator).__name__} draws only states of {space}, and a "
             f"{type(vae).__name__} has all states of its bits: give the estimator a solver"
         )
     try:
         restrict(space)
     except SettingError as error:
         raise ConfigError(
-            f"this {type(estimator).__name__} draws states of {space} alone: {error}"
+            f"this {type(estimator).__name__} draws only states of {space}: {error}"
         ) from error
 
 
@@ -190,7 +190,7 @@ def _estimator(
 ) -> Estimator:
     if name == FROM_PYTHON:
         raise ConfigError(
-            "the estimator of this training was given in Python: give it again, estimator=..."
+            "the estimator of this training was passed in Python: pass it again, estimator=..."
         )
     estimator = ESTIMATORS[name]
     if samples is None:
