@@ -3,7 +3,7 @@ Faces as 256 bits
 =================
 
 A convolutional VAE of faces of 64 x 64 pixels in colour, with 256 bits and a learnt prior. It trains
-in minutes on one core.
+in about a minute on one core.
 """
 
 # %%
