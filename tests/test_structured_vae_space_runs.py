@@ -81,6 +81,12 @@ def test_a_space_without_a_name_is_not_exported(tmp_path):
         vae.save_pretrained(tmp_path / "model")
 
 
+def test_pairwise_scores_and_categories_exclude_a_space():
+    for name in ("general", "categorical"):
+        with pytest.raises(SettingError, match=f"without pairwise scores.*; got {name}"):
+            paper_vae(name, pixels=4, n=3).restrict(KOfN(2))
+
+
 def test_an_unknown_space_of_a_file_names_those_that_there_are():
     with pytest.raises(SettingError, match="there are: assignment, matching, subset"):
         DiscreteVAE.of_arguments("independent", 4, 3, 5, space="os.system")

@@ -279,6 +279,13 @@ def test_one_variable_is_the_categorical_one():
     assert arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
 
 
+def test_the_arguments_of_coupled_categories_make_them_again():
+    options = {"n": 3, "hidden": 4, "variables": 4, "couplings": "potts", "bandwidth": 1}
+    vae = paper_vae("categorical", pixels=PIXELS, **options)
+    assert vae.arguments == {"encoder": "categorical", "pixels": PIXELS, **options}
+    assert len(DiscreteVAE.of_arguments(**vae.arguments).encoder.edges) == 3
+
+
 # --- costs and gradients --------------------------------------------------------------------------
 
 
