@@ -69,6 +69,14 @@ class LinearScores(ABC):
     free_space: ClassVar[str]
     """The name of the space of all states that the variables can take."""
 
+    categorical: ClassVar[bool]
+    """Whether the variables have categories, rather than being bits."""
+
+    @property
+    @abstractmethod
+    def variable_count(self) -> int:
+        """The number of variables."""
+
     @property
     def log_state_count(self) -> float | None:
         """The logarithm of the number of states, in nats; None if it is not known."""
@@ -197,6 +205,7 @@ class Potentials(LinearScores):
     """
 
     free_space: ClassVar[str] = "bits"
+    categorical: ClassVar[bool] = False
 
     forbidden: torch.Tensor | None = field(default=None, kw_only=True)
     forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
@@ -275,6 +284,11 @@ class Potentials(LinearScores):
             forbidden_pairs=flat(self.forbidden_pairs),
             space=self.space,
         )
+
+    @property
+    def variable_count(self) -> int:
+        """The number of bits."""
+        return self.unary.shape[-1]
 
     @property
     def forbidden_entries(self) -> torch.Tensor | None:
@@ -381,6 +395,7 @@ class CategoricalPotentials(LinearScores):
     """
 
     free_space: ClassVar[str] = "categories"
+    categorical: ClassVar[bool] = True
 
     variables: int = 1
 
@@ -401,6 +416,11 @@ class CategoricalPotentials(LinearScores):
                 f"pairwise scores must be [batch, {e * self.k**2}], tables of {self.k} x {self.k} "
                 f"for {e} edges, or [batch, {e}]; there are {count}"
             )
+
+    @property
+    def variable_count(self) -> int:
+        """The number of variables."""
+        return self.variables
 
     @property
     def k(self) -> int:

@@ -298,12 +298,15 @@ def test_a_training_learns_it_and_is_evaluated(tmp_path, tiny_images, options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": "linear", "prior_hidden": 3}, "prior_hidden is of the priors made and"),
+        (
+            {"prior": "linear", "prior_hidden": 3},
+            "prior_hidden is an option of the priors made and",
+        ),
         ({"prior": "transformer", "prior_hidden": 30}, "must be a multiple of 4; got 30"),
-        ({"prior": "linear", "space": "subset", "k": 3}, "over all states of bits or categories"),
+        ({"prior": "linear", "space": "subset", "k": 3}, "covers all states of bits or categories"),
         (
             {"prior": "factorised", "encoder": "categorical", "variables": 2},
-            "factorised is of one variable",
+            "factorised takes one variable",
         ),
     ],
 )

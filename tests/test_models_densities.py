@@ -315,8 +315,14 @@ def test_a_run_learns_the_prior_and_resumes(tmp_path, name):
     ("options", "message"),
     [
         ({"prior": "gibbs"}, "prior must be one of standard, linear, made, flow; got 'gibbs'"),
-        ({"prior": "linear", "prior_hidden": 3}, "prior_hidden is of the priors made and flow"),
-        ({"prior_layers": 2}, "prior_layers is of the priors made and flow, and prior is standard"),
+        (
+            {"prior": "linear", "prior_hidden": 3},
+            "prior_hidden is an option of the priors made and flow",
+        ),
+        (
+            {"prior_layers": 2},
+            "prior_layers is an option of the priors made and flow, and prior is standard",
+        ),
     ],
 )
 def test_what_has_no_effect_is_refused(options, message):

@@ -245,7 +245,7 @@ def test_ours_beside_ones_own():
     assert one.pixels == other.pixels == PIXELS
     with pytest.raises(ValueError, match="n = 4 and the decoder n = 5"):
         DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, 5))
-    with pytest.raises(ValueError, match="one is of bits, the other of"):
+    with pytest.raises(ValueError, match=r"the encoder is of .* and .* is of .*; they must agree"):
         DiscreteVAE(Scores(PIXELS, N), CategoricalDecoder(PIXELS, N))
     with pytest.raises(ValueError, match="its likelihood is bernoulli"):
         DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, N), "gaussian")

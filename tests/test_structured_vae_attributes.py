@@ -524,7 +524,10 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
     assert isinstance(vae, AttributeVAE)
     with pytest.raises(SystemExit):
         main(["gradients", where])
-    assert "by runs of the model discrete; this one is attributes" in capsys.readouterr().err
+    assert (
+        "for runs of the model discrete; this run has the model attributes"
+        in capsys.readouterr().err
+    )
     with pytest.raises(ConfigError, match=r"the terms of celeba .* name a license, such as other"):
         export_run(where, tmp_path / "out")
     card = export_run(where, tmp_path / "out", license="other") / "README.md"
@@ -541,7 +544,7 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
         name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name
     ]
     with pytest.raises(
-        ConfigError, match=r"appearance is of the model attributes with labels; .* with 0 labels"
+        ConfigError, match=r"appearance needs the model attributes with labels; .* with 0 labels"
     ):
         evaluate_run(run.folder, samples=1, appearance=True)
 
@@ -574,11 +577,11 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"data": DataConfig()}, "the model attributes goes with the images of celeba"),
-        ({"model": "mixture", "channels": 32}, "they with no other"),
+        ({"data": DataConfig()}, "the model attributes needs the images of celeba"),
+        ({"model": "mixture", "channels": 32}, "celeba needs the model attributes or quantised"),
         (
             {"model": "discrete", "labels": 0, "label_weight": 30.0, "channels": 32},
-            "they with no other",
+            "celeba needs the model attributes or quantised",
         ),
         (
             {"encoder": "categorical"},

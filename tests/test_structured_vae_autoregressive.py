@@ -195,7 +195,7 @@ def test_what_cannot_be_is_refused():
         ConfigError, match=r"is for the estimators score_function, .*ram.*; got direct"
     ):
         TrainConfig(posterior="autoregressive")
-    with pytest.raises(ConfigError, match="of all states of bits; leave it out"):
+    with pytest.raises(ConfigError, match=r"needs all states of bits, .*: leave posterior out"):
         TrainConfig(posterior="autoregressive", estimator="ram", encoder="categorical")
     with pytest.raises(EstimatorError, match="needs more of the posterior than its density"):
         Direct().draw_from(Autoregressive)

@@ -382,7 +382,9 @@ def test_impossible_training_is_refused_and_leaves_nothing(cli, case):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_training_on_a_device_that_is_not_there(cli):
     assert_refused(
-        cli("train", "--run", "new", *SMALL, "--device", "cuda"), "torch sees none", "--device cpu"
+        cli("train", "--run", "new", *SMALL, "--device", "cuda"),
+        "torch finds no CUDA device",
+        "--device cpu",
     )
     assert files() == []
 
@@ -443,7 +445,7 @@ def test_flags_after_a_configuration_file_win(cli):
         ("epochs: 0", ["epochs must be at least 1"]),
         ("epsilon:\n  floor: 3", ["floor=3"]),
         ("encoder: general\nsolver: max_flow", ["Use one of: exhaustive"]),
-        ("n: [", ["mine.yaml is no YAML"]),
+        ("n: [", ["mine.yaml is not valid YAML"]),
         ("just words", ["mine.yaml does not hold a mapping"]),
         (None, ["mine.yaml"]),
     ],

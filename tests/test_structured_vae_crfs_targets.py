@@ -236,6 +236,8 @@ def test_a_chain_with_rules_never_breaks_them():
     assert crf(emissions, invalid, mask) == -torch.inf
     every = crf.solve(emissions, mask, k_best=40)
     assert ((every.labels >= 0).any(dim=-1).sum(dim=1)).tolist() == [34, 2, 13]
+    for values in (every.score, every.bound):
+        assert (values > -torch.inf).sum(dim=1).tolist() == [34, 2, 13]
 
 
 WRONG_RULES = {

@@ -287,7 +287,7 @@ def test_a_vae_is_trained_over_the_states_that_its_estimator_draws(tmp_path, est
 @pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
 def test_coupled_bits_have_no_states_of_a_structure(tmp_path, estimator):
     with pytest.raises(
-        ConfigError, match=f"this {type(estimator).__name__} draws states of KOfN alone"
+        ConfigError, match=f"this {type(estimator).__name__} draws only states of KOfN"
     ):
         train(replace(SMALL, encoder="general"), tmp_path / "run", estimator=estimator)
     assert not list(tmp_path.iterdir())

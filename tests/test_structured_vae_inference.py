@@ -84,6 +84,13 @@ def test_what_has_no_form_is_refused():
         ArgmaxInference(4, space=KOfN([1, 2]))
 
 
+def test_an_inference_form_of_subsets_lists_no_states():
+    scores = torch.randn(2, 60, generator=torch.Generator().manual_seed(0))
+    z = ArgmaxInference(60, space=KOfN(20))(scores)
+    assert z.sum(dim=-1).tolist() == [20, 20]
+    torch.testing.assert_close((z * scores).sum(dim=-1), scores.topk(20).values.sum(dim=-1))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in ("onnx", "onnxscript", "onnxruntime")),

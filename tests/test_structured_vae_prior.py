@@ -340,12 +340,12 @@ def test_what_no_prior_can_be(tmp_path):
             ),
             tmp_path / "run",
         )
-    with pytest.raises(ConfigError, match="there are categories"):
+    with pytest.raises(ConfigError, match="the encoder has categories"):
         TrainConfig(prior="gibbs", encoder="categorical")
     with pytest.raises(ConfigError, match="prior has no meaning with model mixture"):
         TrainConfig(model="mixture", prior="gibbs")
     with pytest.raises(
-        ValueError, match="the prior gibbs is of bits, and there are categories; take factorised"
+        ValueError, match="the prior gibbs needs bits, and there are categories: take factorised"
     ):
         paper_vae("categorical", prior="gibbs")
     with pytest.raises(ValueError, match="BitsPrior of 3, and the encoder has 4 bits"):

@@ -283,10 +283,10 @@ def test_convolutional_networks_of_colour_images_are_saved_and_loaded(tmp_path):
     [
         ({"quantiser": "lfq", "codes": 4}, "lfq has bits"),
         ({"codes": 1}, "codes must be at least 2"),
-        ({"dimensions": 2}, "dimensions is of vq"),
+        ({"dimensions": 2}, "dimensions is an option of vq"),
         ({"quantiser": "vq", "dimensions": 0}, "dimensions must be at least 1"),
         ({"commitment": -1.0}, "commitment must be at least 0"),
-        ({"code_entropy": 0.1}, "code_entropy is of lfq and bsq"),
+        ({"code_entropy": 0.1}, "code_entropy is an option of lfq and bsq"),
         ({"quantiser": "bsq", "code_entropy": -0.1}, "code_entropy must be at least 0"),
         ({"quantiser": "rvq"}, "quantiser must be one of"),
         ({"code_prior": "linear", "prior_layers": 2}, "of the priors made and transformer"),

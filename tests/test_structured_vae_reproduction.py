@@ -292,7 +292,7 @@ def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkey
         patch.setattr(ArgmaxTraining, "training_step", step)
         assert command("reproduce", "tiny") == 143
     assert signal.getsignal(signal.SIGTERM) == handler
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command resumes" in capsys.readouterr().err
     assert sorted(path.name for path in Path("runs/reproduce/tiny").iterdir()) == [
         "independent-seed0"
     ]

@@ -113,7 +113,7 @@ def test_a_lock_that_is_a_link_is_not_followed(run, tmp_path):
     precious.write_text("precious")
     (run / "checkpoints" / ".structured-vae.lock").unlink()
     (run / "checkpoints" / ".structured-vae.lock").symlink_to(precious)
-    with pytest.raises(RunError, match="no plain file"):
+    with pytest.raises(RunError, match="not a regular file"):
         resume(run, 3, progress=False)
     assert precious.read_text() == "precious"
 
@@ -131,7 +131,7 @@ def test_a_training_ends_when_its_folder_is_removed(tmp_path, logger, hook):
         pass
 
     setattr(Remove, hook, lambda *_: shutil.rmtree(folder, ignore_errors=True))
-    with pytest.raises(RunError, match="was removed or moved while the training ran"):
+    with pytest.raises(RunError, match="was removed or moved during the training"):
         train(TINY, folder, progress=False, callbacks=[Remove()], logger=logger)
     assert not folder.exists()
 

@@ -81,6 +81,12 @@ def test_a_space_without_a_name_is_not_exported(tmp_path):
         vae.save_pretrained(tmp_path / "model")
 
 
+def test_pairwise_scores_and_categories_exclude_a_space():
+    for name in ("general", "categorical"):
+        with pytest.raises(SettingError, match=f"without pairwise scores.*; got {name}"):
+            paper_vae(name, pixels=4, n=3).restrict(KOfN(2))
+
+
 def test_an_unknown_space_of_a_file_names_those_that_there_are():
     with pytest.raises(SettingError, match="there are: assignment, matching, subset"):
         DiscreteVAE.of_arguments("independent", 4, 3, 5, space="os.system")
@@ -137,7 +143,7 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
         ({"space": "assignment", "n": 5}, "n must be rows times columns"),
         ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),
-        ({"rows": 4}, "rows is of the spaces"),
+        ({"rows": 4}, "rows is an option of the spaces"),
         ({"space": "subsets"}, r"space must be one of .*Did you mean subset\?"),
         ({"space": "subset", "k": 2, "rows": 2}, "space subset has no option rows"),
         ({"space": "subset", "k": 2, "space_options": "least"}, "names with whole numbers"),

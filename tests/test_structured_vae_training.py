@@ -988,7 +988,8 @@ def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, whole):
     (run / "checkpoints" / "last.ckpt").unlink()
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(
-        RunError, match=rf"best.ckpt. Go on from that: structured-vae resume {run} --from best"
+        RunError,
+        match=rf"best.ckpt. Resume from that checkpoint: structured-vae resume {run} --from best",
     ):
         resume(run, epochs=2)
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
@@ -1266,7 +1267,7 @@ def test_a_configuration_that_does_not_fit_the_checkpoint(run, read, change):
 def test_a_damaged_configuration(run, content):
     (run / "config.yaml").write_bytes(content)
     with pytest.raises(
-        (RunError, ConfigError), match=r"config.yaml (is damaged|is no YAML|does not hold)"
+        (RunError, ConfigError), match=r"config.yaml (is damaged|is not valid YAML|does not hold)"
     ):
         resume(run, 2)
 

@@ -279,6 +279,13 @@ def test_one_variable_is_the_categorical_one():
     assert arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
 
 
+def test_the_arguments_of_coupled_categories_make_them_again():
+    options = {"n": 3, "hidden": 4, "variables": 4, "couplings": "potts", "bandwidth": 1}
+    vae = paper_vae("categorical", pixels=PIXELS, **options)
+    assert vae.arguments == {"encoder": "categorical", "pixels": PIXELS, **options}
+    assert len(DiscreteVAE.of_arguments(**vae.arguments).encoder.edges) == 3
+
+
 # --- costs and gradients --------------------------------------------------------------------------
 
 
@@ -481,7 +488,7 @@ def test_networks_of_ones_own_may_have_variables():
             {"encoder": "categorical", "couplings": "some", "variables": 2},
             "no couplings are called 'some'",
         ),
-        ({"encoder": "categorical", "prior": "factorised", "variables": 2}, "is of one variable"),
+        ({"encoder": "categorical", "prior": "factorised", "variables": 2}, "takes one variable"),
     ],
 )
 def test_impossible_networks(options, message):
@@ -548,16 +555,16 @@ def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, est
     [
         (
             {"encoder": "general"},
-            "variables is of the encoder categorical; of general it is n; got 3",
+            "variables is an option of the encoder categorical; with general, set n; got 3",
         ),
         (
             {"encoder": "independent", "variables": 1, "couplings": "none"},
-            "k is of the encoder categorical; .* got 4",
+            "k is an option of the encoder categorical, .* got 4",
         ),
-        ({"n": 20}, "n is of bits; .* got 20"),
-        ({"variables": 1, "couplings": "potts"}, "couplings are of several variables"),
-        ({"couplings": "none", "bandwidth": 1}, "bandwidth is of pairwise scores"),
-        ({"prior": "factorised"}, "prior factorised is of one variable of categories"),
+        ({"n": 20}, "n is the number of bits; .* got 20"),
+        ({"variables": 1, "couplings": "potts"}, "couplings need several variables"),
+        ({"couplings": "none", "bandwidth": 1}, "bandwidth needs pairwise scores"),
+        ({"prior": "factorised"}, "prior factorised takes one variable of categories"),
         ({"variables": 0}, "variables must be at least 1"),
         ({"couplings": "some"}, "couplings must be"),
         (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 from torch.utils.checkpoint import checkpoint
 
+from ..errors import SettingError
 from ..shapes import Binary, Costs, FlipCosts, Images, Logits, OneHot, Table
 from ..states import of_variables
 from .layers import Linear
@@ -148,12 +149,62 @@ class Decoder(nn.Module, ABC):
         inputs: number of inputs of the first layer.
         pixels: number of values of an image.
         hidden: number of units of the hidden layer; the paper has 300.
+
+    Attributes:
+        custom: whether a caller gave the network: False.
+        likelihood_name: the name of the likelihood.
     """
+
+    custom: ClassVar[bool] = False
+    likelihood_name: ClassVar[str] = "bernoulli"
+    n: int
 
     def __init__(self, inputs: int, pixels: int, hidden: int):
         super().__init__()
         self.first = Linear(inputs, hidden)
         self.last = Linear(hidden, pixels)
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def pixels(self) -> int:
+        """The number of values of an image."""
+        return self.last.out_features
+
+    def has_likelihood(self, likelihood: object) -> bool:
+        """Return whether the decoder has this likelihood."""
+        return likelihood == self.likelihood_name
+
+    def agree(self, n: int, variables: int, categorical: bool) -> None:
+        """Raise unless the decoder is of the latent variables of an encoder.
+
+        Args:
+            n: the length of a state.
+            variables: the number of variables of the encoder.
+            categorical: whether they have categories.
+
+        Raises:
+            SettingError: the decoder is of other variables.
+        """
+        if n != self.n:
+            raise SettingError(
+                f"the encoder has n = {n} and the decoder n = {self.n}; they must agree"
+            )
+        self._agree_on_kind(variables, categorical)
+
+    def _agree_on_kind(self, variables: int, categorical: bool) -> None:
+        """Raise unless the decoder is of so many variables of that kind: here of bits.
+
+        Raises:
+            SettingError: the decoder is of other variables.
+        """
+        if categorical:
+            raise SettingError(
+                f"the encoder is of categories and {self.name} is of bits; they must agree"
+            )
 
     @abstractmethod
     def start(self, z: torch.Tensor) -> torch.Tensor:
@@ -272,6 +323,17 @@ class CategoricalDecoder(Decoder):
         self.k = k
         self.n = variables * k
         self.variables = variables
+
+    def _agree_on_kind(self, variables: int, categorical: bool) -> None:
+        if not categorical:
+            raise SettingError(
+                f"the encoder is of bits and {self.name} is of categories; they must agree"
+            )
+        if variables != self.variables:
+            raise SettingError(
+                f"the encoder has {variables} variables and the decoder {self.variables}; they "
+                "must agree"
+            )
 
     def start(self, z: OneHot) -> torch.Tensor:
         """Return the first layer's output for `z [..., n]`, before the ReLU: `[..., hidden]`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import torch
 from torch import nn
@@ -30,7 +30,15 @@ class Encoder(nn.Module):
         link: turns outputs into pairwise scores; None for no pairwise scores.
         bandwidth: the largest distance of two variables of a pair in their order. 1 makes a chain;
             the treewidth is the bandwidth. 0 for all pairs.
+
+    Attributes:
+        custom: whether a caller gave the network: False.
+        categorical: whether variables have categories: False.
+        name: the name of the class.
     """
+
+    custom: ClassVar[bool] = False
+    categorical: ClassVar[bool] = False
 
     edges: torch.Tensor
 
@@ -60,11 +68,49 @@ class Encoder(nn.Module):
         def __call__(self, x: Images) -> Potentials:
             """Return the result of `forward`, typed."""
 
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def variables(self) -> int:
+        """The number of variables, which are bits."""
+        return self.n
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The arguments of `paper_vae` beside name, pixels and hidden units."""
+        arguments: dict[str, int | str] = {"n": self.n}
+        if self.bandwidth:
+            arguments["bandwidth"] = self.bandwidth
+        return arguments
+
+    def takes(self, space: LatentSpace) -> bool:
+        """Return whether states may be restricted to a space, which has to have states of n bits.
+
+        Pairwise scores exclude a space.
+        """
+        if self.link is not None:
+            return False
+        space.check(self.n)
+        return True
+
+    def probe(self) -> Potentials:
+        """Return the potentials of one image if every output of the network were -1."""
+        return self.potentials(_lowest_outputs(self.network))
+
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """Return the potentials of outputs `[batch, n + e]` of the network."""
         if self.link is None:
             return Potentials(outputs, space=self.space)
         return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
+
+
+def _lowest_outputs(network: nn.Sequential) -> torch.Tensor:
+    """Return outputs `[1, outputs]` of -1."""
+    last = cast("nn.Linear", network[-1])
+    return -torch.ones((1, last.out_features))
 
 
 def _pairs(n: int, bandwidth: int) -> torch.Tensor:
@@ -117,7 +163,15 @@ class CategoricalEncoder(nn.Module):
 
     Raises:
         SettingError: `couplings` has another name.
+
+    Attributes:
+        custom: whether a caller gave the network: False.
+        categorical: whether variables have categories: True.
+        name: the name of the class.
     """
+
+    custom: ClassVar[bool] = False
+    categorical: ClassVar[bool] = True
 
     edges: torch.Tensor
 
@@ -146,6 +200,7 @@ class CategoricalEncoder(nn.Module):
         self.variables = variables
         self.couplings = couplings
         self.bandwidth = bandwidth
+        self.space: LatentSpace | None = None
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         of_pairs = len(pairs)
         if couplings == "general":
@@ -162,6 +217,29 @@ class CategoricalEncoder(nn.Module):
 
         def __call__(self, x: Images) -> CategoricalPotentials:
             """Return the result of `forward`, typed."""
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The arguments of `paper_vae` beside name, pixels and hidden units."""
+        arguments: dict[str, int | str] = {"n": self.k}
+        if self.variables > 1:
+            arguments |= {"variables": self.variables, "couplings": self.couplings}
+        if self.bandwidth:
+            arguments["bandwidth"] = self.bandwidth
+        return arguments
+
+    def takes(self, space: LatentSpace) -> bool:
+        """Return whether states may be restricted to a space: False."""
+        return False
+
+    def probe(self) -> CategoricalPotentials:
+        """Return the potentials of one image if every output of the network were -1."""
+        return self.potentials(_lowest_outputs(self.network))
 
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
         """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""

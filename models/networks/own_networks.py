@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from ..errors import NetworkError, SettingError
-from ..likelihoods import BernoulliLikelihood, Likelihood, likelihood_of
+from ..likelihoods import BernoulliLikelihood, Likelihood, likelihood_name, likelihood_of
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Images, Logits, Table
 from ..states import single_changes
@@ -76,7 +76,13 @@ class NetworkEncoder(nn.Module):
 
     Args:
         network: maps images `[batch, pixels]` to `Potentials` or `CategoricalPotentials`.
+
+    Attributes:
+        custom: whether a caller gave the network: True.
+        name: the name of the class of the custom network.
     """
+
+    custom: ClassVar[bool] = True
 
     def __init__(self, network: nn.Module):
         super().__init__()
@@ -124,6 +130,42 @@ class NetworkEncoder(nn.Module):
         """
         return self.known().n
 
+    @property
+    def name(self) -> str:
+        """The name of the class of the custom network."""
+        return type(self.network).__name__
+
+    @property
+    def variables(self) -> int:
+        """The number of variables: bits, or variables with categories.
+
+        Raises:
+            NetworkError: the network has not seen an image.
+        """
+        return self.known().variables
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the variables have categories.
+
+        Raises:
+            NetworkError: the network has not seen an image.
+        """
+        return self.known().categorical
+
+    @property
+    def pixels(self) -> int:
+        """The number of values of an image.
+
+        Raises:
+            NetworkError: the network has not seen an image.
+        """
+        return self.known().pixels
+
+    def takes(self, space: LatentSpace) -> bool:
+        """Return whether states may be restricted to a space; the potentials will tell."""
+        return True
+
     def known(self) -> Shape:
         """Return the latent space of the network.
 
@@ -141,9 +183,7 @@ class NetworkEncoder(nn.Module):
 
 def _shape_of(potentials: AnyPotentials, pixels: int) -> Shape:
     n = potentials.unary.shape[-1]
-    if isinstance(potentials, CategoricalPotentials):
-        return Shape(pixels, n, potentials.variables, categorical=True)
-    return Shape(pixels, n, variables=n, categorical=False)
+    return Shape(pixels, n, potentials.variable_count, potentials.categorical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +228,13 @@ class NetworkDecoder(nn.Module):
         >>> decoder = NetworkDecoder(nn.Linear(3, 9))
         >>> decoder.flips(torch.ones(2, 9), torch.zeros(2, 3)).flipped.shape
         torch.Size([2, 3])
+
+    Attributes:
+        custom: whether a caller gave the network: True.
+        name: the name of the class of the custom network.
     """
+
+    custom: ClassVar[bool] = True
 
     def __init__(self, network: nn.Module, likelihood: str | Likelihood = "bernoulli"):
         super().__init__()
@@ -217,6 +263,37 @@ class NetworkDecoder(nn.Module):
 
         def __call__(self, z: torch.Tensor) -> Logits:
             """Call `forward`; declared since torch's own type is Any."""
+
+    @property
+    def name(self) -> str:
+        """The name of the class of the custom network."""
+        return type(self.network).__name__
+
+    @property
+    def pixels(self) -> int | None:
+        """The number of values of an image, which the network does not tell: None."""
+        return None
+
+    @property
+    def likelihood_name(self) -> str:
+        """The name of the likelihood, or of its class."""
+        return likelihood_name(self.likelihood)
+
+    def has_likelihood(self, likelihood: str | Likelihood) -> bool:
+        """Return whether the decoder has this likelihood."""
+        return likelihood in (self.likelihood_name, self.likelihood)
+
+    def agree(self, n: int, variables: int, categorical: bool) -> None:
+        """Learn how many variables have categories.
+
+        Args:
+            n: the length of a state.
+            variables: the number of variables of the encoder.
+            categorical: whether they have categories.
+        """
+        self.categories_of = 0
+        if categorical:
+            self.categories_of = variables
 
     def mean(self, z: torch.Tensor) -> Logits:
         """Return the mean image of each state: `[..., pixels]`."""

@@ -160,7 +160,7 @@ def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generat
     unary = potentials.unary[0]
     if potentials.space is not None:
         return potentials.space.drawn(unary, count, generator)
-    if isinstance(potentials, Potentials) and potentials.pairwise is None:
+    if not potentials.categorical and potentials.pairwise is None:
         return torch.bernoulli(unary.sigmoid().expand(count, -1), generator=generator)
     states = potentials.states()
     return states[drawn_places(potentials.table(states), count, generator)[0]]

@@ -46,7 +46,7 @@ def _factorised(states: States) -> Prior:
         return factorised_prior(states.variables)
     if states.variables > 1:
         raise SettingError(
-            f"the prior factorised is of one variable of categories, and there are "
+            f"the prior factorised takes one variable of categories, and there are "
             f"{states.variables}: take an autoregressive one, such as linear"
         )
     return CategoriesPrior(states.values)
@@ -55,7 +55,7 @@ def _factorised(states: States) -> Prior:
 def _gibbs(states: States) -> Prior:
     if states.values:
         raise SettingError(
-            "the prior gibbs is of bits, and there are categories; take factorised, linear, made "
+            "the prior gibbs needs bits, and there are categories: take factorised, linear, made "
             "or transformer"
         )
     return gibbs_prior(states.variables)

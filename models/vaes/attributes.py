@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.decoder import Neighbourhood
-from ..networks.encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from ..networks.encoder import ENCODERS, Encoder, encoder_name
 from ..networks.layers import Conv2d, ConvTranspose2d, Linear
 from ..potentials import Potentials
 from ..pretrained import Pretrained
@@ -67,15 +67,17 @@ class AttributeEncoder(nn.Module):
         for before, after in pairwise(widths):
             layers += [Conv2d(before, after, 4, 2, 1), nn.ReLU()]
         features = 4 * channels * SMALLEST**2
-        head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
-        if head is None or isinstance(head, CategoricalEncoder):
+        head = None
+        if encoder in ENCODERS:
+            head = ENCODERS[encoder](features, n, HIDDEN)
+        if head is None or head.categorical:
             raise SettingError(
                 f"attributes are bits, and no encoder of bits is called '{encoder}'; choose "
                 "independent, supermodular or general"
             )
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
-        self.attributes: Encoder = head
+        self.attributes = cast("Encoder", head)
         self.style = Linear(features, 2 * c)
 
     def forward(self, x: Images) -> tuple[Potentials, Gaussian]:

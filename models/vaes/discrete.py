@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.parameter import UninitializedParameter
 
 from ..errors import NetworkError, PretrainedError, SettingError
-from ..likelihoods import Likelihood, likelihood_name
+from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
 from ..networks.encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
@@ -76,10 +76,13 @@ class DiscreteVAE(Pretrained):
         space: LatentSpace | None = None,
     ):
         super().__init__()
-        if isinstance(decoder, Decoder | NetworkDecoder):
-            _check_likelihood(decoder, likelihood)
-        else:
+        if not isinstance(decoder, Decoder | NetworkDecoder):
             decoder = NetworkDecoder(decoder, likelihood)
+        elif likelihood != "bernoulli" and not decoder.has_likelihood(likelihood):
+            raise SettingError(
+                f"{type(decoder).__name__} has one: its likelihood is {decoder.likelihood_name}, "
+                f"not {likelihood!r}"
+            )
         if not isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder):
             encoder = NetworkEncoder(encoder)
         self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = encoder
@@ -111,11 +114,7 @@ class DiscreteVAE(Pretrained):
         Raises:
             NetworkError: as for `n`.
         """
-        if isinstance(self.encoder, NetworkEncoder):
-            return self.encoder.known().variables
-        if isinstance(self.encoder, CategoricalEncoder):
-            return self.encoder.variables
-        return self.n
+        return self.encoder.variables
 
     @property
     def categorical(self) -> bool:
@@ -124,9 +123,7 @@ class DiscreteVAE(Pretrained):
         Raises:
             NetworkError: as for `n`.
         """
-        if isinstance(self.encoder, NetworkEncoder):
-            return self.encoder.known().categorical
-        return isinstance(self.encoder, CategoricalEncoder)
+        return self.encoder.categorical
 
     @property
     def pixels(self) -> int:
@@ -135,15 +132,15 @@ class DiscreteVAE(Pretrained):
         Raises:
             NetworkError: as for `n`.
         """
-        pixels = self._pixels_of_ours()
+        pixels = self.decoder.pixels
         if pixels is None:
-            return cast("NetworkEncoder", self.encoder).known().pixels
+            return self.encoder.pixels
         return pixels
 
     @property
     def own(self) -> bool:
         """Whether encoder or decoder is a custom network, which no configuration can make again."""
-        return isinstance(self.encoder, NetworkEncoder) or isinstance(self.decoder, NetworkDecoder)
+        return self.encoder.custom or self.decoder.custom
 
     def fit_to(self, pixels: int) -> None:
         """Read the latent variables from the potentials of a blank image, and check the decoder.
@@ -196,10 +193,9 @@ class DiscreteVAE(Pretrained):
         These are the most difficult signs that an encoder of this package can give. The outputs of
         a custom network are not known, so its result is the potentials of a blank image.
         """
-        if isinstance(self.encoder, NetworkEncoder):
+        if self.encoder.custom:
             return self.blank()
-        last = cast("nn.Linear", self.encoder.network[-1])
-        return self.encoder.potentials(-torch.ones((1, last.out_features)))
+        return cast("Encoder | CategoricalEncoder", self.encoder).probe()
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -211,27 +207,20 @@ class DiscreteVAE(Pretrained):
         if self.own:
             return self._described()
         name = encoder_name(self.encoder)
-        if name is None or not isinstance(self.decoder, Decoder) or type(self.decoder) not in OURS:
+        if name is None or type(self.decoder) not in OURS:
             raise PretrainedError(
                 f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are "
                 "not among those that paper_vae makes, and so cannot be made again from a "
                 "configuration"
             )
-        last = self.decoder.last
+        last = cast("Decoder", self.decoder).last
         encoder = cast("Encoder | CategoricalEncoder", self.encoder)
         arguments: dict[str, int | str] = {
             "encoder": name,
             "pixels": last.out_features,
-            "n": self.n,
             "hidden": last.in_features,
         }
-        if isinstance(encoder, CategoricalEncoder):
-            arguments["n"] = encoder.k
-            if encoder.variables > 1:
-                arguments |= {"variables": encoder.variables, "couplings": encoder.couplings}
-        if encoder.bandwidth:
-            arguments["bandwidth"] = encoder.bandwidth
-        return arguments | self._prior_arguments() | self._space_arguments()
+        return arguments | encoder.arguments | self._prior_arguments() | self._space_arguments()
 
     @classmethod
     def of_arguments(
@@ -302,11 +291,10 @@ class DiscreteVAE(Pretrained):
 
     def _pixels_of_ours(self) -> int | None:
         """Return the size of an image by a network of this package; None if both are custom."""
-        if isinstance(self.decoder, Decoder):
-            return self.decoder.last.out_features
-        if isinstance(self.encoder, NetworkEncoder):
-            return None
-        return self.encoder.pixels
+        pixels = self.decoder.pixels
+        if pixels is None and not self.encoder.custom:
+            return self.encoder.pixels
+        return pixels
 
     def _checked_space(self, space: LatentSpace) -> LatentSpace:
         """Return the space, if the encoder gives scores of bits without pairs.
@@ -315,13 +303,11 @@ class DiscreteVAE(Pretrained):
             SettingError: the encoder has pairwise scores or categories.
         """
         encoder = self.encoder
-        if isinstance(encoder, CategoricalEncoder) or getattr(encoder, "link", None) is not None:
+        if not encoder.takes(space):
             raise SettingError(
                 f"a space of states needs an encoder of bits without pairwise scores, such as "
-                f"independent; got {encoder_name(encoder) or _name(encoder)}"
+                f"independent; got {encoder_name(encoder) or encoder.name}"
             )
-        if isinstance(encoder, Encoder):
-            space.check(encoder.n)
         return space
 
     def _check_agreement(self) -> None:
@@ -334,33 +320,13 @@ class DiscreteVAE(Pretrained):
         """
         if self.prior is not None:
             self.prior.check(self.n, self.variables, self.categorical)
-        encoder = self.encoder
-        decoder = self.decoder
-        if isinstance(decoder, NetworkDecoder):
-            decoder.categories_of = 0
-            if self.categorical:
-                decoder.categories_of = self.variables
-            return
-        if encoder.n != decoder.n:
-            raise SettingError(
-                f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
-            )
-        if self.categorical != isinstance(decoder, CategoricalDecoder):
-            raise SettingError(
-                f"{_name(encoder)} and {type(decoder).__name__}: one is of bits, the other of "
-                "categories; they must agree"
-            )
-        if isinstance(decoder, CategoricalDecoder) and self.variables != decoder.variables:
-            raise SettingError(
-                f"the encoder has {self.variables} variables and the decoder {decoder.variables}; "
-                "they must agree"
-            )
+        self.decoder.agree(self.n, self.variables, self.categorical)
 
     def _described(self) -> dict[str, int | str]:
         description: dict[str, int | str] = {
-            "encoder": _name(self.encoder),
-            "decoder": _name(self.decoder),
-            "likelihood": _likelihood_of(self.decoder),
+            "encoder": self.encoder.name,
+            "decoder": self.decoder.name,
+            "likelihood": self.decoder.likelihood_name,
             "pixels": self.pixels,
             "n": self.n,
         }
@@ -389,13 +355,6 @@ class DiscreteVAE(Pretrained):
 
 OURS: Final = (BinaryDecoder, CategoricalDecoder)
 """The decoders that `paper_vae` makes."""
-
-
-def _name(network: nn.Module) -> str:
-    """Return the name of the class of a network, or of the custom network inside it."""
-    if isinstance(network, NetworkEncoder | NetworkDecoder):
-        return type(network.network).__name__
-    return type(network).__name__
 
 
 def paper_vae(
@@ -492,23 +451,3 @@ def paper_vae(
         CategoricalDecoder(pixels, n, hidden, variables),
         prior=named_prior(prior, states),
     )
-
-
-def _likelihood_of(decoder: Decoder | NetworkDecoder) -> str:
-    """Return the name of the likelihood of a decoder; decoders of this package give logits."""
-    if isinstance(decoder, NetworkDecoder):
-        return likelihood_name(decoder.likelihood)
-    return "bernoulli"
-
-
-def _check_likelihood(decoder: Decoder | NetworkDecoder, likelihood: str | Likelihood) -> None:
-    """Raise unless a likelihood is the default or that of the decoder.
-
-    Raises:
-        SettingError: the decoder has another likelihood.
-    """
-    name = _likelihood_of(decoder)
-    if likelihood not in ("bernoulli", name, getattr(decoder, "likelihood", name)):
-        raise SettingError(
-            f"{type(decoder).__name__} has one: its likelihood is {name}, not {likelihood!r}"
-        )

@@ -154,7 +154,7 @@ def load_dataset(
             downloading. Nothing is ever downloaded to a root that you name.
         binarisation: one of `binarisation_names()`: `"threshold"` gives 1 where the grey value
             exceeds 0.5 and 0 elsewhere; `"static"` gives 1 with the grey value as probability,
-            drawn once and for all; `"dynamic"` is the same for evaluation, while training draws
+            drawn once; `"dynamic"` is the same for evaluation, while training draws
             again at every step; `"none"` gives the grey values in [0, 1]. None means
             `"threshold"`, for CelebA `"none"`.
 
@@ -276,7 +276,7 @@ def usual_binarisation(name: str) -> str:
 
 
 def is_shown(name: str) -> bool:
-    """Return whether the terms of a data set let others see its images, and what is made of them.
+    """Return whether the terms of a dataset permit others to see its images and samples of models.
 
     Example:
         >>> is_shown("mnist"), is_shown("celeba")

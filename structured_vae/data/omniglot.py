@@ -42,7 +42,7 @@ DAMAGES: Final = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""The exceptions that a damaged file leads to."""
+"""The exceptions that reading a damaged file raises."""
 
 
 def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) -> StoredDataset:

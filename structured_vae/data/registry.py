@@ -1,4 +1,4 @@
-"""The readers of data sets by name, each imported when its data set is asked for."""
+"""The readers of datasets by name, each imported when its dataset is requested."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ..errors import DataError
 SPLITS: Final = ("train", "validation", "test")
 
 SHARE: Final = 10
-"""One image in ten is for validation, another for the test."""
+"""The share of images for validation is one tenth, and so is the share for testing."""
 
 SPLIT_SEED: Final = 1896
 """Seed that draws the splits. It is constant, so that the same images give the same splits."""

@@ -62,20 +62,28 @@ def bars(view: View) -> None:
     """Show the probabilities given the fixed bits or category."""
     ranking = view.ranking
     model = view.model
-    heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
-    st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
+    heading = "Probability of each category"
+    if model.bits:
+        heading = "Probability of each bit being 1"
+        if view.fixed:
+            heading += ", given the fixed ones"
+    st.subheader(heading)
     described = "bars: " + spoken(model.names, ranking.marginals)
     st.html(bars_html(ranking.marginals, model.names, described, view.fixed, view.palette))
-    st.text(
-        f"Posterior: {ranking.how}." if view.scored.pixels is not None else "Those of the prior."
-    )
+    source = "Those of the prior."
+    if view.scored.pixels is not None:
+        source = f"Posterior: {ranking.how}."
+    st.text(source)
 
 
 def decoded(view: View) -> None:
     """Show the image, the best state with the fixed bits, and its facts."""
     model = view.model
     best = view.encoded
-    st.header("Image and best state" if model.bits else "Image and category")
+    heading = "Image and category"
+    if model.bits:
+        heading = "Image and best state"
+    st.header(heading)
     st.session_state["state"] = best.state
     picture = model.decode(best.state, view.style)
     images = [picture]
@@ -115,7 +123,10 @@ def facts(view: View) -> list[tuple[str, str]]:
     if ranking.note:
         rows.append(("best state", f"score {ranking.scores[0]:.3f}, {ranking.note}"))
     if ranking.bound is not None:
-        rows.append(("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")))
+        bound = f"{ranking.bound:.3f}"
+        if proved:
+            bound += proof
+        rows.append(("bound on scores", bound))
     probability = np.exp(best.log_probability[0])
     density = view.scored.posterior.density
     rows.append(("probability", f"{probability:.4f} of all states, {density}"))
@@ -146,8 +157,12 @@ def best_states(view: View) -> None:
     """Show the best states in order."""
     best = view.ranking.best
     model = view.model
-    what = "The best states" if model.bits else "The best categories"
-    st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
+    heading = "The best categories"
+    if model.bits:
+        heading = "The best states"
+        if view.fixed:
+            heading += ", with the fixed bits"
+    st.header(heading)
     captions = []
     for state, score, log_given in zip(best.states, best.scores, best.log_given, strict=True):
         changed = [model.names[i] for i in np.flatnonzero(state != best.states[0])]
@@ -183,7 +198,10 @@ def path(view: View) -> None:
 
 def samples(view: View) -> None:
     """Show images from the prior or the posterior, with the fixed bits or category."""
-    st.header("Samples" + (", with what is fixed" if view.fixed else ""))
+    heading = "Samples"
+    if view.fixed:
+        heading = "Samples, with what is fixed"
+    st.header(heading)
     left, right = st.columns([1, 2])
     seed = left.number_input("Seed", 0, 10**6, 0)
     of = "of the prior"

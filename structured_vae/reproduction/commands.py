@@ -117,7 +117,7 @@ def _ended_by_sigterm() -> Iterator[None]:
     except (KeyboardInterrupt, TerminatedError) as stop:
         if not asked:
             raise
-        raise TerminatedError("terminated; the same command goes on from the last epoch") from stop
+        raise TerminatedError("terminated; the same command resumes from the last epoch") from stop
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -92,8 +92,8 @@ def fit_prior(
     coded = kind.coded(config, vae)
     if coded is None:
         raise RunError(
-            f"{folder} has a {type(vae).__name__}, whose prior is part of the model; fit_prior is "
-            "for discrete latent variables alone, and for Gaussian ones"
+            f"{folder} has a {type(vae).__name__}, whose prior is part of the model; fit_prior "
+            "takes models whose latent variables are all discrete, or all Gaussian"
         )
     dataset = dataset_of(config, given)
     fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)

@@ -220,7 +220,8 @@ def _images(data: Any, binarisation: str | None) -> ImageDataset:
 def _checked_model(model: Any) -> DiscreteVAE | None:
     if isinstance(model, str) and model in KINDS:
         raise ConfigError(
-            f"model= takes networks of your own; for ours: train(TrainConfig(model={model!r}, ...), ...)"
+            "model= takes custom networks; for the networks of this package: "
+            f"train(TrainConfig(model={model!r}, ...), ...)"
         )
     if model is not None and not isinstance(model, DiscreteVAE):
         raise ConfigError(

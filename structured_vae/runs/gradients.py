@@ -101,8 +101,8 @@ def gradient_figure(
     config = run.config()
     if not kind_of(config).compares_gradients:
         raise ConfigError(
-            "gradients are compared of bits and categories, by runs of the model discrete; this "
-            f"one is {config.model}"
+            "gradients are compared for runs of the model discrete; this run has the model "
+            f"{config.model}"
         )
     vae = cast("DiscreteVAE", load_vae(folder, which, model))
     x = torch.from_numpy(

@@ -135,14 +135,14 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
         return checkpoint
     if other.exists():
         raise RunError(
-            f"{checkpoint} does not exist, and the run is not begun anew over {other.name}. Go on from that: "
-            f"structured-vae resume {run.folder} --from {other.stem}"
+            f"{checkpoint} does not exist. The run does not start again, since that would replace "
+            f"{other.name}. Resume from that checkpoint: structured-vae resume {run.folder} --from {other.stem}"
         )
     if (recorded := run.recorded_epochs()) > 1:
         raise RunError(
-            f"{run.checkpoints} holds no checkpoint, and the run is not begun anew over the metrics of {recorded} "
-            "epochs. Put last.ckpt or best.ckpt back, or train in another folder: structured-vae train --config "
-            f"{run.config_file} --run FOLDER"
+            f"{run.checkpoints} holds no checkpoint. The run does not start again, since that would "
+            f"replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or train in "
+            f"another folder: structured-vae train --config {run.config_file} --run FOLDER"
         )
     return None
 

@@ -49,10 +49,10 @@ class TrainingOptions:
 class Training(pl.LightningModule, ABC):
     """The base class of the training of every model.
 
-    It has one Adam, noise by seed and epoch, and metrics of each epoch. The released code has two
-    Adams with the same rate; Adam treats each parameter separately, so one is equivalent. Noise
-    depends only on seed, epoch and process, so a run resumed at the end of an epoch draws the same
-    noise as an uninterrupted run.
+    It has one Adam optimiser, and metrics of each epoch. The released code has two Adams with the
+    same rate. Adam treats each parameter separately, so one is equivalent. Noise depends only on
+    seed, epoch and process, so a run resumed at the end of an epoch draws the same noise as an
+    uninterrupted run.
 
     Args:
         options: learning rate, seed and dropout.
@@ -167,7 +167,7 @@ class Training(pl.LightningModule, ABC):
 
     @contextmanager
     def _naming_divergence(self) -> Iterator[None]:
-        """Raise a `DivergedError` for scores that no solver takes, which only divergence gives."""
+        """Raise a `DivergedError` for scores that no solver accepts: only divergence causes them."""
         try:
             yield
         except ProblemError as error:

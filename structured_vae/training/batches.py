@@ -165,7 +165,7 @@ def _loader(
 class ImageData(pl.LightningDataModule):
     """A dataset for Lightning: shuffled training batches, then validation and test in order.
 
-    The test split is evaluated along with the validation split for curves; it chooses nothing.
+    The test split is evaluated with the validation split, for curves; no choice depends on it.
 
     Args:
         dataset: the loaded images.

@@ -1,4 +1,4 @@
-"""Callbacks that leave single steps alone, and a profiler that measures nothing."""
+"""Callbacks without hooks for single steps, and a profiler that measures nothing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import lightning.pytorch as pl
 from lightning.pytorch.profilers import PassThroughProfiler
 
 NOTHING: Final = nullcontext()
-"""A context that does nothing, which every unmeasured action shares."""
+"""The context of every action that is not measured; it does nothing."""
 
 
 class BetweenSteps(pl.Callback):
-    """The base class of callbacks that hear of epochs and evaluations, and not of single steps.
+    """The base class of callbacks with hooks for epochs and evaluations, not for single steps.
 
     Lightning opens a context and builds a name for each hook of each callback, also where the hook
     is empty. It skips a hook that cannot be called. So the hooks of a step are None here.

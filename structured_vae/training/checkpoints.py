@@ -1,4 +1,4 @@
-"""Write checkpoints whole, and read them without unpickling anything."""
+"""Write checkpoints atomically, and read them without unpickling anything."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ INSTEAD: Final = {
 
 
 class WholeCheckpoints(CheckpointIO):
-    """The reading and writing of checkpoints: whole files, loaded with `weights_only`.
+    """The input and output of checkpoints: atomic writes, and loading with `weights_only`.
 
     A file is written under a temporary name beside its target.
 
     Args:
-        folder: folder of the run, which is not made again for a checkpoint in it; None for any
+        folder: folder of the run, which is not created again if it was removed; None for any
             folder.
     """
 
@@ -41,7 +41,7 @@ class WholeCheckpoints(CheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Write `checkpoint`, whole or not at all.
+        """Write `checkpoint` completely or not at all.
 
         Raises:
             OSError: the disk is full, or the folder cannot be written to.

@@ -1,4 +1,4 @@
-"""The callbacks at the start of an epoch: learning rate, seeds and evaluation of the last."""
+"""Callbacks at the start of an epoch: learning rate, seeds, and evaluation of the last epoch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RateByEpoch(BetweenSteps):
 
 
 class EvaluatedAtLast(BetweenSteps):
-    """A callback that has the last epoch evaluated, however many lie between evaluations."""
+    """A callback that evaluates the last epoch, whatever the interval between evaluations."""
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Ask for an evaluation in the last epoch."""

@@ -14,7 +14,7 @@ from lightning.pytorch.loggers import Logger
 from ..errors import SkippedWarning
 
 LAST_SECONDS: Final = 10.0
-"""Seconds that a logger gets to end after a training that was interrupted or failed."""
+"""Seconds that a logger has to finish after a training that was interrupted or failed."""
 
 CALLED: Final = (
     "log_metrics",
@@ -83,7 +83,7 @@ def forgiving_loggers(loggers: Sequence[Logger]) -> Iterator[None]:
 
 @contextmanager
 def _replaced(logger: Logger, name: str, forgiving: Forgiving) -> Iterator[None]:
-    """Put a method of one object behind `forgiving`."""
+    """Replace a method of one object by one that calls it inside `forgiving`."""
     before = vars(logger).get(name)  # the method, if the object itself has it
     what = f"{type(logger).__name__}.{name}"
     setattr(logger, name, _tried(getattr(logger, name), what, forgiving))
@@ -111,7 +111,7 @@ def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Calla
 
 
 def _within(call: Callable[[], object], seconds: float) -> None:
-    """Run a call in a separate thread, and wait for it that many seconds at most.
+    """Run a call in a separate thread, and wait at most so many seconds for it.
 
     After an interrupt a logger may wait for its thread, which waits for the logger: the interrupt
     can come between the entry in its queue and the signal for that entry.

@@ -66,7 +66,7 @@ class Pictures(BetweenSteps):
         self._forgiving = Forgiving()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Save the pictures, if they are due after this epoch."""
+        """Save the pictures that are due after this epoch."""
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
         if trainer.is_global_zero and (asked or epoch == trainer.max_epochs or trainer.should_stop):

@@ -1,4 +1,4 @@
-"""Fit a prior to the codes of trained networks, which stay as they are."""
+"""Fit a prior to the codes of trained networks, which do not change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Codes = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 """(images `[batch, pixels]`, generator) -> a state `[batch, n]` of each."""
 
 Batches = Iterable[tuple[torch.Tensor, ...]]
-"""Images, and perhaps more, of each batch; iterated once for each epoch."""
+"""Batches whose first entry is the images; iterated once per epoch."""
 
 
 def prior_log_prob(prior: LearntPrior, z: torch.Tensor) -> torch.Tensor:
@@ -37,19 +37,19 @@ def fit_to_codes(
     learning_rate: float,
     seed: int = 0,
 ) -> list[float]:
-    """Maximise E[log p(z)] over codes of images, as for a model that was trained in two stages.
+    """Maximise E[log p(z)] over codes of images: the second stage of a training in two stages.
 
     The codes are drawn anew in every epoch. Adam's learning rate falls to zero by a cosine. The
-    prior ends with the weights of the epoch that is best on the validation images.
+    prior gets the weights of the epoch with the lowest cost on the validation images.
 
     Args:
-        prior: what is fitted, in place.
+        prior: the prior to fit, in place.
         codes: draws the codes of images.
         images: batches of the training images.
-        validation: batches of other images, which choose the epoch.
+        validation: batches of other images, by which the best epoch is chosen.
         epochs: passes over the images.
-        learning_rate: of Adam, at the start.
-        seed: of the draws.
+        learning_rate: initial learning rate of Adam.
+        seed: seed of the draws of codes.
 
     Returns:
         The mean of -log p(z) over the validation images after each epoch, in nats.

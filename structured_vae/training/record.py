@@ -16,10 +16,10 @@ from .between_steps import BetweenSteps
 
 
 class RunRecord(BetweenSteps):
-    """A callback that writes `metrics.csv` and `record.json` whole after every evaluated epoch.
+    """A callback that writes `metrics.csv` and `record.json` after every evaluated epoch.
 
-    The `seconds` of a row are those of all epochs since the row before; its `ms_per_step` is that
-    of its epoch. Checkpoints hold the rows and the commits of the code that trained the run. So the
+    The `seconds` of a row count all epochs since the previous row; `ms_per_step` is that of its
+    own epoch. Checkpoints hold the rows and the commits of the code that trained the run. So the
     files of a resumed run equal those of an uninterrupted one, apart from the times.
 
     Args:

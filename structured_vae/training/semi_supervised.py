@@ -65,7 +65,7 @@ class SemiSupervisedTraining(Training):
 
     @property
     def monitored(self) -> str:
-        """The objective of validation images with all labels; without labels their bound."""
+        """The objective on validation images with all labels; without labels, their bound."""
         if self.label_loss is None:
             return "validation/bound"
         return "validation/objective"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import torch
 
@@ -56,7 +56,7 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
         solvers.SolverError: the solver is unknown or its package missing.
     """
     worst = _worst(vae, name)
-    if isinstance(worst, CategoricalPotentials):
+    if worst.categorical:
         return _label_solver(name, worst)
     problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
     solver = resolve(name, problem)
@@ -67,7 +67,7 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
     return solver
 
 
-def _label_solver(name: str, worst: CategoricalPotentials) -> AnySolver:
+def _label_solver(name: str, worst: AnyPotentials) -> AnySolver:
     if worst.pairwise is None:
         return resolve(name, Problem.from_arrays(worst.unary))
     try:
@@ -116,14 +116,14 @@ def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
     restrict = getattr(vae, "restrict", None)
     if restrict is None:
         raise ConfigError(
-            f"this {type(estimator).__name__} draws states of {space} alone, and a "
+            f"this {type(estimator).__name__} draws only states of {space}, and a "
             f"{type(vae).__name__} has all states of its bits: give the estimator a solver"
         )
     try:
         restrict(space)
     except SettingError as error:
         raise ConfigError(
-            f"this {type(estimator).__name__} draws states of {space} alone: {error}"
+            f"this {type(estimator).__name__} draws only states of {space}: {error}"
         ) from error
 
 
@@ -190,7 +190,7 @@ def _estimator(
 ) -> Estimator:
     if name == FROM_PYTHON:
         raise ConfigError(
-            "the estimator of this training was given in Python: give it again, estimator=..."
+            "the estimator of this training was passed in Python: pass it again, estimator=..."
         )
     estimator = ESTIMATORS[name]
     if samples is None:
@@ -226,27 +226,31 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
     probe = vae.probe()
     if vae.own:
         return _worst_of_own(probe, solver)
-    return _worst_tables(probe) if isinstance(probe, CategoricalPotentials) else probe
+    return _worst_tables(probe)
 
 
-def _worst_tables(potentials: CategoricalPotentials) -> CategoricalPotentials:
+def _worst_tables(potentials: AnyPotentials) -> AnyPotentials:
     """Return potentials whose tables penalise equal values, which no graph cut accepts.
 
-    Every variable prefers value 0 so much that the argmax is easy. Potentials without tables are
-    returned unchanged.
+    Every variable prefers value 0 so much that the argmax is easy. Potentials of bits, and those
+    without tables, are returned unchanged.
     """
-    if potentials.edges is None or potentials.pairwise is None:
+    if not potentials.categorical or potentials.edges is None or potentials.pairwise is None:
         return potentials
-    unary, e, k = torch.zeros_like(potentials.unary), len(potentials.edges), potentials.k
-    potentials.apart(unary)[..., 0] = 2.0 * potentials.variables
-    punished = torch.ones(e) if potentials.potts else torch.eye(k).flatten().repeat(e)
-    return replace(potentials, unary=unary, pairwise=-punished.expand_as(potentials.pairwise))
+    e = len(potentials.edges)
+    categories = cast("CategoricalPotentials", potentials)
+    unary = torch.zeros_like(potentials.unary)
+    categories.apart(unary)[..., 0] = 2.0 * categories.variables
+    punished = torch.eye(categories.k).flatten().repeat(e)
+    if categories.potts:
+        punished = torch.ones(e)
+    return replace(categories, unary=unary, pairwise=-punished.expand_as(potentials.pairwise))
 
 
 def _worst_of_own(blank: AnyPotentials, solver: str) -> AnyPotentials:
     if solver != "auto":
         return blank
-    if isinstance(blank, CategoricalPotentials):
+    if blank.categorical:
         return _worst_tables(blank)
     pairwise = None if blank.pairwise is None else -torch.ones_like(blank.pairwise)
     return replace(blank, unary=-torch.ones_like(blank.unary), pairwise=pairwise)

@@ -39,7 +39,7 @@ def kind_of_networks(vae: Pretrained) -> Kind[Any, Any]:
     for kind in map(kind_named, KINDS):
         if type(vae) is kind.vae:
             return kind
-    raise RunError(f"is a {type(vae).__name__}, which no kind of model has")
+    raise RunError(f"is a {type(vae).__name__}, which is not a model of this package")
 
 
 def kind_named(name: str) -> Kind[Any, Any]:

@@ -3,7 +3,7 @@ Faces as 256 bits
 =================
 
 A convolutional VAE of faces of 64 x 64 pixels in colour, with 256 bits and a learnt prior. It trains
-in minutes on one core.
+in about a minute on one core.
 """
 
 # %%
@@ -15,6 +15,7 @@ in minutes on one core.
 # are samples of the prior: they show no person.
 
 import math
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import torch
@@ -47,7 +48,7 @@ class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
         layers = [nn.Unflatten(1, (3, 64, 64))]
-        for before, after in zip(WIDTHS, WIDTHS[1:], strict=False):
+        for before, after in pairwise(WIDTHS):
             layers += [nn.Conv2d(before, after, 4, 2, 1), nn.BatchNorm2d(after), nn.ReLU()]
         self.features = nn.Sequential(*layers, nn.Flatten())
         self.head = nn.Linear(WIDTHS[-1] * 16, BITS)

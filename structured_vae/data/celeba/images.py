@@ -1,4 +1,4 @@
-"""The aligned faces of CelebA, in a folder or a zip, and how an image is decoded."""
+"""The aligned faces of CelebA in a folder or a zip, and the decoding of one image."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def locked(run: Run) -> Iterator[None]:
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(lock) and (lock.is_symlink() or not lock.is_file()):
-            raise RunError(f"{lock} is no plain file: remove it")
+            raise RunError(f"{lock} is not a regular file: remove it")
         file_lock = FileLock(lock)
         file_lock.acquire(timeout=0)
     except Timeout as error:

@@ -166,8 +166,8 @@ class Run:
         files += [self.checkpoints / f"{name}.ckpt" for name in (*get_args(Which), "start")]
         if present := next((file for file in files if os.path.lexists(file)), None):
             raise RunError(
-                f"{present} would be replaced, and {self.folder} has no config.yaml that says it is of a run. "
-                "Move it, or name another folder: --run FOLDER"
+                f"{self.folder} has {present.name} but no config.yaml, so this file may not belong to a "
+                f"run, and is not replaced. Move {present}, or name another folder: --run FOLDER"
             )
 
     def save_config(self, config: TrainConfig) -> None:
@@ -228,6 +228,7 @@ class Run:
         config = TrainConfig.from_dict(values)
         if not is_whole(text, values):
             raise RunError(
-                f"{self.config_file} is damaged: its end is missing. record.json has its values too, under config"
+                f"{self.config_file} is damaged: its end is missing. record.json holds the same "
+                "values, under config"
             )
         return config

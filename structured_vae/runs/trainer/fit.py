@@ -62,17 +62,18 @@ def fit(
         except SystemExit as stop:  # Lightning's answer to both signals
             if not trainer.received_sigterm:
                 raise KeyboardInterrupt(
-                    f"stopped; it goes on from the last whole epoch, if there is one, with: {again}"
+                    "stopped; to resume from the last complete epoch, if there is one: " + again
                 ) from stop
         except OSError as error:
             require_present(run)
             raise RunError(
-                f"{run.folder} cannot be written to ({error}). What was saved before is whole; when there is room, "
-                f"go on with: {again}"
+                f"{run.folder} cannot be written to ({error}). Files saved before are complete. When "
+                f"there is room, resume with: {again}"
             ) from error
     if trainer.received_sigterm:
         raise TerminatedError(
-            f"training was terminated; it goes on from the last whole epoch, if there is one, with: {again}"
+            "training was terminated; to resume from the last complete epoch, if there is one: "
+            + again
         )
 
 

@@ -62,7 +62,7 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
         tracked = read_small_text(run.tracked, LONGEST_ID) if run.tracked.exists() else None
     except (OSError, ValueError) as error:
         raise RunError(
-            f"{run.tracked} is damaged ({error}): delete it, and the logger begins anew"
+            f"{run.tracked} is damaged ({error}): delete it, and the logger starts a new run"
         ) from error
     try:
         return LOGGERS[config.logger](config, run, tracked)

@@ -17,8 +17,9 @@ def require_present(run: Run) -> None:
     """
     if not run.config_file.is_file():
         raise RunError(
-            f"{run.folder} was removed or moved while the training ran, so the training has ended: nothing more could "
-            "be kept there. If the folder was moved: structured-vae resume NEW_PLACE; else train again"
+            f"{run.folder} was removed or moved during the training. The training has ended, since "
+            "nothing more could be saved. If the folder was moved: structured-vae resume NEW_PLACE; "
+            "otherwise train again"
         )
 
 

@@ -40,7 +40,8 @@ def check_room(processes: int, cuda: bool) -> None:
     room, what = (torch.cuda.device_count(), "GPUs") if cuda else (os.cpu_count() or 1, "cores")
     if processes > room:
         raise ConfigError(
-            f"processes is {processes:,}, those of a node, and this one has {room} {what}: give at most so many"
+            f"processes is {processes:,} per node, and this node has {room} {what}: set processes to "
+            f"at most {room}"
         )
 
 

@@ -83,8 +83,8 @@ def trainer_of(
     """
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError(
-            "device is cuda, but torch sees none; use --device cpu, or for a run that goes on the line device: cpu in "
-            f"{run.config_file}"
+            "device is cuda, but torch finds no CUDA device; use --device cpu, or to resume a run, "
+            f"write device: cpu in {run.config_file}"
         )
     cuda = config.device != "cpu" and torch.cuda.is_available()
     check_room(config.processes, cuda)

@@ -96,7 +96,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
         refuse_refinement(config, refine)
         if appearance and not config.labels:
             raise ConfigError(
-                "appearance is of the model attributes with labels; this run has the model "
+                "appearance needs the model attributes with labels; this run has the model "
                 f"{config.model} with {config.labels} labels"
             )
 

@@ -56,7 +56,7 @@ def read_yaml(text: str, place: str) -> dict[str, Any]:
         _refuse_structure(yaml.parse(text, Loader=yaml.SafeLoader), place)
         values = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{place} is no YAML: {_one_line(error)}") from error
+        raise ConfigError(f"{place} is not valid YAML: {_one_line(error)}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{place} does not hold a mapping of options; got {shortened(values)}")
     return values
@@ -66,11 +66,11 @@ def _refuse_structure(events: Iterable[yaml.Event], place: str) -> None:
     depth = 0
     for event in events:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise ConfigError(
-                f"{place} has an anchor or an alias; write the value where it is meant"
-            )
+            raise ConfigError(f"{place} has an anchor or an alias; write the value itself")
         if tag := getattr(event, "tag", None):
-            raise ConfigError(f"{place} has the tag {shortened(tag)}; values are plain")
+            raise ConfigError(
+                f"{place} has the tag {shortened(tag)}; a configuration has only plain values"
+            )
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -103,7 +103,7 @@ def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: s
         path = f"{place}{key}" if isinstance(key, str) else f"{place}{shortened(key)}"
         if key not in types:
             raise ConfigError(
-                f"not a training configuration: {shortened(path)} is no option; there are: "
+                f"not a training configuration: no option is called {shortened(path)}; there are: "
                 f"{', '.join(types)}"
             )
         if is_dataclass(types[key]):
@@ -164,7 +164,7 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
                 wanted = " or ".join(TYPES[each] for each in _named_types(kind))
                 yield f"{path} must be {wanted}; got {shortened(value)}"
             elif type(value) is int and abs(value) > MAGNITUDE:
-                yield f"{path} is {shortened(value)}; at most {MAGNITUDE} is taken"
+                yield f"{path} is {shortened(value)}; its magnitude can be at most {MAGNITUDE}"
         elif isinstance(value, kind):
             yield from mistyped(value, f"{path}.")
         else:
@@ -190,9 +190,9 @@ def _refuse_value(path: str, value: Any) -> None:
     if not isinstance(value, str | int | float | None):
         raise ConfigError(f"{path} must be a text or a number; got {shortened(value)}")
     if isinstance(value, str) and len(value) > LONGEST:
-        raise ConfigError(f"{path} has {len(value)} characters; at most {LONGEST} are taken")
+        raise ConfigError(f"{path} has {len(value)} characters; it can have at most {LONGEST}")
     if isinstance(value, int) and abs(value) > MAGNITUDE:
-        raise ConfigError(f"{path} is {shortened(value)}; at most {MAGNITUDE} is taken")
+        raise ConfigError(f"{path} is {shortened(value)}; its magnitude can be at most {MAGNITUDE}")
 
 
 def _one_line(error: Exception) -> str:

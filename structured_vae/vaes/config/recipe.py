@@ -45,8 +45,8 @@ class KLConfig(TrainConfig):
             yield f"kl_start must be at least 0; got {start}"
         if start != 0 and not warmup > 0:
             yield (
-                f"kl_start {start} has no effect over no epochs: give kl_warmup, the epochs it "
-                "takes to 1"
+                f"kl_start {start} has no effect without kl_warmup, the number of epochs until the "
+                "weight is 1: set kl_warmup"
             )
 
 

@@ -189,11 +189,11 @@ class TrainConfig(metaclass=Union):
         if not 0 <= known(self.dropout) < 1:
             yield f"dropout must be at least 0 and below 1; got {self.dropout}"
         if self.dropout_decay != "none" and not self.dropout:
-            yield "dropout_decay has no effect without dropout: give dropout, the share at the start"
+            yield "dropout_decay has no effect without dropout: set dropout, the share at the start"
         if (self.data.name == CELEBA) != self._has_faces:
             yield (
-                "the model attributes goes with the images of celeba, and they with no other but "
-                "quantised: --model attributes --data.name celeba; got "
+                "the model attributes needs the images of celeba, and celeba needs the model "
+                "attributes or quantised: set --model attributes --data.name celeba; got "
                 f"{self.model} and {self.data.name}"
             )
 

@@ -181,36 +181,39 @@ class DiscreteConfig(RecipeConfig):
         coupled = self.encoder in ("supermodular", "general") or self.couplings != "none"
         if self.bandwidth and not coupled:
             yield (
-                f"bandwidth is of pairwise scores, which the encoder {self.encoder} has not; got "
+                f"bandwidth needs pairwise scores, and the encoder {self.encoder} has none; got "
                 f"{self.bandwidth}"
             )
         yield from self._faults_of_prior()
         if self.posterior != GIBBS and (self._is_categorical or self.space != BITS):
-            yield f"the posterior {self.posterior} is of all states of bits; leave it out"
+            yield (
+                f"the posterior {self.posterior} needs all states of bits, without categories or a "
+                "space: leave posterior out"
+            )
 
     def _faults_of_prior(self) -> Iterator[str]:
         """Yield what is wrong with the prior and its sizes."""
         if self.prior == "gibbs" and self._is_categorical:
             yield (
-                "prior gibbs has scores for pairs of bits, and there are categories: prior must be "
-                "uniform, factorised, linear, made or transformer"
+                "prior gibbs needs bits, and the encoder has categories: set prior to uniform, "
+                "factorised, linear, made or transformer"
             )
         if self.prior == "factorised" and self.variables > 1:
             yield (
-                "prior factorised is of one variable of categories: for several take linear, made "
-                "or transformer"
+                "prior factorised takes one variable of categories: for several, set prior to "
+                "linear, made or transformer"
             )
         if self.prior in AUTOREGRESSIVE and self.space != BITS:
             yield (
-                f"prior {self.prior} is over all states of bits or categories, and not over the "
-                f"space {self.space}: take uniform or factorised"
+                f"prior {self.prior} covers all states of bits or categories, not the space "
+                f"{self.space}: set prior to uniform or factorised"
             )
         sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
         for name, size in sizes.items():
             if size and self.prior not in WITH_HIDDEN_LAYERS:
                 yield (
-                    f"{name} is of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior is "
-                    f"{self.prior}; got {size}"
+                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior "
+                    f"is {self.prior}; got {size}"
                 )
         if self.prior == "transformer" and self.prior_hidden % HEADS:
             yield (
@@ -222,31 +225,31 @@ class DiscreteConfig(RecipeConfig):
         """Yield what is wrong with the numbers of bits, variables and categories."""
         if self.variables > 1 and not self._is_categorical:
             yield (
-                f"variables is of the encoder categorical; of {self.encoder} it is n; got "
-                f"{self.variables}"
+                f"variables is an option of the encoder categorical; with {self.encoder}, set n; "
+                f"got {self.variables}"
             )
         has_k = self._is_categorical or takes(self.space, "k")
         if self.k != DiscreteConfig.k and not has_k:
             yield (
-                f"k is of the encoder categorical; of {self.encoder} there are n bits: give n, or "
-                f"encoder categorical, or a space with k, such as subset; got {self.k}"
+                f"k is an option of the encoder categorical, and of spaces such as subset; with "
+                f"{self.encoder}, set n, the number of bits; got {self.k}"
             )
         if self.n != DiscreteConfig.n and self._is_categorical:
             yield (
-                "n is of bits; of the encoder categorical there are variables of k categories: "
-                f"give these; got {self.n}"
+                "n is the number of bits; with the encoder categorical, set variables and k; got "
+                f"{self.n}"
             )
         if self.couplings != "none" and self.variables == 1:
             yield (
-                "couplings are of several variables of the encoder categorical: give variables; "
-                f"got {self.couplings}"
+                "couplings need several variables of the encoder categorical: set variables; got "
+                f"{self.couplings}"
             )
 
     def _faults_of_space(self) -> Iterator[str]:
         """Yield what is wrong with the space of the states."""
         if self.space == BITS:
             if self.rows:
-                yield f"rows is of the spaces assignment and matching; got {self.rows}"
+                yield f"rows is an option of the spaces assignment and matching; got {self.rows}"
             if self.space_options:
                 yield f"space_options need a space other than bits; got {self.space_options}"
             return
@@ -261,7 +264,7 @@ class DiscreteConfig(RecipeConfig):
                 f"{self.solver}"
             )
         if self.prior == "gibbs":
-            yield f"prior gibbs has scores for pairs, which the space {self.space} has not"
+            yield f"prior gibbs has scores for pairs, and the space {self.space} has none"
         try:
             space_of_options(self.space, self.n, self.options_of_space)
         except ConfigError as error:

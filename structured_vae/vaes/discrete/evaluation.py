@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -88,7 +88,8 @@ def evaluate(
         if refine and (vae.categorical or vae.n > INDEXED_BITS):
             these = "categories" if vae.categorical else f"{vae.n} bits"
             raise ConfigError(
-                f"posteriors of up to {INDEXED_BITS} bits can be refined, and these are of {these}; set refine to 0"
+                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has {these}; "
+                "set refine to 0"
             )
         batches = [view.columns(batch[0]) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
@@ -135,8 +136,8 @@ class _View:
         if self.importance and not self._probe.has_density:
             raise ConfigError(
                 "importance-weighted bounds need the density of the posterior, which is not known "
-                "for an argmax under noise where variables depend on each other: set importance to "
-                "no numbers"
+                "for an argmax under noise where variables depend on each other: leave importance "
+                "out"
             )
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -162,11 +163,10 @@ class _View:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         if table is not None and not q.has_density:
             columns |= self._gibbs(potentials, table)
-        if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
+        if self.refine:
             start = q.sample(self.generator)[0]
-            columns["refined_bound"] = refined_bound(
-                self.vae.decoder, x, start, self.refine, self._prior
-            )
+            decoder = cast("BinaryDecoder | NetworkDecoder", self.vae.decoder)
+            columns["refined_bound"] = refined_bound(decoder, x, start, self.refine, self._prior)
         return columns
 
     @cached_property

@@ -53,8 +53,8 @@ class GaussianConfig(KLConfig):
         for name, size in sizes.items():
             if size and self.prior not in WITH_HIDDEN_LAYERS:
                 yield (
-                    f"{name} is of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior is "
-                    f"{self.prior}; got {size}"
+                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior "
+                    f"is {self.prior}; got {size}"
                 )
 
 

@@ -27,7 +27,10 @@ class OwnConfig(RecipeConfig):
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
         if self.precision != "32-true":
-            yield "precision bf16-mixed is that of our layers; of networks of your own it must be 32-true"
+            yield (
+                "precision bf16-mixed needs the layers of this package; with custom networks, set "
+                "precision to 32-true"
+            )
 
 
 CONFIG: Final = OwnConfig

@@ -21,7 +21,7 @@ class OwnKind(StatesKind[OwnConfig]):
             ConfigError: always.
         """
         raise ConfigError(
-            "the networks of this training were given in Python: give them, model=..."
+            "the networks of this training were passed in Python: pass them again, model=..."
         )
 
 

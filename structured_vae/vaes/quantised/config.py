@@ -97,25 +97,25 @@ class QuantisedConfig(TrainConfig):
         codes = known(self.codes)
         dimensions = known(self.dimensions)
         if self.quantiser in BITS and codes != 2:
-            yield f"codes is of fsq and vq; {self.quantiser} has bits; got {codes}"
+            yield f"codes is an option of fsq and vq; {self.quantiser} has bits; got {codes}"
         if codes < 2:
             yield f"codes must be at least 2; got {codes}"
         if self.quantiser != "vq" and dimensions != 1:
-            yield f"dimensions is of vq; got {dimensions} with {self.quantiser}"
+            yield f"dimensions is an option of vq; got {dimensions} with {self.quantiser}"
         if dimensions < 1:
             yield f"dimensions must be at least 1; got {dimensions}"
         sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
         for name, size in sizes.items():
             if size and self.code_prior not in ("made", "transformer"):
-                yield f"{name} is of the priors made and transformer; got {size}"
+                yield f"{name} is an option of the priors made and transformer; got {size}"
         if not known(self.commitment) >= 0:
             yield f"commitment must be at least 0; got {self.commitment}"
         if not known(self.code_entropy) >= 0:
             yield f"code_entropy must be at least 0; got {self.code_entropy}"
         if self.code_entropy and self.quantiser not in BITS:
             yield (
-                f"code_entropy is of lfq and bsq, which have soft codes; got {self.code_entropy} "
-                f"with {self.quantiser}"
+                "code_entropy is an option of lfq and bsq, which have soft codes; got "
+                f"{self.code_entropy} with {self.quantiser}"
             )
 
 
