@@ -32,7 +32,6 @@ def decisions() -> list[list[str]]:
     columns = {
         "shortest paths": "shortest_paths",
         "knapsack": "knapsack",
-        "two capacities": "two_knapsacks",
         "tours": "tours",
         "portfolio": "portfolio",
     }
