@@ -86,7 +86,8 @@ def sides(constraint: Constraint, n: int) -> tuple[list[int], list[float], float
     coefficients = constraint.coefficients or dict.fromkeys(range(n), 1.0)
     low = -np.inf if constraint.comparison == "<=" else constraint.right
     high = np.inf if constraint.comparison == ">=" else constraint.right
-    return [int(i) for i in coefficients], list(coefficients.values()), low, high  # type: ignore[arg-type]
+    variables = [int(i) for i in coefficients]  # type: ignore[arg-type]  # of bits
+    return variables, list(coefficients.values()), low, high
 
 
 def of_bits(problem: Problem, constraints: Sequence[Constraint] = ()) -> Program:
@@ -109,7 +110,7 @@ def of_bits(problem: Problem, constraints: Sequence[Constraint] = ()) -> Program
 
 
 def of_labels(problem: LabelProblem) -> Program:
-    """The local polytope: a column for every value, and for every allowed pair of values of an edge.
+    """The local polytope: a column for every value and every allowed pair of values.
 
     The columns of an edge's pairs add up to those of its ends. A forbidden pair has no column, and
     the column of a forbidden value must be zero. Scores of equal values need only the columns of
@@ -141,7 +142,7 @@ def of_labels(problem: LabelProblem) -> Program:
 
 
 def as_bits(problem: LabelProblem) -> tuple[Problem, list[Constraint]]:
-    """A bit for every value, one of each variable's; what is forbidden is excluded by constraints."""
+    """A bit for every value, exactly one for each variable; constraints forbid the rest."""
     n, k = problem.n, problem.k
     unary = problem.unary[0].ravel()
     rules = [one_of(range(k * i, k * i + k)) for i in range(n)]

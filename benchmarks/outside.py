@@ -83,7 +83,7 @@ WARM_UP = "maximum diversity"
 
 
 def in_a_process(family: str, size: int, name: str, seconds: float) -> Row:
-    """The answer from a process of its own, so that a crash, or one that hears no limit, costs one row."""
+    """The answer from a process of its own, so that a crash or a late end costs one row."""
     method = "fork" if sys.platform == "linux" else "spawn"  # a fork has all packages loaded
     context = multiprocessing.get_context(method)
     with context.Pool(1) as pool:
@@ -92,6 +92,8 @@ def in_a_process(family: str, size: int, name: str, seconds: float) -> Row:
             return dict(waiting.get(4 * seconds + OVERTIME))
         except multiprocessing.TimeoutError:
             return {"failed": f"had to be ended after {4 * seconds + OVERTIME:.0f} s"}
+        except Exception as error:  # of a solver, which is a result
+            return {"failed": f"{type(error).__name__}: {error}"[:200]}
 
 
 def measured(family: str, size: int, name: str, seconds: float, pace: Pace) -> Row:

@@ -1,4 +1,4 @@
-"""Families of problems on which the library was not tuned, from published generators, two instances of each."""
+"""Families of problems that the library was not tuned on, from published generators."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def answer_shown(row: Row, name: str | None) -> str:
 
 
 def table_rows(rows: dict[str, Row]) -> list[tuple[str, ...]]:
-    """The lines of the table: instance, size, what `auto` reached by which backend, the best peer."""
+    """The lines of the table: instance, size, `auto` and its backend, the best peer."""
     return [
         (
             name,

@@ -1,4 +1,4 @@
-"""`auto` and other people's solvers on one instance of the outside families, each in the form that suits it best."""
+"""`auto` and other people's solvers on one outside instance, each in the form that suits it best."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _fields(found: Answer) -> tuple[np.ndarray, bool, float]:
 def _of_labels(
     problem: LabelProblem, name: str, seconds: float
 ) -> tuple[np.ndarray | None, bool, float]:
-    """Labels, proof and bound: tables for toulbar2, bits for CP-SAT, the local polytope for others."""
+    """Labels, proof and bound, from tables, bits or the local polytope."""
     n, k = problem.n, problem.k
     if name == "toulbar2":
         return solve_network(_network(problem), seconds)
@@ -153,7 +153,7 @@ def _of_labels(
 
 
 def _network(problem: LabelProblem):  # pytoulbar2 is optional
-    """A cost function network of tables, six decimals; what is forbidden costs more than all else."""
+    """Tables of six decimals; what is forbidden costs more than all else."""
     from pytoulbar2 import CFN
 
     top = 2 * float(problem.magnitude[0]) + 1
@@ -181,7 +181,7 @@ def mqlib(problem: Problem, seconds: float) -> np.ndarray:
             file.write(f"{problem.n} {len(values)}\n")
             np.savetxt(file, np.column_stack([ends, values]), fmt="%d %d %.12g")
         command = [executable, "-fQ", str(path), "-h", MQLIB_HEURISTIC, "-r", f"{seconds:.2f}"]
-        said = subprocess.run(  # noqa: S603  # fixed options
+        said = subprocess.run(  # fixed options
             [*command, "-s", "0", "-nv", "-ps"], capture_output=True, text=True, check=True
         )
     return np.array(said.stdout.partition("Solution:")[2].split(), np.int8)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks import linear_programs
-from benchmarks.linear_programs import LicenceError, of_bits, sides
+from benchmarks.linear_programs import of_bits, sides
 from solvers import Problem
 from solvers.constraints import Constraint
 
