@@ -41,7 +41,7 @@ from benchmarks.outside_families import GENERATED, Family, Instance
 from benchmarks.outside_losses import all_losses, answer_shown, table_rows, wrong
 from benchmarks.outside_peers import NAMES, PACKAGES, answer, takes
 from benchmarks.regret import ENOUGH, TRIES, Pace
-from solvers import available_solvers, solver_class
+from solvers import available_solvers, labels, solver_class
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
@@ -71,15 +71,25 @@ def instances() -> list[tuple[str, str, int]]:
 
 
 def ask(family: str, size: int, name: str, seconds: float) -> Row:
-    """The answer of a solver, after one to a small problem, so that no loading is timed."""
+    """The answer of a solver, after those to small problems, so that no loading is timed."""
     with on_cores(1):
-        answer(drawn(WARM_UP, 4), name, 1.0)
+        for kind, small in WARM_UPS:
+            easy = drawn(kind, small)
+            if takes(easy, name):
+                answer(easy, name, 1.0)
         begin = time.monotonic()
         found = answer(drawn(family, size), name, seconds)
         return found | {"wall": time.monotonic() - begin}
 
 
-WARM_UP = "maximum diversity"
+WARM_UPS = (
+    ("bipartite quadratic bits", 25),
+    ("combinatorial auction", 25),
+    ("quadratic knapsack", 25),
+    ("planted 3-colouring", 30),
+    ("frequency assignment", 14),
+)
+"""Families and sizes of small problems of every kind."""
 
 
 def in_a_process(family: str, size: int, name: str, seconds: float) -> Row:
@@ -115,15 +125,26 @@ def load_packages() -> None:
     for info in available_solvers():
         if info.installed:
             solver_class(info.name)
+    for info in labels.available_solvers():
+        if info.installed:
+            labels.solver_class(info.name)
     for package in ("cplex", *PACKAGES.values()):
-        if find_spec(package.partition(".")[0]) is not None:
+        if is_here(package):
             import_module(package)
+
+
+def is_here(module: str) -> bool:
+    """Whether a module can be imported."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that it belongs to
+        return False
 
 
 def is_installed(name: str) -> bool:
     """Whether a solver can be asked."""
     if name in PACKAGES:
-        return find_spec(PACKAGES[name].partition(".")[0]) is not None
+        return is_here(PACKAGES[name])
     return name == "auto" or shutil.which(name) is not None
 
 
