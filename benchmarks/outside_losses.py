@@ -170,8 +170,18 @@ def table_rows(rows: dict[str, Row]) -> list[tuple[str, ...]]:
 
 def _size(row: Row) -> str:
     values = "bits" if row["values"] == 2 else f"variables of {row['values']} values"
-    rules = f", {row['constraints']} constraints" if row["constraints"] else ""
+    rules = f", {row['constraints']} constraints" if row["constraints"] > 1 else ", one constraint"
+    if not row["constraints"]:
+        rules = ""
     return f"{row['n']} {values}{rules}"
+
+
+def source_rows(rows: dict[str, Row]) -> list[tuple[str, ...]]:
+    """The lines of the table of families: name, source, sizes of the instances."""
+    sizes: dict[tuple[str, str], list[str]] = {}
+    for row in rows.values():
+        sizes.setdefault((row["family"], row["source"]), []).append(_size(row))
+    return [(*family, "; ".join(found)) for family, found in sizes.items()]
 
 
 def all_losses(rows: dict[str, Row]) -> list[Loss]:

@@ -126,6 +126,7 @@ def test_losses_are_named_by_their_kind(benchmark):
     assert kinds(proved, a=reached(0.4, 7.0, 7.0)) == ([("time", "a")], "behind")
     assert kinds(proved, a=reached(0.6, 7.0, 7.0)) == ([], "level")
     assert kinds(proved, a=open_) == ([], "ahead")
+    assert kinds(proved, a=open_, b=reached(0.6, 7.0, 7.0)) == ([], "level")
     assert kinds(open_, a=proved) == ([("no proof", "a"), ("value", "a")], "behind")
     assert kinds(open_, a=reached(5.0, 6.0, 8.0))[0] == [("bound", "a")]
     assert kinds(open_, a=reached(5.0, 6.5, None))[0] == [("value", "a")]

@@ -1252,6 +1252,31 @@ def of_labels():
             yield f"| chunks | {words} | {{:g}} | F1 {{:.2f}} | {{:.0f}} | {{:.1f}} |", numbers
 
 
+def of_outside():
+    outside = record("outside.json")
+    rows, limit = outside["rows"], outside["limit"]
+    families = (len(rows) - 10) // 2
+    yield "There are {} problems: ten well-known ones, and two from each of {} families", [
+        len(rows),
+        families,
+    ]
+    yield "Each solver has {:g} seconds of CPU time and one core", [limit]
+    for name in ("LDPC decoding, 48", "LDPC decoding, 96"):
+        answers = rows[name]["answers"]
+        bounds = [answers[solver]["bound"] for solver in ("auto", "Gurobi")]
+        yield f"| {name} | bound | {{:,.0f}} | {{:,.0f}} (Gurobi) |", bounds
+    for name, peer in OUTSIDE_TIMES.items():
+        answers = rows[name]["answers"]
+        assert answers["auto"]["proved"]
+        assert answers[peer]["proved"]
+        times = [answers[solver]["seconds"] for solver in ("auto", peer)]
+        yield f"| {name} | time | {{:.2f}} s | {{:.2f}} s ({peer}) |", times
+
+
+OUTSIDE_TIMES = {}
+"""The losses of time that the page explains, and who is faster."""
+
+
 QUOTED = {
     "README.md": of_readme,
     "docs/choose_a_solver.md": of_choose,
@@ -1261,6 +1286,7 @@ QUOTED = {
     "docs/hardware.md": of_hardware,
     "docs/labels.md": of_labels,
     "docs/method.md": of_method,
+    "docs/outside.md": of_outside,
     "docs/own_networks.md": of_own_networks,
     "docs/semi_supervised.md": of_semi_supervised,
     "docs/default_settings.md": of_dropout,
