@@ -85,7 +85,7 @@ def ask(family: str, size: int, name: str, seconds: float) -> Row:
 WARM_UPS = (
     ("bipartite quadratic bits", 25),
     ("combinatorial auction", 25),
-    ("quadratic knapsack", 25),
+    ("quadratic knapsack", 40),
     ("planted 3-colouring", 30),
     ("frequency assignment", 14),
 )

@@ -75,6 +75,7 @@ def of_labels():
     edges = [[0, 1], [1, 2], [0, 2]]
     unary = generator.integers(-5, 6, (3, 3)).astype(float)
     unary[0, 0] = -np.inf
+    unary[:, 1] += 20.0  # all would have this value, were it not forbidden to two of them
     tables = generator.integers(-5, 6, (3, 3, 3)).astype(float)
     tables[:, np.arange(3), np.arange(3)] = -np.inf
     yield LabelProblem.from_arrays(unary, pairwise=tables, edges=edges)
