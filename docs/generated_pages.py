@@ -24,8 +24,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.label_proofs import table_rows
 from benchmarks.losses import at_step, ends, milliseconds
-from benchmarks.outside_losses import all_losses
-from benchmarks.outside_losses import source_rows, standing
+from benchmarks.outside_losses import all_losses, source_rows, standing
 from benchmarks.outside_losses import table_rows as outside_rows
 from benchmarks.qplib import PUBLISHED_LIMIT, commits_of, much_slower, proved_by_ours_alone, summary
 from benchmarks.regret import Row, best, by_family, factor, kept
