@@ -68,6 +68,19 @@ def independent_set(graph: nx.Graph, weights: np.ndarray) -> Problem:
     return Problem.from_arrays(weights[None], -(weights[edges].sum(axis=1) + 1)[None], edges=edges)
 
 
+def chimera(side: int) -> nx.Graph:
+    """Cells of four times four nodes on a square, with links between cells."""
+    graph = nx.Graph()
+    for row, column in product(range(side), repeat=2):
+        cell = [[(row, column, half, k) for k in range(4)] for half in (0, 1)]
+        graph.add_edges_from(product(*cell))
+        if row + 1 < side:
+            graph.add_edges_from((node, (row + 1, *node[1:])) for node in cell[0])
+        if column + 1 < side:
+            graph.add_edges_from((node, (row, column + 1, *node[2:])) for node in cell[1])
+    return graph
+
+
 def _edges(graph: nx.Graph) -> np.ndarray:
     number = {node: k for k, node in enumerate(graph)}
     return np.array([(number[u], number[v]) for u, v in graph.edges], dtype=np.int64).reshape(-1, 2)
@@ -229,15 +242,7 @@ def _(side: int, generator: np.random.Generator) -> Problem:
 
 @family("chimera, +-1", 2, 4, 6)
 def _(side: int, generator: np.random.Generator) -> Problem:
-    graph = nx.Graph()
-    for row, column in product(range(side), repeat=2):
-        cell = [[(row, column, half, k) for k in range(4)] for half in (0, 1)]
-        graph.add_edges_from(product(*cell))
-        if row + 1 < side:
-            graph.add_edges_from((node, (row + 1, *node[1:])) for node in cell[0])
-        if column + 1 < side:
-            graph.add_edges_from((node, (row, column + 1, *node[2:])) for node in cell[1])
-    return signs(graph, generator)
+    return signs(chimera(side), generator)
 
 
 # --- sparse graphs --------------------------------------------------------------------------------

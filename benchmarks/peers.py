@@ -9,15 +9,17 @@ from __future__ import annotations
 import importlib.util
 import math
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks import linear_programs
+from benchmarks.linear_programs import of_bits, sides
 from solvers import Problem
+from solvers.constraints import Constraint
 
 GUROBI_QUADRATIC = 200
 """Most variables of a quadratic problem that the licence in Gurobi's package takes; linear ones may have 2,000."""
@@ -25,10 +27,6 @@ GUROBI_QUADRATIC = 200
 
 CPLEX_OPTIMAL = (101, 102)
 """Status codes of a proof, within gaps."""
-
-
-class LicenceError(RuntimeError):
-    """A problem is too large for a package without a licence of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,9 @@ def _cplex_model(n: int):  # cplex is optional
     return model
 
 
-def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
+def cp_sat(
+    problem: Problem, seconds: float, threads: int, constraints: Sequence[Constraint] = ()
+) -> Answer:
     """A Boolean for every product, tied on the side that matters; scores rounded to 40 bits in all."""
     from ortools.sat.python import cp_model
 
@@ -141,6 +141,8 @@ def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
             model.add_bool_or(~terms[i], ~terms[j], both)
         terms.append(both)
         weights.append(round(weight / unit))
+    for constraint in constraints:
+        _add_to_cp_sat(model, terms, constraint, problem.n)
     model.maximize(cp_model.LinearExpr.weighted_sum(terms, weights))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = threads
@@ -153,115 +155,84 @@ def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
     return Answer(z, status == cp_model.OPTIMAL, solver.best_objective_bound * unit)
 
 
-def highs(problem: Problem, seconds: float, threads: int, presolve: str = "choose") -> Answer:
-    """HiGHS' own API, the model as arrays: a continuous variable for every product. One thread; gap 0."""
-    import highspy
+def _add_to_cp_sat(
+    model, terms: list, constraint: Constraint, n: int
+) -> None:  # ortools is optional
+    """Counts as clauses of CP-SAT, sums as linear constraints of whole numbers."""
+    from ortools.sat.python import cp_model
 
-    weights = problem.pairwise[0]
-    present = np.flatnonzero(weights)
-    weights, (i, j) = weights[present], problem.edges[present].T
-    n, both, gain = problem.n, problem.n + np.arange(len(present)), weights > 0
-    # both <= x_i and both <= x_j where a product is worth something, x_i + x_j - both <= 1 where it
-    # costs
-    above = np.stack((np.tile(both[gain], 2), np.concatenate((i[gain], j[gain]))), axis=1)
-    below = np.stack((i[~gain], j[~gain], both[~gain]), axis=1)
-    model = highspy.HighsLp()
-    model.sense_ = highspy.ObjSense.kMaximize
-    model.num_col_, model.num_row_ = n + len(weights), len(above) + len(below)
-    model.col_cost_ = np.concatenate((problem.unary[0], weights))
-    model.col_lower_, model.col_upper_ = np.zeros(model.num_col_), np.ones(model.num_col_)
-    kinds = highspy.HighsVarType
-    model.integrality_ = [kinds.kInteger] * n + [kinds.kContinuous] * len(weights)
-    model.row_lower_ = np.full(model.num_row_, -np.inf)
-    model.row_upper_ = np.repeat([0.0, 1.0], [len(above), len(below)])
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lengths = np.repeat([2, 3], [len(above), len(below)])
-    model.a_matrix_.start_ = np.concatenate(([0], lengths.cumsum()))
-    model.a_matrix_.index_ = np.concatenate((above.ravel(), below.ravel()))
-    signs = (np.tile([1.0, -1.0], len(above)), np.tile([1.0, 1.0, -1.0], len(below)))
-    model.a_matrix_.value_ = np.concatenate(signs)
-    search = highspy.Highs()
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,
-        "mip_rel_gap": 0.0,
-        "time_limit": seconds,
-    }.items():
-        search.setOptionValue(name, value)
-    search.passModel(model)
-    search.run()
-    info, status = search.getInfo(), search.getModelStatus()
-    if not np.isfinite(info.objective_function_value):
-        return Answer(np.zeros(n, np.int8), False, info.mip_dual_bound)
-    z = np.rint(np.array(search.getSolution().col_value)[:n]).astype(np.int8)
-    return Answer(z, status == highspy.HighsModelStatus.kOptimal, info.mip_dual_bound)
+    variables, coefficients, low, high = sides(constraint, n)
+    chosen = [terms[i] for i in variables]
+    if constraint.counts and (low, high) == (1, 1):
+        model.add_exactly_one(chosen)
+        return
+    if constraint.counts and high == 1 and math.isinf(low):
+        model.add_at_most_one(chosen)
+        return
+    total = cp_model.LinearExpr.weighted_sum(chosen, [int(number) for number in coefficients])
+    if math.isfinite(high):
+        model.add(total <= int(high))
+    if math.isfinite(low):
+        model.add(total >= int(low))
 
 
-def scip(problem: Problem, seconds: float, threads: int) -> Answer:
+def highs(
+    problem: Problem,
+    seconds: float,
+    threads: int,
+    presolve: str = "choose",
+    constraints: Sequence[Constraint] = (),
+) -> Answer:
+    """A continuous variable for every product. One thread; gap 0."""
+    found = linear_programs.highs(of_bits(problem, constraints), seconds, presolve)
+    return _of_program(found, problem.n)
+
+
+def scip(
+    problem: Problem, seconds: float, threads: int, constraints: Sequence[Constraint] = ()
+) -> Answer:
     """As for HiGHS. One thread; gap 0 is SCIP's default."""
-    from pyscipopt import Model, quicksum
-
-    unary, pairs = _terms(problem)
-    model = Model()
-    model.hideOutput()
-    model.setParam("limits/time", seconds)
-    model.setParam("timing/clocktype", 1)  # CPU time
-    x = [model.addVar(vtype="B") for _ in unary]
-    terms = [score * variable for score, variable in zip(unary, x, strict=True)]
-    for i, j, weight in pairs:
-        both = model.addVar(lb=0.0, ub=1.0)
-        if weight > 0:
-            model.addCons(both <= x[i])
-            model.addCons(both <= x[j])
-        else:
-            model.addCons(both >= x[i] + x[j] - 1)
-        terms.append(weight * both)
-    model.setObjective(quicksum(terms), "maximize")
-    model.optimize()
-    if not model.getNSols():
-        return Answer(np.zeros(problem.n, np.int8), proved=False)
-    z = np.array([round(model.getVal(variable)) for variable in x], np.int8)
-    return Answer(z, model.getStatus() == "optimal", model.getDualbound())
+    return _of_program(linear_programs.scip(of_bits(problem, constraints), seconds), problem.n)
 
 
-def gurobi(problem: Problem, seconds: float, threads: int) -> Answer:
+def _of_program(found: linear_programs.ProgramAnswer, n: int) -> Answer:
+    z = np.zeros(n, np.int8) if found.x is None else found.x
+    return Answer(z, found.proved, found.bound)
+
+
+def gurobi(
+    problem: Problem, seconds: float, threads: int, constraints: Sequence[Constraint] = ()
+) -> Answer:
     """The quadratic objective as it is where its free licence takes that, else as for HiGHS. Gap 0."""
     import gurobipy
 
+    if problem.n > GUROBI_QUADRATIC:
+        program = of_bits(problem, constraints)
+        return _of_program(linear_programs.gurobi(program, seconds, threads), problem.n)
     unary, pairs = _terms(problem)
     with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
         x = model.addVars(problem.n, vtype="B")
         terms = [score * variable for score, variable in zip(unary, x.values(), strict=True)]
-        for i, j, weight in pairs:
-            if problem.n <= GUROBI_QUADRATIC:
-                terms.append(weight * x[i] * x[j])
-                continue
-            both = model.addVar(ub=1.0)
-            if weight > 0:
-                model.addConstr(both <= x[i])
-                model.addConstr(both <= x[j])
-            else:
-                model.addConstr(both >= x[i] + x[j] - 1)
-            terms.append(weight * both)
+        terms += [weight * x[i] * x[j] for i, j, weight in pairs]
+        for constraint in constraints:
+            variables, coefficients, low, high = sides(constraint, problem.n)
+            chosen = zip(coefficients, variables, strict=True)
+            total = gurobipy.quicksum(number * x[i] for number, i in chosen)
+            if math.isfinite(high):
+                model.addConstr(total <= high)
+            if math.isfinite(low):
+                model.addConstr(total >= low)
         model.setObjective(gurobipy.quicksum(terms), gurobipy.GRB.MAXIMIZE)
-        model.params.MIPGap, model.params.Threads = 0.0, threads
-        end = time.process_time() + seconds
-
-        def stop(running, _) -> None:  # gurobipy is optional
-            if time.process_time() > end:
-                running.terminate()
-
-        try:
-            model.optimize(stop)
-        except gurobipy.GurobiError as error:
-            raise LicenceError(str(error)) from error
+        linear_programs.gurobi_within(model, seconds, threads)
         if not model.SolCount:
             return Answer(np.zeros(problem.n, np.int8), False, model.ObjBound)
         z = np.array([round(variable.X) for variable in x.values()], np.int8)
         return Answer(z, model.Status == gurobipy.GRB.OPTIMAL, model.ObjBound)
 
 
-def toulbar2(problem: Problem, seconds: float, threads: int) -> Answer:
+def toulbar2(
+    problem: Problem, seconds: float, threads: int, constraints: Sequence[Constraint] = ()
+) -> Answer:
     """A cost function network of unary and binary tables, six decimals, default search, one thread."""
     from pytoulbar2 import CFN
 
@@ -272,6 +243,18 @@ def toulbar2(problem: Problem, seconds: float, threads: int) -> Answer:
         network.AddFunction([i], [0.0, -score])
     for i, j, weight in pairs:
         network.AddFunction([i, j], [0.0, 0.0, 0.0, -weight])
+    for constraint in constraints:
+        variables, coefficients, *_ = sides(constraint, problem.n)
+        numbers = [int(number) for number in coefficients]
+        network.AddLinearConstraint(
+            numbers, variables, constraint.comparison, int(constraint.right)
+        )
+    z, proved, bound = solve_network(network, seconds)
+    return Answer(np.zeros(problem.n, np.int8) if z is None else z, proved, bound)
+
+
+def solve_network(network, seconds: float) -> tuple[np.ndarray | None, bool, float]:
+    """What toulbar2 finds: states, whether they are proved, and its bound on the score."""
     try:
         found = network.Solve(timeLimit=math.ceil(seconds))
     finally:
@@ -279,9 +262,9 @@ def toulbar2(problem: Problem, seconds: float, threads: int) -> Answer:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     bound = -network.GetDDualBound()
     if found is None:
-        return Answer(np.zeros(problem.n, np.int8), False, bound)
+        return None, False, bound
     z, cost, _ = found
-    return Answer(np.array(z, np.int8), -cost >= bound - 1e-5, bound)
+    return np.array(z, np.int8), -cost >= bound - 1e-5, bound
 
 
 def dwave_tree(problem: Problem, seconds: float, threads: int) -> Answer:
@@ -293,12 +276,12 @@ def dwave_tree(problem: Problem, seconds: float, threads: int) -> Answer:
     )
 
 
-def dwave_tabu(problem: Problem, seconds: float, threads: int) -> Answer:
-    """Multi-start tabu search for a tenth of a second, which proves nothing."""
+def dwave_tabu(problem: Problem, seconds: float, threads: int, milliseconds: int = 100) -> Answer:
+    """Multi-start tabu search for milliseconds of the clock, which proves nothing."""
     from dwave.samplers import TabuSampler
 
     return Answer(
-        _best_sample(TabuSampler().sample(_bqm(problem), timeout=100, seed=0), problem.n),
+        _best_sample(TabuSampler().sample(_bqm(problem), timeout=milliseconds, seed=0), problem.n),
         proved=False,
     )
 

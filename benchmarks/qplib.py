@@ -34,7 +34,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.peers import PEERS, LicenceError
+from benchmarks.linear_programs import LicenceError
+from benchmarks.peers import PEERS
 from solvers import resolve
 from solvers.formats import read_problem
 from structured_vae.atomic import whole_file

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.label_proofs import table_rows
 from benchmarks.losses import at_step, ends, milliseconds
+from benchmarks.outside_losses import all_losses, source_rows, standing
+from benchmarks.outside_losses import table_rows as outside_rows
 from benchmarks.qplib import PUBLISHED_LIMIT, commits_of, much_slower, proved_by_ours_alone, summary
 from benchmarks.regret import Row, best, by_family, factor, kept
 from solvers import available_solvers
@@ -50,7 +53,9 @@ def write(app) -> None:
     ):
         heading, *lines = rows()
         write_changed(HERE / "generated" / f"{rows.__name__}.md", table(heading, lines))
-    for page in (backends, label_proofs, losses, qplib_summary, qplib, qplib_peers, regret):
+    of_outside = outside, outside_counts, outside_losses, outside_sources
+    of_qplib = qplib_summary, qplib, qplib_peers
+    for page in (backends, label_proofs, losses, *of_outside, *of_qplib, regret):
         write_changed(HERE / "generated" / f"{page.__name__}.md", page())
     reference = api_pages.pages()
     for name, text in reference.items():
@@ -302,6 +307,45 @@ def label_proofs() -> str:
         "by",
     )
     return table(heading, table_rows(record["rows"]))
+
+
+def outside() -> str:
+    """Each outside instance: what `auto` reached by which backend, beside the best other solver."""
+    heading = ("instance", "size", "`auto`", "by", "best other", "which")
+    return table(heading, outside_rows(_outside()))
+
+
+def outside_counts() -> str:
+    """On how many outside instances `auto` is ahead of all others, level with the best, or behind."""
+    counts = Counter(standing(row) for row in _outside().values())
+    meanings = {
+        "ahead": "ahead of every other solver",
+        "level": "level with the best",
+        "behind": "behind another solver in some way",
+    }
+    lines = [(words, str(counts[kind])) for kind, words in meanings.items()]
+    return table(("`auto` is", "problems"), lines)
+
+
+def outside_sources() -> str:
+    """The families of the outside instances, and who published the generator or the problem."""
+    return table(("family", "source", "sizes"), source_rows(_outside()))
+
+
+def outside_losses() -> str:
+    """Every way in which another solver was ahead of `auto` on an outside instance."""
+    heading = ("instance", "loss", "`auto`", "other", "which")
+    lines = [
+        (loss.instance, loss.kind, loss.ours, loss.theirs, loss.peer)
+        for loss in all_losses(_outside())
+    ]
+    return table(heading, lines)
+
+
+def _outside() -> dict[str, Row]:
+    record = json.loads((RESULTS / "outside.json").read_text(encoding="utf-8"))
+    rows: dict[str, Row] = record["rows"]
+    return rows
 
 
 def _worst(rows: Sequence[Row], third_parties: bool) -> tuple[str, str]:

@@ -1119,6 +1119,35 @@ def of_pyepo():
     assert min(tours, key=lambda row: mean(row["regret"]))["method"] == "PyEPO, listwise LTR"
 
 
+def of_outside():
+    outside = record("outside.json")
+    rows, limit = outside["rows"], outside["limit"]
+    families = (len(rows) - 10) // 2
+    yield (
+        "There are {} problems: ten well-known ones, and two from each of {} families",
+        [
+            len(rows),
+            families,
+        ],
+    )
+    yield "Each solver has {:g} seconds of CPU time and one core", [limit]
+    answers = rows["LDPC decoding, 96"]["answers"]
+    bounds = [answers[solver]["bound"] for solver in ("auto", "Gurobi")]
+    yield "the bound of CPLEX, which `auto` takes, is {:,.0f}, and that of Gurobi {:,.0f}", bounds
+    answers = rows["chr12a with constraints"]["answers"]
+    yield (
+        "toulbar2 proves it in {:.1f} s. The bound of `auto` is then {:,.0f}, and the optimum {:,.0f}",
+        [answers["toulbar2"]["seconds"], answers["auto"]["bound"], answers["toulbar2"]["value"]],
+    )
+    times = [
+        rows[name]["answers"][solver]["seconds"]
+        for name in ("frequency assignment, 40", "side chains of a protein, 40")
+        for solver in ("auto", "toulbar2")
+    ]
+    yield "`dual_ascent` takes {:.2f} s where toulbar2 takes {:.2f} s", times[:2]
+    yield "and {:.2f} s where it takes {:.2f} s", times[2:]
+
+
 QUOTED = {
     "README.md": of_readme,
     "docs/argmax_layer.md": of_argmax_layer,
@@ -1129,6 +1158,7 @@ QUOTED = {
     "docs/hardware.md": of_hardware,
     "docs/label_benchmarks.md": of_labels,
     "docs/method.md": of_method,
+    "docs/outside.md": of_outside,
     "docs/own_networks.md": of_own_networks,
     "docs/learnt_priors.md": of_learnt_priors,
     "docs/pyepo.md": of_pyepo,

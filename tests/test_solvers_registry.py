@@ -172,6 +172,24 @@ def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
     assert select_within(larger, much).solver.name == "cp_sat"
 
 
+def test_auto_takes_cplex_for_a_dense_knapsack_and_cp_sat_for_other_constraints(monkeypatch):
+    for name in ("cplex", "cp_sat"):
+        monkeypatch.setattr(solver_class(name), "missing_packages", classmethod(lambda cls: ()))
+    random = np.random.default_rng(0)
+    problem = dense(30, 1, random).problem()
+    knapsack = linear(range(1, 31), "<=", 50)
+    chain = Problem.from_arrays(
+        np.ones((1, 30)), -np.ones((1, 29)), edges=np.arange(29)[:, None] + [0, 1]
+    )
+    assert select_within(problem, Rows.of([knapsack], 30)).solver.name == "cplex"
+    fixed = Rows.of([knapsack, linear({3: 1}, "==", 1)], 30)
+    assert select_within(problem, fixed).solver.name == "cplex"
+    assert select_within(chain, Rows.of([knapsack], 30)).solver.name == "cp_sat"
+    mixed = Rows.of([knapsack, cardinality(3)], 30)
+    assert select_within(problem, mixed).solver.name == "cp_sat"
+    assert select_within(problem, Rows.of([knapsack], 30), count=2).solver.name == "cp_sat"
+
+
 def test_auto_without_cplex(monkeypatch):
     needs("cp_sat")
     real = importlib.util.find_spec

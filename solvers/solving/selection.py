@@ -242,6 +242,11 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
             "branch_and_bound",
             "a count of variables is a linear and a concave term of a dense problem without it",
         )
+    if count == 1 and dense and _weighs(problem, rows):
+        return _select(
+            "cplex",
+            "a dense problem whose constraints are sums of weights: quadratic bounds",
+        )
     if not (missing := why_not_cp_sat()):
         return _select("cp_sat", "its search takes constraints in whole numbers")
     if problem.n <= _largest("exhaustive"):
@@ -256,6 +261,14 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
 def _counts(problem: Problem, rows: Rows) -> bool:
     solver = solver_class("branch_and_bound")()
     return not solver.why_not(problem) and solver.why_not_within(problem, rows) is None
+
+
+def _weighs(problem: Problem, rows: Rows) -> bool:
+    """Whether CPLEX takes the constraints and each adds different weights, as a knapsack does."""
+    sizes = [{abs(weight) for _, weight in terms} for terms, *_ in rows.terms() if len(terms) > 1]
+    if not sizes or min(map(len, sizes)) == 1 or why_not_cplex(problem.n):
+        return False
+    return solver_class("cplex")().why_not_within(problem, rows) is None
 
 
 def _largest(name: str) -> int:
