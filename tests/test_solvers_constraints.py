@@ -250,6 +250,46 @@ def test_a_start_that_satisfies_them_is_kept_and_another_one_is_not():
     assert solve(problem, constraints=[cardinality(4)], start=np.ones(30)).z.sum() == 4
 
 
+def test_cp_sat_is_right_about_coefficients_beyond_32_bits():
+    """Presolve of CP-SAT 9.15 discards the best state of this problem."""
+    if missing("cp_sat"):
+        return
+    unary = np.array([70876, 704719, -323477, -364480, 1019062, -303711])
+    rows = [
+        [
+            8190303963953,
+            27900144304364,
+            -4625725094699,
+            -3552875562414,
+            11788193505140,
+            26652012558776,
+        ],
+        [
+            8958143323971,
+            -34633653330947,
+            20311408821724,
+            6087200814603,
+            32105013350963,
+            -16697342379767,
+        ],
+        [
+            20267424898946,
+            11660429305505,
+            3251714222107,
+            -8332918592712,
+            23626246803145,
+            22111252080488,
+        ],
+    ]
+    rights = [36135462247090, 18659410580531, 33771681385993]
+    states = np.array(list(itertools.product((0, 1), repeat=6)))
+    feasible = (states @ np.array(rows).T <= rights).all(axis=1)
+    constraints = [linear(row, "<=", right) for row, right in zip(rows, rights, strict=True)]
+    solution = solve(unary.astype(float), constraints=constraints, solver="cp_sat")
+    assert solution.optimal
+    assert solution.score == (states @ unary)[feasible].max()
+
+
 def test_words_of_a_conversion():
     model = from_qubo({("a", "a"): -3.0, ("b", "b"): -2.0, ("c", "c"): -1.0})
     answer = solve(model, constraints=[at_most(1)])
