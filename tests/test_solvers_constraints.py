@@ -22,6 +22,7 @@ from solvers import (
 )
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
 from solvers.conversions import from_ising, from_qubo
+from solvers.labels import from_factors
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
 
@@ -288,6 +289,15 @@ def test_cp_sat_is_right_about_coefficients_beyond_32_bits():
     solution = solve(unary.astype(float), constraints=constraints, solver="cp_sat")
     assert solution.optimal
     assert solution.score == (states @ unary)[feasible].max()
+
+
+def test_coefficients_that_a_name_and_a_place_share_add_up_as_decimals():
+    bits = from_qubo({("a", "a"): 1.0, ("b", "b"): 1.0})
+    constraint = linear({"a": 1.1, 0: 0.3, "b": 0.4}, "==", 1.4)
+    assert solve(bits, constraints=[constraint]).assignment == {"a": 1, "b": 0}
+    labels = from_factors([2, 2], [((0,), [1.0, 0.0])], names=["a", "b"])
+    constraint = linear({"a": 1.1, ("a", 1): 0.3, "b": 0.4}, "==", 1.4)
+    assert solve(labels, constraints=[constraint]).assignment == {"a": 1, "b": 0}
 
 
 def test_words_of_a_conversion():
