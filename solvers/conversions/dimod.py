@@ -44,8 +44,9 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
 
     Raises:
         ProblemError: no such model; real variables, or integers with too many values; a product of
-            more than 4,096 pairs of values in a constraint; or a soft constraint that can be
-            violated by more than 1,024 amounts.
+            more than 4,096 pairs of values in a constraint; a coefficient that is not finite; or a
+            soft constraint that can be violated by more than 1,024 amounts, or by amounts that
+            differ by less than rounding.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
