@@ -14,7 +14,7 @@ from ..problems.problem import Problem
 from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
-from .exact import binary_of, decimal_of
+from .exact import binary_of, decimal_of, floats
 from .ising import from_ising
 from .polynomials.polynomial import Variables, from_polynomial
 from .polynomials.quadratisation import Quadratisation
@@ -68,7 +68,7 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
 def _from_binaries(biases: dict[Any, Any], quadratic: dict[Any, Any], offset: Any) -> Conversion:
     """Return the conversion of a model of binaries."""
     linear = {(label, label): bias for label, bias in biases.items()}
-    return from_qubo({**linear, **quadratic}, offset)
+    return from_qubo({**linear, **quadratic}, finite_constant("the offset", offset))
 
 
 def _from_constrained(model: Any) -> AnyConversion[Any]:
@@ -83,9 +83,9 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
             f"variables must be binaries, spins or integers; there are {', '.join(sorted(kinds))}"
         )
     terms = _over_bits(model.objective, binary_of)
-    bits = _from_binaries(
-        dict.fromkeys(model.variables, Fraction(0)) | terms.linear, terms.quadratic, terms.offset
-    )
+    linear = dict.fromkeys(model.variables, 0.0) | floats(terms.linear)
+    # Each number is rounded once. Fractions would ask for a proof in all their digits.
+    bits = _from_binaries(linear, floats(terms.quadratic), float(terms.offset))
     count = len(bits.names)
     constrained = Constrained(count, Quadratisation(count))
     for label, comparison in model.constraints.items():
