@@ -1,9 +1,12 @@
 """Constrained quadratic models: integers, products in constraints and soft constraints."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 from optional import optional
 
 from solvers import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, solve
@@ -250,3 +253,54 @@ def test_products_and_soft_constraints_over_integers(sense, weight):
     else:
         with pytest.raises(UnsupportedProblemError, match="auxiliary"):
             solve(conversion, k_best=2)
+
+
+def bits_named(names, as_integers):
+    """The model's variables, as bits or as integers from 0 to 1."""
+    make = partial(dimod.Integer, upper_bound=1) if as_integers else dimod.Binary
+    return [make(name) for name in names]
+
+
+@pytest.mark.parametrize("as_integers", [False, True])
+@settings(max_examples=8, deadline=None)
+@example([0.9047591070196372, 1.119544772160992])
+@given(coefficients=st.lists(st.decimals("0.1", 2, places=16).map(float), min_size=2, max_size=2))
+def test_a_violation_of_rounded_coefficients_is_allowed_at_its_price(as_integers, coefficients):
+    assume(len(set(coefficients)) == 2)
+    model = dimod.ConstrainedQuadraticModel()
+    a, b = bits_named("ab", as_integers)
+    model.add_constraint(coefficients[0] * a + coefficients[1] * b <= 0.05, "s", weight=2.0)
+    answer = solve(from_dimod(model), fix={"a": 1, "b": 1})
+    expected = 2 * (sum(coefficients) - 0.05)
+    assert answer.value == pytest.approx(expected, rel=1e-14)
+    assert answer.bound == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("as_integers", [False, True])
+def test_violations_that_rounding_could_confuse_are_refused(as_integers):
+    model = dimod.ConstrainedQuadraticModel()
+    a, b = bits_named("ab", as_integers)
+    model.add_constraint(1e16 * a + 0.3 * b <= 0.1, label="wish", weight=1.0)
+    with pytest.raises(ProblemError, match="'wish' differ by less than rounding"):
+        from_dimod(model)
+
+
+def test_decimal_coefficients_of_spins_are_exact():
+    a, b, c = map(dimod.Spin, "abc")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(0.1 * a + 0.2 * b - 0.3 * c + 0.7 * a * b)
+    model.add_constraint(0.1 * a + 0.2 * b + 0.3 * c == 0)
+    answer = solve(from_dimod(model))
+    assert answer.assignment == {"a": 0, "b": 0, "c": 1}
+    assert answer.optimal
+    assert from_dimod(model).objective([1, 0, 0]) == pytest.approx(-0.5, rel=1e-15)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("as_integers", [False, True])
+def test_coefficients_that_are_not_finite_are_refused(as_integers, number):
+    a, b = bits_named("ab", as_integers)
+    model = dimod.ConstrainedQuadraticModel()
+    model.add_constraint(a + number * b <= 1)
+    with pytest.raises(ProblemError, match="coefficients must be finite"):
+        from_dimod(model)

@@ -23,6 +23,7 @@ from solvers import (
 )
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
 from solvers.conversions import from_ising, from_qubo
+from solvers.labels import from_factors
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
 
@@ -249,6 +250,55 @@ def test_a_start_that_satisfies_them_is_kept_and_another_one_is_not():
     again = solve(problem, constraints=[cardinality(4)], start=best.z)
     np.testing.assert_array_equal(again.score, best.score)
     assert solve(problem, constraints=[cardinality(4)], start=np.ones(30)).z.sum() == 4
+
+
+def test_cp_sat_is_right_about_coefficients_beyond_32_bits():
+    """Presolve of CP-SAT 9.15 discards the best state of this problem."""
+    if missing("cp_sat"):
+        return
+    unary = np.array([70876, 704719, -323477, -364480, 1019062, -303711])
+    rows = [
+        [
+            8190303963953,
+            27900144304364,
+            -4625725094699,
+            -3552875562414,
+            11788193505140,
+            26652012558776,
+        ],
+        [
+            8958143323971,
+            -34633653330947,
+            20311408821724,
+            6087200814603,
+            32105013350963,
+            -16697342379767,
+        ],
+        [
+            20267424898946,
+            11660429305505,
+            3251714222107,
+            -8332918592712,
+            23626246803145,
+            22111252080488,
+        ],
+    ]
+    rights = [36135462247090, 18659410580531, 33771681385993]
+    states = np.array(list(itertools.product((0, 1), repeat=6)))
+    feasible = (states @ np.array(rows).T <= rights).all(axis=1)
+    constraints = [linear(row, "<=", right) for row, right in zip(rows, rights, strict=True)]
+    solution = solve(unary.astype(float), constraints=constraints, solver="cp_sat")
+    assert solution.optimal
+    assert solution.score == (states @ unary)[feasible].max()
+
+
+def test_coefficients_that_a_name_and_a_place_share_add_up_as_decimals():
+    bits = from_qubo({("a", "a"): 1.0, ("b", "b"): 1.0})
+    constraint = linear({"a": 1.1, 0: 0.3, "b": 0.4}, "==", 1.4)
+    assert solve(bits, constraints=[constraint]).assignment == {"a": 1, "b": 0}
+    labels = from_factors([2, 2], [((0,), [1.0, 0.0])], names=["a", "b"])
+    constraint = linear({"a": 1.1, ("a", 1): 0.3, "b": 0.4}, "==", 1.4)
+    assert solve(labels, constraints=[constraint]).assignment == {"a": 1, "b": 0}
 
 
 def test_words_of_a_conversion():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,6 +31,12 @@ from ..solver import ArgmaxSolver, Capabilities
 
 DENSE_LEVEL = 2
 """Linearization level of most problems: on dense ones three times faster than 1."""
+
+LARGE = 2**30
+"""Coefficient of a constraint from which on CP-SAT searches without presolve.
+
+With larger ones than about 2^31, version 9.15 calls states optimal that are not: 1 in 100 of random
+models of 6 bits and 3 constraints. Of 3,600 such models, it solved all without presolve."""
 
 CROSSED_LEVEL = 1
 """Linearization level where groups cross, as the rows and columns of an assignment do.
@@ -93,10 +100,12 @@ class CpSat(ArgmaxSolver):
         heard = _Heard(scores, variables)
         rows = LinearRows.of(constraints)
         crossed = Groups.of(rows, np.full(problem.n, FREE)).member.sum(axis=0).max(initial=0) > 1
-        level = CROSSED_LEVEL if crossed else DENSE_LEVEL
-        solver, status = self._searched(
-            cp_model, model, deadline, heard, level, (cp_model.INFEASIBLE,)
-        )
+        options = {
+            "linearization_level": CROSSED_LEVEL if crossed else DENSE_LEVEL,
+            "cp_model_presolve": bool(np.abs(constraints.matrix).max(initial=0) < LARGE),
+        }
+        answers = (cp_model.INFEASIBLE,)
+        solver, status = self._searched(cp_model, model, deadline, heard, options, answers)
         if status == cp_model.INFEASIBLE:
             raise InfeasibleError(constraints.names)
         if status == cp_model.UNKNOWN:
@@ -110,13 +119,14 @@ class CpSat(ArgmaxSolver):
         model: Any,
         deadline: Deadline,
         heard: _Heard,
-        level: int,
+        options: Mapping[str, Any],
         answers: tuple[Any, ...] = (),
     ) -> tuple[Any, Any]:
         """Search and return the solver and its status; raise if that is an error."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = int(self.threads)
-        solver.parameters.linearization_level = level
+        for name, value in options.items():
+            setattr(solver.parameters, name, value)
         solver.parameters.catch_sigint_signal = False  # it would report an expired time limit
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
@@ -154,7 +164,8 @@ class CpSat(ArgmaxSolver):
         except NoTimeToBuildError:
             return without_model(problem, state, deadline), math.inf
         heard = _Heard(scores, variables, state)
-        solver, status = self._searched(cp_model, model, deadline, heard, DENSE_LEVEL)
+        options = {"linearization_level": DENSE_LEVEL}
+        solver, status = self._searched(cp_model, model, deadline, heard, options)
         if status == cp_model.UNKNOWN:
             return state, math.inf  # CP-SAT then reports 0, which is not a bound
         solution = np.array([solver.boolean_value(variable) for variable in variables], np.int8)

@@ -21,6 +21,7 @@ from ..errors import OptionError, did_you_mean, shortened
 from ..problems.any_problem import AnyProblem
 from ..solution import Solution
 from .answer import Answer
+from .exact import decimal_of
 from .objective import Objective, beyond, total
 
 ProblemT = TypeVar("ProblemT", bound=AnyProblem[Any])
@@ -280,10 +281,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
         """Return a constraint over places in z in place of names."""
         if not isinstance(constraint, Constraint) or constraint.coefficients is None:
             return constraint
-        numbers: dict[Any, float] = {}
+        sums: dict[Any, Fraction] = {}
         for name, number in constraint.coefficients.items():
             for place, coefficient in self._columns(constraint, name, number):
-                numbers[place] = numbers.get(place, 0.0) + coefficient
+                sums[place] = sums.get(place, Fraction(0)) + decimal_of(coefficient)
+        numbers = {place: float(number) for place, number in sums.items()}
         return replace(constraint, coefficients=numbers)
 
     def _columns(

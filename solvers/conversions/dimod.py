@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..problems.problem import Problem
 from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
-from .exact import decimal_of
+from .exact import binary_of, decimal_of, floats
 from .ising import from_ising
 from .polynomials.polynomial import Variables, from_polynomial
 from .polynomials.quadratisation import Quadratisation
@@ -43,8 +44,9 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
 
     Raises:
         ProblemError: no such model; real variables, or integers with too many values; a product of
-            more than 4,096 pairs of values in a constraint; or a soft constraint that can be
-            violated by more than 1,024 amounts.
+            more than 4,096 pairs of values in a constraint; a coefficient that is not finite; or a
+            soft constraint that can be violated by more than 1,024 amounts, or by amounts that
+            differ by less than rounding.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
@@ -80,10 +82,10 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
         raise ProblemError(
             f"variables must be binaries, spins or integers; there are {', '.join(sorted(kinds))}"
         )
-    model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
-    biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
-    quadratic = _biases(model.objective.quadratic)
-    bits = _from_binaries(biases, quadratic, model.objective.offset)
+    terms = _over_bits(model.objective, binary_of)
+    linear = dict.fromkeys(model.variables, 0.0) | floats(terms.linear)
+    # Each number is rounded once. Fractions would ask for a proof in all their digits.
+    bits = _from_binaries(linear, floats(terms.quadratic), float(terms.offset))
     count = len(bits.names)
     constrained = Constrained(count, Quadratisation(count))
     for label, comparison in model.constraints.items():
@@ -91,18 +93,61 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
     return constrained.applied(bits)
 
 
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """An expression over bits, in fractions.
+
+    Attributes:
+        linear: {variable: coefficient}.
+        quadratic: {(variable, variable): coefficient}.
+        offset: added to them.
+    """
+
+    linear: dict[Any, Fraction]
+    quadratic: dict[tuple[Any, Any], Fraction]
+    offset: Fraction
+
+
+def _over_bits(expression: Any, exact: Callable[[Any], Fraction]) -> _Terms:
+    """Return an expression over bits and spins with s = 2 z - 1 for each spin s.
+
+    Args:
+        expression: of dimod.
+        exact: returns the fraction that a coefficient stands for.
+    """
+    linear = dict.fromkeys(expression.variables, Fraction(0))
+    quadratic: dict[tuple[Any, Any], Fraction] = {}
+    offset = exact(expression.offset)
+    scale = {}
+    shift = {}
+    for variable in expression.variables:
+        is_spin = expression.vartype(variable).name == "SPIN"
+        scale[variable] = 1 + is_spin
+        shift[variable] = -int(is_spin)
+    for variable, bias in expression.linear.items():
+        number = exact(bias)
+        linear[variable] += number * scale[variable]
+        offset += number * shift[variable]
+    for (u, v), bias in expression.quadratic.items():
+        number = exact(bias)
+        quadratic[u, v] = number * scale[u] * scale[v]
+        linear[u] += number * scale[u] * shift[v]
+        linear[v] += number * scale[v] * shift[u]
+        offset += number * shift[u] * shift[v]
+    return _Terms(linear, quadratic, offset)
+
+
 def _add(constrained: Constrained, label: Any, comparison: Any, places: Mapping[Any, int]) -> None:
     """Add one of the constraints of a model over bits."""
     side = comparison.lhs
-    numbers: dict[int, Fraction] = {}
-    for variable, bias in side.linear.items():
-        numbers[places[variable]] = decimal_of(bias)
-    for (u, v), bias in side.quadratic.items():
-        if bias:
+    terms = _over_bits(side, decimal_of)
+    numbers = {places[variable]: number for variable, number in terms.linear.items()}
+    for (u, v), number in terms.quadratic.items():
+        if number:
             place = constrained.product(places[u], places[v])
-            numbers[place] = numbers.get(place, Fraction(0)) + decimal_of(bias)
+            numbers[place] = numbers.get(place, Fraction(0)) + number
     numbers = {place: number for place, number in numbers.items() if number}
-    left = Left(label, numbers, decimal_of(side.offset) - decimal_of(comparison.rhs))
+    left = Left(label, numbers, terms.offset - decimal_of(comparison.rhs))
     if not side.is_soft():
         constrained.add(left, comparison.sense.value)
         return

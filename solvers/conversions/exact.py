@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ProblemError
+
 WHOLE = 2**53
 """Integers below it are float64 numbers."""
 
@@ -93,11 +95,35 @@ def fraction_of(number: Any) -> Fraction:
 def decimal_of(number: Any) -> Fraction:
     """Return a number as the decimal that it prints as.
 
+    Raises:
+        ProblemError: the number is not finite.
+
     Example:
         >>> decimal_of(0.1)
         Fraction(1, 10)
     """
-    return Fraction(repr(float(number)))
+    return Fraction(repr(finite(number)))
+
+
+def binary_of(number: Any) -> Fraction:
+    """Return a number as the binary fraction that float64 holds.
+
+    Raises:
+        ProblemError: the number is not finite.
+    """
+    return Fraction(finite(number))
+
+
+def finite(number: Any) -> float:
+    """Return a number as a float.
+
+    Raises:
+        ProblemError: the number is not finite.
+    """
+    value = float(number)
+    if not math.isfinite(value):
+        raise ProblemError(f"a coefficient is {value}; coefficients must be finite")
+    return value
 
 
 def separated(values: Any) -> tuple[Any, list[Fraction] | None]:

@@ -7,14 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ..constraints import Comparison
 from ..errors import ProblemError, shortened
-from .exact import ExactTerms
+from .exact import WHOLE, ExactTerms, decimal_of
 from .objective import Objective, total
+
+ROUNDING = Fraction(1, 2**52)
+"""Rounding error of each number of a constraint, as a share of the sum of their magnitudes."""
 
 MOST_LEVELS = 1024
 """Maximum number of different violations of a soft constraint."""
@@ -139,6 +143,33 @@ def violations(
                 )
         sums = longer
     return sorted(sums)
+
+
+def room_for_rounding(label: Any, row: Sequence[Fraction], levels: Sequence[Fraction]) -> float:
+    """Return how much more than each level a constraint must allow, since floats are rounded.
+
+    The constraint gets no more room than half the smallest distance between two levels.
+
+    Args:
+        label: the label of the soft constraint, for errors.
+        row: all coefficients of the constraint and its right side.
+        levels: the violations that it allows, 0 first, in rising order.
+
+    Raises:
+        ProblemError: two levels are so close that rounding could confuse them.
+    """
+    unit = math.lcm(*(number.denominator for number in row))
+    magnitude = sum(map(abs, row), Fraction(0))
+    rounded = any(decimal_of(number) != number for number in row)
+    if len(levels) == 1 or (magnitude * unit < WHOLE and not rounded):
+        return 0.0
+    room = min(after - before for before, after in pairwise(levels)) / 2
+    if room <= ROUNDING * (len(row) + 2) * magnitude:
+        raise ProblemError(
+            f"violations of the soft constraint {shortened(label)} differ by less than rounding; "
+            "round its coefficients, or make it a hard constraint"
+        )
+    return float(room)
 
 
 def _above(before: Fraction, falling: Sequence[Fraction], least: Fraction) -> Iterable[Fraction]:

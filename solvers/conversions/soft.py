@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..constraints import Comparison, Constraint, linear
+from ..constraints import Comparison, Constraint, implies, linear
 from .conversion import Conversion
-from .penalties import Penalised, Penalty, SoftConstraints, violations
+from .penalties import Penalised, Penalty, SoftConstraints, room_for_rounding, violations
 from .polynomials.quadratisation import Quadratisation
 from .polynomials.thresholds import Threshold, completed
 from .terms import folded
@@ -50,10 +51,11 @@ class Left:
         choices = ((Fraction(0), number) for number in self.coefficients.values())
         return violations(self.label, self.constant, choices)
 
-    def hard(self, sense: Comparison) -> Constraint:
-        """Return the constraint that compares the left side with the right side."""
+    def hard(self, sense: Comparison, room: float = 0.0) -> Constraint:
+        """Return the constraint that compares the left side with the right side plus some room."""
         numbers = {place: float(number) for place, number in self.coefficients.items()}
-        return replace(linear(numbers, sense, float(-self.constant)), name=str(self.label))
+        right = float(-self.constant) + room
+        return replace(linear(numbers, sense, right), name=str(self.label))
 
 
 @dataclass(eq=False)
@@ -99,15 +101,18 @@ class Constrained(SoftConstraints[Left]):
         self.penalties.append(penalty)
         places = tuple(left.coefficients)
         weights = tuple(left.coefficients.values())
-        numbers = {place: float(number) for place, number in left.coefficients.items()}
-        before = Fraction(0)
-        for level in left.levels():
+        numbers = dict(left.coefficients)
+        bits = []
+        levels = [Fraction(0), *left.levels()]
+        for before, level in pairwise(levels):
             bit = self.pairs.bit(Threshold(places, weights, level - left.constant))
             self.pairs.add((bit,), -float(penalty.of(level) - penalty.of(before)))
-            numbers[bit] = -float(level - before)
-            before = level
-        constraint = linear(numbers, "<=", float(-left.constant))
-        self.hard.append(replace(constraint, name=str(left.label)))
+            numbers[bit] = before - level
+            bits.append(bit)
+        room = room_for_rounding(left.label, [*numbers.values(), left.constant], levels)
+        self.hard.append(Left(left.label, numbers, left.constant).hard("<=", room))
+        if room:  # other bits than the first ones could add up to a level minus the room
+            self.hard.extend(implies(after, before) for before, after in pairwise(bits))
 
     def applied(self, conversion: Conversion) -> Conversion:
         """Return a conversion with these constraints and their auxiliary bits."""

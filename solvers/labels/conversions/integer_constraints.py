@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...constraints import Comparison, Constraint, Place, linear
-from ...conversions.penalties import Penalty, SoftConstraints, violations
+from ...conversions.penalties import Penalty, SoftConstraints, room_for_rounding, violations
 from ...errors import ProblemError, shortened
 from .factors import MOST_TUPLES, Factor
 
@@ -79,16 +79,21 @@ class IntegerConstraints(SoftConstraints[Side]):
         self.costs.append(((allowed,), costs))
         for state, level in enumerate(levels):
             numbers[allowed, state] = -level
-        self._compare(side, numbers, "<=")
+        room = room_for_rounding(side.label, [*numbers.values(), side.constant], levels)
+        self._compare(side, numbers, "<=", room)
 
     def _compare(
-        self, side: Side, numbers: Mapping[tuple[int, int], Fraction], sense: Comparison
+        self,
+        side: Side,
+        numbers: Mapping[tuple[int, int], Fraction],
+        sense: Comparison,
+        room: float = 0.0,
     ) -> None:
-        """Add a linear constraint over (variable, state)."""
+        """Add a linear constraint over (variable, state), with some room for rounding."""
         coefficients: dict[Place, float] = {
             place: float(number) for place, number in numbers.items() if number
         }
-        constraint = linear(coefficients, sense, float(-side.constant))
+        constraint = linear(coefficients, sense, float(-side.constant) + room)
         self.constraints.append(replace(constraint, name=str(side.label)))
 
     def _numbers(self, side: Side) -> dict[tuple[int, int], Fraction]:

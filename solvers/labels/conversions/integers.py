@@ -28,7 +28,8 @@ def from_integers(model: Any) -> LabelConversion:
 
     Raises:
         ProblemError: a real variable, an integer of too many values, a product of more than 4,096
-            pairs of values, or a soft constraint of more than 1,024 violations.
+            pairs of values, a coefficient that is not finite, or a soft constraint whose violations
+            are more than 1,024 or differ by less than rounding.
     """
     names = list(model.variables)
     values = [_values(model, name) for name in names]
