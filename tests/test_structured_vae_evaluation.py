@@ -1,7 +1,7 @@
 """The evaluation of a model against numpy sums over all of its latent states."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from models import DiscreteVAE
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
 from models.networks.encoder import ENCODERS
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
+from structured_vae.distributions.kl import KL
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import TENURE, refined_bound
 from structured_vae.vaes.discrete import evaluation
@@ -132,6 +133,29 @@ def test_a_gibbs_posterior_is_evaluated_exactly(family):
     assert kinds["kl_surrogate"] == ("not a bound" if structured else "exact")
     assert kinds["bound_surrogate"] == ("not a bound" if structured else "bound")
     assert not any(name.startswith("gibbs") for name in quantities)
+
+
+class HalfUniform(Gibbs):
+    """The mean of the Gibbs distribution and the uniform one, which knows its sums."""
+
+    def log_prob_of_all(self, states):
+        uniform = torch.full((len(states),), 1 / len(states), dtype=self.potentials.unary.dtype)
+        return ((super().log_prob_of_all(states).exp() + uniform) / 2).log()
+
+    def tightest_kl(self, z=None):
+        states = self.potentials.states()
+        log_q = self.log_prob_of_all(states)
+        return KL((log_q.exp() * (log_q + math.log(len(states)))).sum(dim=-1), "exact")
+
+
+def test_a_posterior_that_is_not_gibbs_is_evaluated_by_its_own_probabilities():
+    vae, x = vae_of("general"), images()
+    quantities = evaluate(vae, [(x,)], HalfUniform, seeded()).quantities
+    gibbs = reference(vae, x)
+    expected = replace(gibbs, q=(gibbs.q + 1 / len(gibbs.states)) / 2)
+    assert_column(quantities["reconstruction"], expected.reconstruction)
+    assert_column(quantities["bound"], expected.reconstruction + expected.kl)
+    assert abs(expected.reconstruction - gibbs.reconstruction).mean() > 0.01
 
 
 @pytest.mark.parametrize("family", ["independent", "general", "supermodular"])

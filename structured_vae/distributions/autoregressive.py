@@ -106,6 +106,11 @@ class Autoregressive:
         logits = self.logits(z)
         return (z * logits - softplus(logits)).sum(dim=-1)
 
+    def log_prob_of_all(self, states: torch.Tensor) -> torch.Tensor:
+        """Return log q `[batch, count]` of every state, listed in `[count, n]`."""
+        batch = len(self.potentials.unary)
+        return self.log_prob(states[:, None].expand(-1, batch, -1)).mT
+
     def score(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states, as specified by `Distribution`."""
         return self.log_prob(z)

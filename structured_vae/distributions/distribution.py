@@ -54,6 +54,9 @@ class Distribution(Protocol):
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
 
+    def log_prob_of_all(self, states: torch.Tensor) -> torch.Tensor:
+        """Return log q `[batch, count]` of every state of the space, listed in `[count, n]`."""
+
     def score(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of states up to a constant of the image, differentiable."""
 

@@ -198,6 +198,10 @@ class Gibbs:
         """
         return self.potentials.score(z) - self.log_partition
 
+    def log_prob_of_all(self, states: torch.Tensor) -> torch.Tensor:
+        """Return log q `[batch, count]` of every state of the space, listed in `[count, n]`."""
+        return self.potentials.table(states).log_softmax(dim=-1)
+
     def score(self, z: torch.Tensor) -> torch.Tensor:
         """Return h(z) `[..., batch]`, which is log q up to log Z."""
         return self.potentials.score(z)

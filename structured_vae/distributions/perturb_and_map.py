@@ -80,6 +80,14 @@ class PerturbAndMAP:
         """
         return self._gibbs.log_prob(z)
 
+    def log_prob_of_all(self, states: torch.Tensor) -> torch.Tensor:
+        """Return log q `[batch, count]` of all `states [count, n]` of independent variables.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.log_prob_of_all(states)
+
     def score(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q `[..., batch]` of independent variables, up to log Z.
 

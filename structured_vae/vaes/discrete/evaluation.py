@@ -223,10 +223,12 @@ class _View:
         """Return the columns of a posterior whose probabilities are known."""
         if table is not None:
             columns = {"kl": q.tightest_kl().value, "mean_state": q.marginals[0]}
-            columns["reconstruction"] = self._expected(q.potentials, table)
+            states = q.potentials.states()
+            probabilities = q.log_prob_of_all(states).exp()
+            columns["reconstruction"] = (probabilities * table).sum(dim=-1)
             if self._prior is not None:
-                excess = self._prior.table(q.potentials.states())
-                columns["kl"] = columns["kl"] + self._expected(q.potentials, excess)
+                excess = self._prior.table(states)
+                columns["kl"] = columns["kl"] + (probabilities * excess).sum(dim=-1)
                 columns["excess_of_unary"] = self._expected(q.potentials.unary_alone(), excess)
             if self.importance:
                 weighted = self._weighted(q, table, x)
