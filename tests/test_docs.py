@@ -240,10 +240,11 @@ def of_readme():
         "CP-SAT": "OR-Tools CP-SAT",
         "CPLEX": "CPLEX, its own Python API",
         "CPLEX through docplex": "CPLEX through docplex",
-        "HiGHS": "HiGHS",
+                "HiGHS": "HiGHS without its presolve, which is faster here",
     }
+    assert others["HiGHS without presolve"] < others["HiGHS"]
     for name, title in titles.items():
-        yield f"| {title} | any sign | 1 | {{:.1f}} ms |", [others[name] / 1000]
+                yield f"| {title} | any sign | 1 | {{:.1f}} ms |", [_alone(others, name) / 1000]
 
 
 def of_hardware():
