@@ -246,7 +246,17 @@ class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C, or `interrupt_solves`, ended a search before its time limit.
 
     This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to
-    stop.
+    stop. Some cases differ:
+
+    *   After a second Ctrl-C, `solve` does not wait for the answer.
+    *   A backend without time limits raises a plain `KeyboardInterrupt`. Its kernel finishes the
+        current instance in a background thread.
+    *   A linear program of `highs` and the presolve of `cp_sat` finish in a background thread, and
+        the process ends after them.
+    *   If your program handles Ctrl-C itself, your handler stays in place, and `solve` catches
+        nothing.
+    *   If the handler of another signal raises an exception in the main thread, the search of the
+        main thread ends, and searches of other threads continue.
 
     Attributes:
         solution: the best result so far, with its bound, as when a time limit ends a search.
