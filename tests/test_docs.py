@@ -663,7 +663,7 @@ def of_table1():
             quantities(f"table1/{cell}-{name}-seed0.json")
             for cell in ("mnist-k10", "mnist-k20", "fashion-mnist-k10")
         ]
-        row = " | ".join("{:.2f}, {:.0f}" for _ in found)
+        row = " | ".join("{:.2f} | {:.0f}" for _ in found)
         yield (
             f"| {title} | {row} |",
             [value for each in found for value in (each["bound"], each["active"])],
@@ -687,7 +687,11 @@ def of_dropout():
     gains = [
         without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")
     ]
-    yield "gained {:.1f} nats of the bound and {:.1f} of -log p(x) (mean of three seeds with dropout, one seed without)", gains
+    yield (
+        "gained {:.1f} nats of the bound and {:.1f} of -log p(x) "
+        "(mean of three seeds with dropout, one seed without)",
+        gains,
+    )
 
 
 def of_larger():
@@ -965,12 +969,12 @@ def of_longer_trainings():
     assert [sorted(run["epochs"] for run in of) for of in two] == [[32, 32], [31]]
     assert [sorted(run["epochs"] for run in of) for of in one] == [[40, 41], [40]]
     assert all("H100" in run["hardware"]["gpu"] for run in runs)
-    
     ends = [mean(run["bound"] for run in of) for of in two]
     yield "two-sided, all flips | 31,000 to 32,000 | {:.1f} | {:.1f} |", ends
     names = {run["estimator"] for run in every}
     best = [min(bounds_of(every, data).values()) for data in ("mnist", "fashion-mnist")]
-    yield "of the twelve with few decodes (`straight_through`; `score_function`) | 100,000 | {:.1f} | {:.1f} |", best
+    winners = "(`straight_through`; `score_function`)"
+    yield f"with few decodes {winners} | 100,000 | {{:.1f}} | {{:.1f}} |", best
     last = {sides: of_last_steps(sides) for sides in ("one side", "two sides")}
     for sides, title in (("one side", "one-sided"), ("two sides", "two-sided")):
         bounds, exact = last[sides]
