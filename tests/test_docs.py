@@ -369,7 +369,7 @@ def of_method():
         for name in ("direct, two sides", "direct")
     )
     yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [two["cosine"], one["cosine"]]
-    yield "| noise of one draw, relative | {:.2f} | 1 |", [two["noise"] / one["noise"]]
+    yield "relative to one side, the same bits | {:.2f} | 1 |", [two["noise"] / one["noise"]]
     reports = record("bias-variance/gradients.json")["reports"]
     broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
     yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [broken, whole]
