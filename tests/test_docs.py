@@ -325,7 +325,7 @@ def of_reproduce():
             [values["bound"], values["minus_log_p"]],
         )
     lead = [lead_of_the_gaussian()]
-    yield "A Gaussian of 50 dimensions is {:.1f} nats ahead after 200 epochs", lead
+    yield "A Gaussian of 50 dimensions is {:.1f} nats better after 200 epochs", lead
     searched = [
         ("15 coupled bits, Gibbs posterior | 16", GIBBS),
         ("15 coupled bits, direct optimization | 16", DIRECT),
@@ -335,9 +335,11 @@ def of_reproduce():
         yield f"| {words} | {{:.1f}} |", [quantities(path)["refined_bound"]]
     fifty = mean(by_seed(DROPOUT, "larger", "bound"))
     gaussian = quantities("structured/gaussian-seed0.json")["bound"]
-    yield "stay {:.1f} nats behind its 100 epochs", [fifty - gaussian]
-    assert max(by_seed(DROPOUT, "larger", "bound")) < 130.2  # "They reach"
-    assert max(by_seed(DROPOUT, "larger", "minus_log_p")) < 123.3
+    yield "they are {:.1f} nats worse", [fifty - gaussian]
+    tenth = record("structured/gaussian-seed0.json")["epochs"][9]["test/bound"]
+    assert max(by_seed(DROPOUT, "larger", "bound")) < tenth
+    words = "({:.1f}) are better than the Gaussian after 10 epochs ({:.1f})"
+    yield words, [fifty, tenth]
     assert counts_of("table1")["bound, nats", "exact"][1] == "1 of 10"
     step = record("training_step.json")["ms_a_step"]
     slower = 100 * (step["general"] / step["independent"] - 1)
@@ -350,7 +352,7 @@ def of_reproduce():
         )
     ]
     yield "validation bound {:.1f} with it, {:.1f} without", ends
-    yield "settings better by {:.1f} to {:.1f} nats", gains_of_a_small_epsilon(chosen_bounds())
+    yield "that are {:.1f} to {:.1f} nats better", gains_of_a_small_epsilon(chosen_bounds())
 
 
 def _alone(others, name):
@@ -382,14 +384,14 @@ def of_choose():
 def of_method():
     encoders = ("independent", "supermodular", "general")
     won = [last_row(name)[1] - last_row(f"{name}-epsilon0.1")[1] for name in encoders]
-    yield "its valid bound is ahead by {:.0f} to {:.0f} nats", [min(won), max(won)]
+    yield "has a valid bound that is {:.0f} to {:.0f} nats lower", [min(won), max(won)]
     rows = record("which_estimator.json")["rows"]
     two, one = (
         next(row for row in rows if (row["encoder"], row["estimator"]) == ("general", name))
         for name in ("direct, two sides", "direct")
     )
     yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [two["cosine"], one["cosine"]]
-    yield "| noise of one draw, relative | {:.2f} | 1 |", [two["noise"] / one["noise"]]
+    yield "relative to one side, the same bits | {:.2f} | 1 |", [two["noise"] / one["noise"]]
     reports = record("bias-variance/gradients.json")["reports"]
     broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
     yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [broken, whole]
@@ -683,7 +685,7 @@ def of_table1():
             quantities(f"table1/{cell}-{name}-seed0.json")
             for cell in ("mnist-k10", "mnist-k20", "fashion-mnist-k10")
         ]
-        row = " | ".join("{:.2f}, {:.0f}" for _ in found)
+        row = " | ".join("{:.2f} | {:.0f}" for _ in found)
         yield (
             f"| {title} | {row} |",
             [value for each in found for value in (each["bound"], each["active"])],
@@ -707,7 +709,11 @@ def of_dropout():
     gains = [
         without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")
     ]
-    yield "gained {:.1f} nats of the bound, {:.1f} of -log p (three seeds against one)", gains
+    yield (
+        "gained {:.1f} nats of the bound and {:.1f} of -log p(x) "
+        "(mean of three seeds with dropout, one seed without)",
+        gains,
+    )
 
 
 def of_larger():
@@ -830,8 +836,8 @@ def of_own_networks():
 
 def of_learnt_priors():
     lead = [lead_of_the_gaussian()]
-    yield "a Gaussian of 50 dimensions is {:.1f} nats ahead of 200 bits", lead
-    yield "one of 15 dimensions by {:.1f} nats", [lead_of_the_gaussian(15)]
+    yield "a Gaussian of 50 dimensions has a bound {:.1f} nats lower than 200 bits", lead
+    yield "A Gaussian of 15 dimensions has a bound {:.1f} nats lower", [lead_of_the_gaussian(15)]
     bounds = {
         name: quantities(f"couplings/{name}-seed0.json")["bound"]
         for name in ("independent-uniform", "independent-linear", "chain-uniform", "chain-linear")
@@ -985,12 +991,12 @@ def of_longer_trainings():
     assert [sorted(run["epochs"] for run in of) for of in two] == [[32, 32], [31]]
     assert [sorted(run["epochs"] for run in of) for of in one] == [[40, 41], [40]]
     assert all("H100" in run["hardware"]["gpu"] for run in runs)
-    yield "({:.1f} minutes for six of them", [max(run["seconds"] for run in runs) / 60]
     ends = [mean(run["bound"] for run in of) for of in two]
     yield "two-sided, all flips | 31,000 to 32,000 | {:.1f} | {:.1f} |", ends
     names = {run["estimator"] for run in every}
     best = [min(bounds_of(every, data).values()) for data in ("mnist", "fashion-mnist")]
-    yield "with few decodes | 100,000 | {:.1f} | {:.1f} |", best
+    winners = "(`straight_through`; `score_function`)"
+    yield f"with few decodes {winners} | 100,000 | {{:.1f}} | {{:.1f}} |", best
     last = {sides: of_last_steps(sides) for sides in ("one side", "two sides")}
     for sides, title in (("one side", "one-sided"), ("two sides", "two-sided")):
         bounds, exact = last[sides]
