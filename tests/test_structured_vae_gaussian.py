@@ -113,7 +113,7 @@ def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
     np.testing.assert_array_equal(images, expected)
     with pytest.raises(RunError, match="explorer shows"):
         open_model(tmp_path / "whole")
-    with pytest.raises(ConfigError, match="this one is gaussian"):
+    with pytest.raises(ConfigError, match="this run has the model gaussian"):
         gradient_figure(tmp_path / "whole")
     with pytest.raises(ConfigError, match="cannot be refined"):
         evaluate_run(tmp_path / "whole", refine=1)

@@ -33,7 +33,7 @@ def test_more_processes_than_cores_are_refused(tmp_path, monkeypatch, count):
     # should they not be: a machine that starts them is lost
     monkeypatch.setattr(subprocess, "Popen", None)
     config = TrainConfig(processes=count, device="cpu")
-    with pytest.raises(ConfigError, match=f"processes is {count:,}, .* has {CORES} cores"):
+    with pytest.raises(ConfigError, match=f"processes is {count:,} per node, .* has {CORES} cores"):
         train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -1372,7 +1372,7 @@ def test_a_configuration_edited_by_hand_is_read(run):
         ({"seed": -1}, "seed"),
         ({"precision": "16"}, "precision"),
         ({"kl_start": -1.0, "kl_warmup": 2}, "kl_start must be at least 0"),
-        ({"kl_start": 10.0}, "give kl_warmup"),
+        ({"kl_start": 10.0}, "set kl_warmup"),
         ({"data": {"batch_size": 0}}, "data.batch_size must be at least 1; got 0"),
         ({"data": {"train_on": "test"}}, "data.train_on"),
     ],
