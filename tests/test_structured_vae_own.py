@@ -279,7 +279,9 @@ def test_a_file_of_other_images_is_refused_when_a_run_goes_on(tmp_path, arrays, 
 def test_options_that_are_misspelt_or_numbers_of_schedules():
     with pytest.raises(ConfigError, match=r"no option is called epoch\. Did you mean epochs\?"):
         train(epoch=3)
-    with pytest.raises(ConfigError, match=r"for the networks of this package: train\(TrainConfig\(model='mixture'"):
+    with pytest.raises(
+        ConfigError, match=r"for the networks of this package: train\(TrainConfig\(model='mixture'"
+    ):
         train(model="mixture")
     config = TrainConfig(epsilon=0.5, temperature=2)
     assert {config.epsilon.schedule()(step) for step in (0, 10**6)} == {0.5}
