@@ -655,6 +655,7 @@ class EndsLate(solver_class("exhaustive")):
 
 def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard(monkeypatch):
     monkeypatch.setattr("structured_vae.cli.solve.chunks.GRACE", 60.0)  # for a busy machine
+    monkeypatch.setattr("structured_vae.cli.solve.chunks.cpu_count", lambda: 2)  # both at once
     problem = Problem.from_arrays(UNARY, MATRIX)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     press = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
