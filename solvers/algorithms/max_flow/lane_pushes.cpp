@@ -5,8 +5,8 @@
 namespace solvers::max_flow {
 namespace {
 
-// Passes over all nodes, there and back by turns. On 20x20 grids, cuts took 1.5 times as long with 4
-// passes, and 1.07 times with 8.
+// Passes over all nodes, there and back by turns. On 20x20 grids, cuts took 1.5 times as long with
+// 4 passes, and 1.07 times with 8.
 constexpr int PASSES = 12;
 
 constexpr RegisterIndices NONE = {};
