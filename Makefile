@@ -112,5 +112,5 @@ clean:
 kernels: .venv/kernels  ## compile the kernels that have changed
 
 .venv/kernels: .venv/build-tools $(KERNELS)
-	$(BIN)/python scripts/build/build_backend.py
+	env -u MAKEFLAGS $(BIN)/python scripts/build/build_backend.py  # ninja would ask for the job server of make
 	touch $@
