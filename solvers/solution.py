@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .tables import (
     seconds_text,
     state_text,
 )
+
+AtOnce: TypeAlias = tuple[float, float, bool, dict[str, Any]]
+"""Of one instance in one call of a kernel: score, bound, whether it is proved, and statistics."""
 
 
 @dataclass(frozen=True, eq=False, init=False)

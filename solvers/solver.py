@@ -34,7 +34,7 @@ from .limits.progress import watched_by
 from .problems.problem import Problem, check_problem
 from .problems.topology import Topology
 from .seconds import accept_seconds
-from .solution import Maximiser, Ranking, Solution, SolveInterrupted
+from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
 
 
 @dataclass(frozen=True)
@@ -501,10 +501,10 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         """
         return super().solve(problem, time_limit)
 
-    def solve_at_once(  # for backends with such a kernel
-        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
-    ) -> Solution[np.ndarray] | None:
-        """Return what `solve` answers for one small instance, by one call of a kernel.
+    def maximise_at_once(  # for backends with such a kernel
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+    ) -> AtOnce | None:
+        """Solve one small instance by one call of a kernel, with the answer of `solve`.
 
         The kernel checks, scores and certifies as `solve` does, since these steps take longer than
         the search. Only objects of the class that defines this method are asked: the `_argmax` of a
@@ -514,10 +514,11 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             topology: the pairs, at least one; None where `pairwise` is a matrix.
             unary: `[n]`, float64.
             pairwise: `[e]`, or `[n, n]`, in any form; float64.
-            begin: when the call began, by `perf_counter`.
+            z: `[n]`, int8, in which the kernel writes the best state.
 
         Returns:
-            None where the instance needs another look, or without such a kernel.
+            The score, the bound, whether it certifies the state, and the statistics. None where the
+            instance needs another look, or without such a kernel.
 
         Raises:
             TypeError: an array has another layout than the kernel takes.

@@ -82,11 +82,12 @@ def test_prepared_pairs_have_the_best_of_all_states(solver, n, seed):
 @pytest.mark.parametrize(("solver", "n"), [(EXHAUSTIVE, 16), (MAX_FLOW, 62)])
 def test_plain_arrays_of_small_problems_take_one_call(solver, n):
     unary, pairwise = scores_of(n, 0, 3, sign=1)
-    assert solver().solve_at_once(None, unary, pairwise, 0.0) is not None
+    z = np.empty(n + 1, np.int8)
+    assert solver().maximise_at_once(None, unary, pairwise, z[:n]) is not None
     edges, weights = over_edges(pairwise)
     topology = topology_of(edges, n)
-    assert solver().solve_at_once(topology, unary, weights, 0.0) is not None
-    assert solver().solve_at_once(topology_of(edges, n + 1), np.zeros(n + 1), weights, 0.0) is None
+    assert solver().maximise_at_once(topology, unary, weights, z[:n]) is not None
+    assert solver().maximise_at_once(topology_of(edges, n + 1), np.zeros(n + 1), weights, z) is None
 
 
 @pytest.mark.parametrize("n", [21, 40, 62])

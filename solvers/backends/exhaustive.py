@@ -10,7 +10,7 @@ from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import host_argmax
-from ..algorithms.exhaustive.one_instance import solve_at_once
+from ..algorithms.exhaustive.one_instance import maximise_at_once
 from ..algorithms.exhaustive.positions import MAX_VARIABLES
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
@@ -18,7 +18,7 @@ from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problems.problem import Problem
 from ..problems.topology import Topology
-from ..solution import Maximiser, Ranking, Solution
+from ..solution import AtOnce, Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
 
@@ -53,11 +53,11 @@ class Exhaustive(ArgmaxSolver):
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
 
-    def solve_at_once(
-        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
-    ) -> Solution[np.ndarray] | None:
-        """Return the solution of one instance of up to 16 variables, or None."""
-        return solve_at_once(topology, unary, pairwise, begin)
+    def maximise_at_once(
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+    ) -> AtOnce | None:
+        """Solve one instance of up to 16 variables."""
+        return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         z = best_feasible(problem, constraints.satisfied)

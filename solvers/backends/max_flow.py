@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from ..algorithms.max_flow.dense import dense_argmax
-from ..algorithms.max_flow.one_instance import solve_at_once
+from ..algorithms.max_flow.one_instance import maximise_at_once
 from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
 from ..algorithms.max_flow.sparse import sparse_argmax
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
@@ -22,7 +22,7 @@ from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problems.problem import Problem
 from ..problems.topology import Topology
-from ..solution import Maximiser, Solution
+from ..solution import AtOnce, Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
 LARGEST_MATRIX = 2048
@@ -61,14 +61,11 @@ class MaxFlow(ArgmaxSolver):
         unbalanced = why_no_flips(problem) if reasons else ()
         return (*reasons, *unbalanced) if unbalanced else ()
 
-    def solve_at_once(
-        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
-    ) -> Solution[np.ndarray] | None:
-        """Return the solution of one instance of up to 62 variables, or None.
-
-        None also where a pairwise score is negative.
-        """
-        return solve_at_once(topology, unary, pairwise, begin)
+    def maximise_at_once(
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+    ) -> AtOnce | None:
+        """Solve one instance of up to 62 variables; None also where a pairwise score is negative."""
+        return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         return after_flips(problem, partial(_minimum_cut, threads=self.threads))

@@ -1,7 +1,7 @@
 """One small instance in one call of a kernel, by the solvers that offer it.
 
 For a small instance, the checks of a problem and of an answer take longer than the search. Some
-solvers have a kernel that runs the same checks itself: `ArgmaxSolver.solve_at_once`. Everything
+solvers have a kernel that runs the same checks itself: `ArgmaxSolver.maximise_at_once`. Everything
 unusual is left to `solve`.
 """
 
@@ -86,9 +86,14 @@ def _solved(
     pairwise: np.ndarray,
     begin: float,
 ) -> Solution[np.ndarray] | None:
-    if solver is None or "solve_at_once" not in type(solver).__dict__:  # see there
+    if solver is None or "maximise_at_once" not in type(solver).__dict__:  # see there
         return None
+    z = np.empty(len(unary), np.int8)
     try:
-        return solver.solve_at_once(topology, unary, pairwise, begin)
+        answer = solver.maximise_at_once(topology, unary, pairwise, z)
     except TypeError:  # of another layout
         return None
+    if answer is None:
+        return None
+    score, bound, proved, stats = answer
+    return Solution(z, score, proved, bound, solver.name, stats, perf_counter() - begin)

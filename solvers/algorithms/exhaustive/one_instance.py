@@ -7,38 +7,25 @@ not finite, is left to the checks of `Problem` and `ArgmaxSolver`, which have me
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from ...compiled._kernels import exhaustive as kernels
 from ...problems.problem import LARGEST_MAGNITUDE
 from ...problems.topology import Topology
-from ...solution import Solution
+from ...solution import AtOnce
 from .positions import positions_of
 
 MAX_VARIABLES = 16
 """Largest number of variables; for more, the search takes longer than the checks."""
 
 
-def solve_at_once(
-    topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
-) -> Solution[np.ndarray] | None:
-    """Return the solution of one instance, or None where it needs another look.
-
-    Args:
-        topology: the pairs, at least one; None where `pairwise` is a matrix.
-        unary: `[n]`, float64.
-        pairwise: `[e]`, or `[n, n]`, upper triangular or symmetric; float64.
-        begin: when the call began, by `perf_counter`.
-
-    Raises:
-        TypeError: an array has another type or layout.
-    """
+def maximise_at_once(
+    topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+) -> AtOnce | None:
+    """Write the best state into `z`, as specified by `ArgmaxSolver.maximise_at_once`."""
     n = len(unary)
     if n > MAX_VARIABLES:
         return None
-    z = np.empty(n, np.int8)
     if topology is None:
         score = kernels.maximise_matrix(unary, pairwise, LARGEST_MAGNITUDE, z)
     else:
@@ -49,5 +36,4 @@ def solve_at_once(
     if score is None:
         return None
     # The argument is exhaustive: the score is its own bound.
-    stats = {"states": 2**n}
-    return Solution(z, score, True, score, "exhaustive", stats, perf_counter() - begin)
+    return score, score, True, {"states": 2**n}

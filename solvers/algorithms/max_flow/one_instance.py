@@ -7,35 +7,21 @@ negative scores of pairs, is left to the checks of `Problem` and `ArgmaxSolver`.
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from ...compiled._kernels import max_flow as kernels
 from ...problems.problem import LARGEST_MAGNITUDE
 from ...problems.topology import Topology
-from ...solution import Solution
+from ...solution import AtOnce
 from .one_word import MAX_NODES
 
 
-def solve_at_once(
-    topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, begin: float
-) -> Solution[np.ndarray] | None:
-    """Return the solution of one instance, or None where it needs another look.
-
-    Args:
-        topology: the pairs, at least one; None where `pairwise` is a matrix.
-        unary: `[n]`, float64.
-        pairwise: `[e]`, or `[n, n]`, upper triangular or symmetric; float64.
-        begin: when the call began, by `perf_counter`.
-
-    Raises:
-        TypeError: an array has another type or layout.
-    """
-    n = len(unary)
-    if n > MAX_NODES:
+def maximise_at_once(
+    topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+) -> AtOnce | None:
+    """Write the best state into `z`, as specified by `ArgmaxSolver.maximise_at_once`."""
+    if len(unary) > MAX_NODES:
         return None
-    z = np.empty(n, np.int8)
     if topology is None:
         answer = kernels.maximise_matrix(unary, pairwise, LARGEST_MAGNITUDE, z)
     else:
@@ -43,4 +29,4 @@ def solve_at_once(
     if answer is None:
         return None
     score, bound, proved = answer
-    return Solution(z, score, proved, bound, "max_flow", {}, perf_counter() - begin)
+    return score, bound, proved, {}
