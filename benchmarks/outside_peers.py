@@ -1,4 +1,4 @@
-"""`auto` and other people's solvers on one outside instance, each in the form that suits it best."""
+"""Run `auto` and other solvers on one outside instance, each in the form that suits it best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages made of the registry and of records in every build, so that none of their numbers is copied by hand.
+"""Make pages from the registry and the records, so that no number is copied by hand.
 
 As a script it prints the table of backends: `python docs/generated_pages.py`.
 """
@@ -155,9 +155,11 @@ def qplib_peers() -> str:
     answers = [answer for row in beside.values() for answer in row["peers"].values()]
     limit = max((answer["limit"] for answer in answers), default=0.0)
     note = (
-        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} instances were given to these solvers. "
+        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} instances were given "
+        "to these solvers. "
         "`auto` needs at most "
-        f"{longest:.1f} s for each of them, so this is a selection in its favour: it says nothing about the "
+        f"{longest:.1f} s for each of them, so this is a selection in its favour: it says nothing "
+        "about the "
         "instances on which `auto` is slow.\n"
     )
     return (
@@ -190,7 +192,8 @@ def _families(rows: dict[str, Row]) -> str:
 def _slower(rows: dict[str, Row]) -> str:
     """The instances that take ours longer than the best published solver."""
     slow = [
-        f"{_number(name)} ({rows[name]['seconds']:.3g} s, published {min(rows[name]['published'].values()):.0f} s)"
+        f"{_number(name)} ({rows[name]['seconds']:.3g} s, published "
+        f"{min(rows[name]['published'].values()):.0f} s)"
         for name in much_slower(rows, 1.0)
     ]
     if not slow:
@@ -208,7 +211,8 @@ def _better(rows: dict[str, Row]) -> str:
     if not better:
         return ""
     return (
-        f"- The value is higher than that of the state stored with the instance files on {_listed(better)}. We did "
+        "- The value is higher than that of the state stored with the instance files on "
+        f"{_listed(better)}. We did "
         "not compare with the values that QPLIB's website lists today.\n"
     )
 
@@ -221,7 +225,8 @@ def _conditions(rows: dict[str, Row]) -> str:
     if most > PUBLISHED_LIMIT:
         limit = f"while the benchmark's limit is {PUBLISHED_LIMIT:,.0f} s"
     return (
-        f"- No run took more than {most:,.0f} s of CPU time, {limit}. The machines ({_listed(hardware)}) also did "
+        f"- No run took more than {most:,.0f} s of CPU time, {limit}. The machines "
+        f"({_listed(hardware)}) also did "
         f"other work.{_versions(rows)}\n"
     )
 
@@ -275,7 +280,8 @@ def regret() -> str:
         lines.append((name, sizes, took, *_worst(rows, False), *_worst(rows, True)))
     ours, others = kept(record, False), kept(record, True)
     return table(heading, lines) + (
-        f"\nCompared with our own backends, `auto` is {ours}. Compared with all backends, it is {others}."
+        f"\nCompared with our own backends, `auto` is {ours}. Compared with all backends, it is "
+        f"{others}."
         f"\n\n{_regretted(record)}"
     )
 
@@ -290,8 +296,10 @@ def _regretted(record: dict[str, Row]) -> str:
         winner = best(row, True)
         gap = (auto["bound"] - auto["score"]) / abs(auto["score"])
         lines.append(
-            f'"No proof" for {name.rpartition(", ")[0]}: with {row["n"]:,} variables, `auto` left a gap of {gap:.1e} '
-            f"after {row['limit']:g} s, and `{winner}` proves the optimum in {row['answers'][winner]['seconds']:.1f} s."
+            f'"No proof" for {name.rpartition(", ")[0]}: with {row["n"]:,} variables, `auto` left '
+            f"a gap of {gap:.1e} "
+            f"after {row['limit']:g} s, and `{winner}` proves the optimum in "
+            f"{row['answers'][winner]['seconds']:.1f} s."
         )
     return "\n".join(lines) + "\n"
 
@@ -316,7 +324,7 @@ def outside() -> str:
 
 
 def outside_counts() -> str:
-    """On how many outside instances `auto` is ahead of all others, level with the best, or behind."""
+    """Count the outside instances on which `auto` is ahead of all others, level, or behind."""
     counts = Counter(standing(row) for row in _outside().values())
     meanings = {
         "ahead": "ahead of every other solver",

@@ -221,8 +221,9 @@ class Potentials(LinearScores):
     ) -> Potentials:
         """Return the potentials of scores, some of which may forbid a variable or a pair.
 
-        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code and
-        transforms of `torch.func` cannot depend on whether there is one, so they always have masks.
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code
+        and transforms of `torch.func` cannot depend on whether there is one, so they always have
+        masks.
         """
         if not is_traced():
             all_scores = [scores for scores in (unary, pairwise) if scores is not None]

@@ -58,7 +58,8 @@ class _UniqueKeys(yaml.CSafeLoader):
 
 def read_faults(table: Path = TABLE) -> list[Fault]:
     """Return the faults of a table; a fault without tests has the tests of its file."""
-    content = yaml.load(table.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # noqa: S506  # a CSafeLoader
+    text = table.read_text(encoding="utf-8")
+    content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506  # a CSafeLoader
     return [
         Fault(file, **{**row, "tests": tuple(row.get("tests", about["tests"]))})
         for file, about in content.items()

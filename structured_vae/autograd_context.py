@@ -17,7 +17,9 @@ _EVERYTHING: Final = (
 
 @contextmanager
 def autograd_allowed() -> Iterator[None]:
-    """Let the block compute gradients, even inside an operator, a backward pass, `no_grad` or `inference_mode`.
+    """Let the block compute gradients, whatever the mode of torch around it.
+
+    This includes an operator, a backward pass, `no_grad` and `inference_mode`.
 
     `torch.enable_grad` alone does not reach inside an operator: there, torch skips autograd as a
     whole.

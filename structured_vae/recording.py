@@ -26,7 +26,8 @@ def refuse_recording(what: object) -> None:
         name = _name(what)
         raise ConfigError(
             f"{name} cannot be exported or traced, since the recorded program could not keep its "
-            f"solver: export the network that computes the scores, and call {name} on its output; or "
+            f"solver: export the network that computes the scores, and call {name} on its output; "
+            "or "
             "export a form of structured_vae.inference, which needs no solver"
         )
 

@@ -4,7 +4,7 @@ from hypothesis import settings
 
 
 def examples(count):
-    """Return settings with this number of examples under the profile `search`, else with half of it.
+    """Return settings with `count` examples under the profile `search`, else with half of them.
 
     The profile says the share: see `conftest.py`.
     """

@@ -1167,7 +1167,8 @@ def of_outside():
     yield "the bound of CPLEX, which `auto` takes, is {:,.0f}, and that of Gurobi {:,.0f}", bounds
     answers = rows["chr12a with constraints"]["answers"]
     yield (
-        "toulbar2 proves it in {:.1f} s. The bound of `auto` is then {:,.0f}, and the optimum {:,.0f}",
+        "toulbar2 proves it in {:.1f} s. The bound of `auto` is then {:,.0f}, and the optimum "
+        "{:,.0f}",
         [answers["toulbar2"]["seconds"], answers["auto"]["bound"], answers["toulbar2"]["value"]],
     )
     times = [

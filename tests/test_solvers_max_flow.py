@@ -148,7 +148,7 @@ def test_slices_in_threads_are_the_batch(argmax):
 
 
 def test_long_paths_of_a_batch_reach_their_deficits():
-    """Excess at one end of a grid and deficits at the other: the first pushes are far from enough."""
+    """Excess at one end of a grid and deficits at the other need many more passes."""
     edges = grid(4, 30, 1, np.random.default_rng(0)).edges
     pairwise = np.random.default_rng(1).integers(1, 9, (11, len(edges))).astype(np.float64)
     unary = np.zeros((11, 120))

@@ -247,7 +247,10 @@ def test_more_moves_never_hurt(seed, n):
 
 def test_what_cannot_be_refined():
     for family, n, these in (("categorical", 3, "categories"), ("independent", 63, "63 bits")):
-        message = f"a posterior of up to 62 bits can be refined, and this one has {these}; set refine to 0"
+        message = (
+            "a posterior of up to 62 bits can be refined, "
+            f"and this one has {these}; set refine to 0"
+        )
         with pytest.raises(ConfigError, match=message):
             evaluate(vae_of(family, n=n), [(images(),)], Gibbs, seeded(), refine=1)
 

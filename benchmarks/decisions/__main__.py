@@ -71,7 +71,7 @@ def of_degree(
 
 
 def of_peer(name: str, task: Task) -> dict[str, Any] | None:
-    """Return what is known of PyEPO: its version, its solver, and how far its values are from ours."""
+    """Return the version and the solver of PyEPO, and the difference of its values from ours."""
     training = Prepared(task, task.degrees[0], SELECTION_SEED).training
     if not of_pyepo.WITH_PYEPO or training.data.model is None:
         return None

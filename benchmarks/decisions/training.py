@@ -86,7 +86,7 @@ def regret(net: nn.Module, prepared: Prepared) -> tuple[float, float]:
 def compared(
     name: str, method: Method, selection: Prepared, tests: Mapping[int, Prepared], epochs: int
 ) -> dict[str, Any]:
-    """Return the rate of least regret with the selection seed, and what it gives with the others."""
+    """Return the learning rate of least regret on one seed, and its regret on the others."""
     tried = {}
     for rate in selection.task.rates:
         net, _ = trained(method, rate, selection, epochs)

@@ -19,8 +19,8 @@ SHARPNESS: Final = 4.0
 class BSQ(Quantiser):
     """Binary spherical quantisation (BSQ): the L features of a token, on the unit sphere, to signs.
 
-    The features v become `u = v / |v|`, bit i is one where u_i is positive, and the vector of a code
-    is (2z - 1) / sqrt(L), which lies on the sphere too. Its distance from u is at most
+    The features v become `u = v / |v|`, bit i is one where u_i is positive, and the vector of a
+    code is (2z - 1) / sqrt(L), which lies on the sphere too. Its distance from u is at most
     sqrt(2 - 2 / sqrt(L)), so no commitment is needed. Soft codes have q(z | u) proportional to
     exp(t u . (2z - 1) / sqrt(L)), so a soft bit has the logit 2 t u_i / sqrt(L). We take t = 2 L,
     with which the logit of a bit is 4 at u_i = 1 / sqrt(L), whatever L is.

@@ -29,8 +29,8 @@ class VQ(Quantiser):
     it by k-means. A vector whose average count falls below 3% of an equal split is dead; it is
     replaced by a random vector of the batch, with the count of an equal split.
 
-    Counts and sums are buffers, which checkpoints hold, so a resumed training has the same codebook.
-    If several processes train together, the codebook is that of the first one's images.
+    Counts and sums are buffers, which checkpoints hold, so a resumed training has the same
+    codebook. If several processes train together, the codebook is that of the first one's images.
 
     Args:
         variables: number of vectors of an image.

@@ -64,7 +64,7 @@ class MaxFlow(ArgmaxSolver):
     def maximise_at_once(
         self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
     ) -> AtOnce | None:
-        """Solve one instance of up to 62 variables; None also where a pairwise score is negative."""
+        """Solve one instance of up to 62 variables whose pairwise scores are not negative."""
         return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:

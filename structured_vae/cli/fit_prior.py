@@ -15,7 +15,8 @@ def options() -> ArgumentParser:
     """Make the parser of the command's options."""
     parser = command(
         "fit-prior RUN FOLDER",
-        "Fit a stronger prior to the codes of a trained run. Encoder and decoder do not change. The "
+        "Fit a stronger prior to the codes of a trained run. Encoder and decoder do not change. "
+        "The "
         "networks are written into a folder, as export does. The table shows what the bound gains.",
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")

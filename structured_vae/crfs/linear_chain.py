@@ -301,7 +301,7 @@ class LinearChainCRF(nn.Module):
     def _batch(
         self, emissions: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[Chains, Positions]:
-        """Check the scores; return the chains from their first positions on, and where they were."""
+        """Check the scores; return the chains without masked positions, and their places."""
         refuse_recording(self)
         check_emissions(emissions, self.num_tags, self.batch_first)
         check_parameters(self.parameters())

@@ -183,7 +183,7 @@ class PairwiseCRF(nn.Module):
         return self.structure.parts(marginals)[0].to(unary.dtype)
 
     def pair_marginals(self, unary: torch.Tensor) -> torch.Tensor:
-        """Return the marginals P(x_i = a, x_j = b) of each edge, differentiable: `[batch, e, k, k]`.
+        """Return the marginals P(x_i = a, x_j = b) `[batch, e, k, k]` of edges, differentiable.
 
         Rows are labels of an edge's first variable.
 

@@ -32,8 +32,8 @@ class ChainCRF(LinearEstimator):
         class_weight: {label: weight}, with 1 for other labels, "balanced" for weights inversely
             proportional to the counts of the labels, or None. A chain has the mean weight
             of its labels.
-        scheme: "BIO", "IOBES" or "BILOU", for labels such as "B-PER": sequences that break the rules
-            of the scheme get no probability and are never predicted. None for no rules.
+        scheme: "BIO", "IOBES" or "BILOU", for labels such as "B-PER": sequences that break the
+            rules of the scheme get no probability and are never predicted. None for no rules.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
@@ -115,8 +115,8 @@ class ChainSSVM(LinearEstimator):
         class_weight: {label: weight}, with 1 for other labels, "balanced" for weights inversely
             proportional to the counts of the labels, or None. A wrong label costs the
             weight of the true one.
-        scheme: "BIO", "IOBES" or "BILOU", for labels such as "B-PER": sequences that break the rules
-            of the scheme get no probability and are never predicted. None for no rules.
+        scheme: "BIO", "IOBES" or "BILOU", for labels such as "B-PER": sequences that break the
+            rules of the scheme get no probability and are never predicted. None for no rules.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.

@@ -60,8 +60,8 @@ class LinearEstimator(_Base):  # type: ignore[misc]
             y: a list with one label per node for each instance, of any sortable type; or
                 `[samples]`. `ChainCRF` and `GraphCRF` also take sets of possible labels in place of
                 labels, where an empty set says that nothing is known.
-            sample_weight: `[instances]`, by which the loss or the log likelihood of each instance is
-                multiplied; None for ones.
+            sample_weight: `[instances]`, by which the loss or the log likelihood of each instance
+                is multiplied; None for ones.
 
         Returns:
             the estimator itself.

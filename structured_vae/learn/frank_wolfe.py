@@ -1,7 +1,7 @@
 """Max-margin learning of a linear model by block-coordinate Frank-Wolfe.
 
-min_w 1/2 |w|^2 + C sum_i v_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the
-labels that differ, weighted by node, and v_i is the weight of an instance.
+min_w 1/2 |w|^2 + C sum_i v_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts
+the labels that differ, weighted by node, and v_i is the weight of an instance.
 
 The dual variables of an instance are a mixture of labellings, stored as indicators per node and
 per pair. A step finds the most violating labels of one instance, and moves the mixture towards

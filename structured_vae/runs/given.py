@@ -187,7 +187,8 @@ def _split_options(
         near = [match for name in sorted(unknown) for match in get_close_matches(name, known, n=1)]
         suggestion = f". Did you mean {', '.join(near)}?" if near else ""
         raise ConfigError(
-            f"no option is called {', '.join(sorted(unknown))}{suggestion}; there are: {', '.join(sorted(known))}, and "
+            f"no option is called {', '.join(sorted(unknown))}{suggestion}; there are: "
+            f"{', '.join(sorted(known))}, and "
             f"of the data {', '.join(DATA_OPTIONS)}"
         )
     changes = {name: value for name, value in options.items() if name in known}
@@ -203,7 +204,8 @@ def _check_binarisation(data: ImageDataset, options: dict[str, Any]) -> None:
     asked = options.get("binarisation", data.binarisation)
     if asked != data.binarisation:
         raise ConfigError(
-            f"these images are binarised already, {data.binarisation}: leave binarisation out; got {shortened(asked)}"
+            f"these images are binarised already, {data.binarisation}: leave binarisation out; "
+            f"got {shortened(asked)}"
         )
 
 
@@ -225,7 +227,8 @@ def _checked_model(model: Any) -> DiscreteVAE | None:
         )
     if model is not None and not isinstance(model, DiscreteVAE):
         raise ConfigError(
-            f"model must be a models.DiscreteVAE, DiscreteVAE(encoder, decoder); got {shortened(model)}"
+            "model must be a models.DiscreteVAE, DiscreteVAE(encoder, decoder); got "
+            f"{shortened(model)}"
         )
     return model
 

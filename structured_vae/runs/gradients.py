@@ -145,7 +145,8 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
         return {name: GradientReport(**values) for name, values in found.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(
-            f"{record} is not a record of gradients ({error}); make one: structured-vae reproduce bias-variance, or "
+            f"{record} is not a record of gradients ({error}); make one: structured-vae reproduce "
+            "bias-variance, or "
             "structured-vae gradients RUN"
         ) from error
 

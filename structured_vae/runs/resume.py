@@ -136,12 +136,15 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
     if other.exists():
         raise RunError(
             f"{checkpoint} does not exist. The run does not start again, since that would replace "
-            f"{other.name}. Resume from that checkpoint: structured-vae resume {run.folder} --from {other.stem}"
+            f"{other.name}. Resume from that checkpoint: structured-vae resume {run.folder} "
+            f"--from {other.stem}"
         )
     if (recorded := run.recorded_epochs()) > 1:
         raise RunError(
-            f"{run.checkpoints} holds no checkpoint. The run does not start again, since that would "
-            f"replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or train in "
+            f"{run.checkpoints} holds no checkpoint. The run does not start again, since that "
+            "would "
+            f"replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or train "
+            "in "
             f"another folder: structured-vae train --config {run.config_file} --run FOLDER"
         )
     return None

@@ -1,6 +1,7 @@
-"""Sets of states with an argmax, behind one protocol: what may stand where a solver of pairwise problems does.
+"""Sets of states with an argmax, behind one protocol.
 
-Stands on the root's small files; posteriors and all above may import it.
+A space can be passed wherever a solver of pairwise problems can. This folder imports only small
+files of the root; posteriors and all higher layers may import it.
 """
 
 from .assignments import Assignments, Matchings

@@ -24,9 +24,10 @@ class SecondOrderChains(SpaceOfPaths):
     score = sum_i unary[i, x_i] + sum_i pairwise[i, x_i, x_(i+1)] + sum_i triples[i, x_i, x_(i+1),
     x_(i+2)].
 
-    z `[k k + (n - 2) k k k]` is one at the first pair of labels, and at each triple, so the score is
-    linear in z. `scores` makes the vector of scores, `states` and `labels` convert labels. Argmax,
-    log Z, marginals and samples are exact, by dynamic programming over pairs of labels in O(n k^3).
+    z `[k k + (n - 2) k k k]` is one at the first pair of labels, and at each triple, so the score
+    is linear in z. `scores` makes the vector of scores, `states` and `labels` convert labels.
+    Argmax, log Z, marginals and samples are exact, by dynamic programming over pairs of labels in
+    O(n k^3).
 
     Args:
         n: number of positions, at least 2.

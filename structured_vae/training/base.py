@@ -167,7 +167,7 @@ class Training(pl.LightningModule, ABC):
 
     @contextmanager
     def _naming_divergence(self) -> Iterator[None]:
-        """Raise a `DivergedError` for scores that no solver accepts: only divergence causes them."""
+        """Raise a `DivergedError` for scores that no solver accepts, since training diverged."""
         try:
             yield
         except ProblemError as error:

@@ -100,7 +100,8 @@ def fitting_estimator(
         ]
         of = f" {config.encoder_name}" if config.encoder_name else ""
         raise ConfigError(
-            f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
+            f"the estimator {type(given).__name__ if given else config.estimator} does not fit "
+            f"the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
     return estimator
@@ -160,7 +161,8 @@ def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> Non
     """
     if config.recipe == "paper" and estimator.kl == "folded":
         raise ConfigError(
-            "a learnt prior is trained by the KL, which the recipe paper leaves out with the estimator "
+            "a learnt prior is trained by the KL, which the recipe paper leaves out with the "
+            "estimator "
             f"{config.estimator}: set recipe to elbo"
         )
     try:

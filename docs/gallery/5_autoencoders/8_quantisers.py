@@ -44,8 +44,8 @@ def trained(vae, loss, steps=300):
 # Four quantisers
 # ---------------
 #
-# The commitment pulls the encoder's vectors to those of their codes. The entropy term keeps all bits
-# in use. Both weights are in nats per pixel.
+# The commitment pulls the encoder's vectors to those of their codes. The entropy term keeps all
+# bits in use. Both weights are in nats per pixel.
 
 sizes = {
     "vq": {"n": 4, "codes": 256, "dimensions": 8},  # four of 256 vectors
@@ -95,8 +95,8 @@ trained(bits, bit_loss)
 # The valid bound
 # ---------------
 #
-# One code z per image bounds -log p(x) by -log p(x | z) - log p(z), without samples. The bound of random
-# bits is a mean over samples. Perplexity is the effective number of values of a variable.
+# One code z per image bounds -log p(x) by -log p(x | z) - log p(z), without samples. The bound of
+# random bits is a mean over samples. Perplexity is the effective number of values of a variable.
 
 results = {}
 with torch.no_grad():

@@ -2,8 +2,8 @@
 Faces as 256 bits
 =================
 
-A convolutional VAE of faces of 64 x 64 pixels in colour, with 256 bits and a learnt prior. It trains
-in about a minute on one core.
+A convolutional VAE of faces of 64 x 64 pixels in colour, with 256 bits and a learnt prior. It
+trains in about a minute on one core.
 """
 
 # %%
@@ -11,8 +11,8 @@ in about a minute on one core.
 # --------
 #
 # CelebA's terms forbid redistribution, so this library neither ships nor downloads it. The page
-# :doc:`/celeba` says where the files lie. Without them this page only shows the code. The pictures below
-# are samples of the prior: they show no person.
+# :doc:`/celeba` says where the files lie. Without them this page only shows the code. The pictures
+# below are samples of the prior: they show no person.
 
 import math
 from itertools import pairwise
@@ -76,8 +76,8 @@ class Decoder(nn.Module):
 # Training
 # --------
 #
-# Straight-through gradients need one decode per image. The prior is autoregressive and learns with the
-# networks.
+# Straight-through gradients need one decode per image. The prior is autoregressive and learns with
+# the networks.
 
 
 def batch_of(images, places):

@@ -47,7 +47,8 @@ def options() -> ArgumentParser:
         "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; "
         "its objective is sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in "
         "{0,1}^n. Each other format defines its objective, which the column `value` shows. The "
-        "formats of toulbar2 (.wcsp, .cfn), .col, .h5 and .dqm, and .uai with more than two values, "
+        "formats of toulbar2 (.wcsp, .cfn), .col, .h5 and .dqm, and .uai with more than two "
+        "values, "
         "have variables of several values. A large batch is solved in chunks. Ctrl-C stops the "
         "search; the best "
         "states so far are shown and written.",

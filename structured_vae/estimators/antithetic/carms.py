@@ -36,8 +36,8 @@ class CARMS(Sampled):
     and their values from the inverse of its distribution function. The order of the values is drawn
     too: of any two values, one comes first and the other last, and the others lie between as on a
     circle. So any two different values can occur together, which w needs. P is exact, the mean over
-    these k (k - 1) / 2 orders. The authors' code limits w to [0.01, 10], which brings a bias; here w
-    is not limited.
+    these k (k - 1) / 2 orders. The authors' code limits w to [0.01, 10], which brings a bias; here
+    w is not limited.
 
     The cost may be any function. A sample costs one decode with a gradient for the decoder, and no
     argmax. P takes k (k - 1) / 2 numbers for each variable and pair of samples.

@@ -151,7 +151,8 @@ class Run:
             raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
         if self.config_file.exists():
             raise RunError(
-                f"{self.folder} already holds a run. Resume it: structured-vae resume {self.folder}, "
+                f"{self.folder} already holds a run. Resume it: structured-vae resume "
+                f"{self.folder}, "
                 "or resume(folder) in Python; or name another folder: --run FOLDER, folder="
             )
         self._refuse_files_of_others()
@@ -166,7 +167,8 @@ class Run:
         files += [self.checkpoints / f"{name}.ckpt" for name in (*get_args(Which), "start")]
         if present := next((file for file in files if os.path.lexists(file)), None):
             raise RunError(
-                f"{self.folder} has {present.name} but no config.yaml, so this file may not belong to a "
+                f"{self.folder} has {present.name} but no config.yaml, so this file may not "
+                "belong to a "
                 f"run, and is not replaced. Move {present}, or name another folder: --run FOLDER"
             )
 

@@ -67,7 +67,8 @@ def fit(
         except OSError as error:
             require_present(run)
             raise RunError(
-                f"{run.folder} cannot be written to ({error}). Files saved before are complete. When "
+                f"{run.folder} cannot be written to ({error}). Files saved before are complete. "
+                "When "
                 f"there is room, resume with: {again}"
             ) from error
     if trainer.received_sigterm:

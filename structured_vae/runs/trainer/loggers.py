@@ -68,7 +68,8 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
         return LOGGERS[config.logger](config, run, tracked)
     except ModuleNotFoundError as error:
         raise MissingPackageError(
-            f"the logger {config.logger} needs a package that is not installed: pip install {config.logger}"
+            f"the logger {config.logger} needs a package that is not installed: pip install "
+            f"{config.logger}"
         ) from error
 
 

@@ -18,7 +18,8 @@ def require_present(run: Run) -> None:
     if not run.config_file.is_file():
         raise RunError(
             f"{run.folder} was removed or moved during the training. The training has ended, since "
-            "nothing more could be saved. If the folder was moved: structured-vae resume NEW_PLACE; "
+            "nothing more could be saved. If the folder was moved: structured-vae resume "
+            "NEW_PLACE; "
             "otherwise train again"
         )
 

@@ -40,7 +40,8 @@ def check_room(processes: int, cuda: bool) -> None:
     room, what = (torch.cuda.device_count(), "GPUs") if cuda else (os.cpu_count() or 1, "cores")
     if processes > room:
         raise ConfigError(
-            f"processes is {processes:,} per node, and this node has {room} {what}: set processes to "
+            f"processes is {processes:,} per node, and this node has {room} {what}: set processes "
+            "to "
             f"at most {room}"
         )
 
@@ -65,7 +66,8 @@ def check_nodes(nodes: int) -> None:
         else "no launcher has started this process"
     )
     raise ConfigError(
-        f"nodes is {nodes:,}, and {started}: set nodes to 1, or start the training on every node with srun or "
+        f"nodes is {nodes:,}, and {started}: set nodes to 1, or start the training on every node "
+        "with srun or "
         f"torchrun --nnodes {nodes}, or with {' and '.join(BY_HAND)} in the environment"
     )
 

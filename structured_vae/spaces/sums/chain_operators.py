@@ -1,7 +1,7 @@
 """Log Z of chains as an operation that torch differentiates, and as one that it compiles.
 
-`log_partition` is the first, with the backward algorithm as its backward pass. Code that is compiled
-calls `compiled_log_partition` and `compiled_gradients`, whose loops torch does not trace.
+`log_partition` is the first, with the backward algorithm as its backward pass. Code that is
+compiled calls `compiled_log_partition` and `compiled_gradients`, whose loops torch does not trace.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _second_derivative(
     gradient: torch.Tensor,
     directions: list[torch.Tensor],
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the gradients of `directions` times the result of `compiled_gradients`, in its inputs."""
+    """Return the gradients of the result of `compiled_gradients`, multiplied by `directions`."""
     with autograd_allowed():
         inputs = [_leaf(scores) for scores in (emissions, transitions, start, end)]
         weights = _leaf(gradient)

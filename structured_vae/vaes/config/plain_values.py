@@ -109,7 +109,8 @@ def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: s
         if is_dataclass(types[key]):
             if not isinstance(value, Mapping):
                 raise ConfigError(
-                    f"not a training configuration: {path} must be a mapping; got {shortened(value)}"
+                    f"not a training configuration: {path} must be a mapping; got "
+                    f"{shortened(value)}"
                 )
             refuse_foreign(value, types_of(cast("type[DataclassInstance]", types[key])), f"{path}.")
         else:

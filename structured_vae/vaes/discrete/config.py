@@ -59,10 +59,10 @@ class DiscreteConfig(RecipeConfig):
         prior: over the latent states: uniform; or learnt with the networks: factorised; gibbs,
             with a score for every pair of bits; or an autoregressive one: linear, made, with hidden
             layers, or transformer.
-        prior_hidden: units of a hidden layer of the prior made, or flow of the model gaussian, 0 for
-            400; or the size of the vectors of transformer, 0 for 64.
-        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2; or of flow, 0
-            for 3.
+        prior_hidden: units of a hidden layer of the prior made, or flow of the model gaussian, 0
+            for 400; or the size of the vectors of transformer, 0 for 64.
+        prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2; or of flow,
+            0 for 3.
         space: states that the n bits may take, by name: bits are all of them, a subset has exactly
             k ones, an assignment or matching has rows and columns, n being their product. The
             encoder of a space other than bits is independent.
@@ -212,7 +212,8 @@ class DiscreteConfig(RecipeConfig):
         for name, size in sizes.items():
             if size and self.prior not in WITH_HIDDEN_LAYERS:
                 yield (
-                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior "
+                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and "
+                    "prior "
                     f"is {self.prior}; got {size}"
                 )
         if self.prior == "transformer" and self.prior_hidden % HEADS:

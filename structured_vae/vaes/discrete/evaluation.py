@@ -40,7 +40,7 @@ ENUMERATED_BITS = 16
 """The most states, 2^16, that are enumerated: about 100 images per second of one core."""
 
 ACTIVE_VARIANCE = 0.01
-"""A bit is active if its posterior mean varies by more than this over the images (Burda et al., 2016)."""
+"""Least variance over images of the posterior mean of an active bit (Burda et al., 2016)."""
 
 
 SURROGATES: Final = {
@@ -88,7 +88,8 @@ def evaluate(
         if refine and (vae.categorical or vae.n > INDEXED_BITS):
             these = "categories" if vae.categorical else f"{vae.n} bits"
             raise ConfigError(
-                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has {these}; "
+                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
+                f"{these}; "
                 "set refine to 0"
             )
         batches = [view.columns(batch[0]) for batch in image_batches]

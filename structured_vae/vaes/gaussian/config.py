@@ -53,7 +53,8 @@ class GaussianConfig(KLConfig):
         for name, size in sizes.items():
             if size and self.prior not in WITH_HIDDEN_LAYERS:
                 yield (
-                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and prior "
+                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and "
+                    "prior "
                     f"is {self.prior}; got {size}"
                 )
 

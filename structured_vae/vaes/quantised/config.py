@@ -40,8 +40,8 @@ class QuantisedConfig(TrainConfig):
         channels: of the first convolution; later ones have up to 4 times as many.
         code_prior: factorised, the frequencies of values; or an autoregressive one, linear, made or
             transformer, which learns from the codes and gives them no gradient.
-        prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the vectors
-            of transformer, 0 for 64.
+        prior_hidden: units of a hidden layer of the prior made, 0 for 400; or the size of the
+            vectors of transformer, 0 for 64.
         prior_layers: hidden layers of made, 0 for 1; or layers of transformer, 0 for 2.
         commitment: weight of the mean square distance of the encoder's vectors from those of their
             codes, in nats per pixel; default: 0.25 of vq and 0.05 of lfq, else 0.

@@ -17,8 +17,8 @@ class QuantisedTraining(Training):
     """The training of the reconstruction, with a straight-through gradient of the quantiser.
 
     The loss is -log p(x | z(x)) + pixels (commitment * distance + code_entropy * entropy): both
-    weights are in nats per pixel. A learnt prior adds -log p(z(x)), whose gradient reaches the prior
-    alone, so codes are as they are without it; the factorised prior counts values.
+    weights are in nats per pixel. A learnt prior adds -log p(z(x)), whose gradient reaches the
+    prior alone, so codes are as they are without it; the factorised prior counts values.
 
     Args:
         vae: the model.
