@@ -14,6 +14,7 @@ from structured_vae import (
     evaluate,
     evaluate_run,
     export_run,
+    gradient_report,
     train,
 )
 from structured_vae.distributions import Autoregressive
@@ -213,3 +214,14 @@ def test_what_cannot_be_is_refused():
     torch.testing.assert_close(q.tightest_kl(z).value, mean)
     with pytest.raises(TypeError):
         DiscreteVAE()
+
+
+def test_a_report_compares_an_estimator_with_its_own_posterior():
+    vae = paper_vae("general", pixels=9, n=4, hidden=8)
+    x = torch.rand(2, 9, generator=seeded()).round()
+    own, gibbs = ScoreFunction(2), ScoreFunction(2)
+    own.draw_from(Autoregressive)
+    reports = gradient_report(vae, x, {"own": own, "gibbs": gibbs}, 3000, seeded(1))
+    assert reports["own"].z_score < 4.5
+    assert reports["gibbs"].z_score < 4.5
+    assert abs(reports["own"].norm - reports["gibbs"].norm) > 1e-3

@@ -33,7 +33,7 @@ class Exact(Estimator):
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         states = q.potentials.states()
-        probabilities = q.potentials.table(states).softmax(dim=-1)
+        probabilities = q.log_prob_of_all(states).exp()
         expected = (probabilities * cost.table(states)).sum(dim=-1)
         likely = probabilities.detach().argmax(dim=-1)
         return Estimate(expected, expected.detach(), states[likely][None])
@@ -60,7 +60,7 @@ class MaximumLikelihood(Estimator):
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         states = q.potentials.states()
-        log_q = q.potentials.table(states).log_softmax(dim=-1)
+        log_q = q.log_prob_of_all(states)
         log_joint = -cost.table(states)
         minus_log_p = math.log(len(states)) - log_joint.logsumexp(dim=-1)
         posterior = log_joint.detach().softmax(dim=-1)

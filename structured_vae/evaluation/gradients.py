@@ -12,6 +12,7 @@ import torch
 from models import DiscreteVAE
 from models.potentials import AnyPotentials
 
+from ..distributions import Gibbs
 from ..errors import EstimatorError
 from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
@@ -24,7 +25,8 @@ ROWS = 2000
 class GradientReport:
     """The bias, variance and time of an estimator of the gradient of E_q[-log p(x | z)].
 
-    The gradient is taken in the potentials, and q is their Gibbs distribution. The perturb-and-MAP
+    The gradient is taken in the potentials, and q is their Gibbs distribution, or the density that
+    the estimator draws from. The perturb-and-MAP
     samples of a structured encoder follow another distribution, whose gradient differs. The bias
     then contains that difference.
 
@@ -78,15 +80,18 @@ def gradient_report(
         draws: number of draws for each image.
         generator: draws the noise, on the device of the images.
 
+    The exact gradient is that of the Gibbs distribution; or of the posterior, for an estimator that
+    draws from another density (`Estimator.draw_from`).
+
     Raises:
         EstimatorError: an estimator cannot take the encoder's potentials.
     """
     potentials = vae.encoder(x).detach()
-    exact = _draw(vae, x, potentials, Exact(), 1, generator)[0][0]
-    return {
-        name: _report(vae, x, potentials, estimator, draws, generator, exact)
-        for name, estimator in estimators.items()
-    }
+    reports = {}
+    for name, estimator in estimators.items():
+        exact = _exact(vae, x, potentials, estimator)
+        reports[name] = _report(vae, x, potentials, estimator, draws, generator, exact)
+    return reports
 
 
 def gradient_variance(
@@ -115,6 +120,22 @@ def gradient_variance(
     counts = [min(chunk, draws - done) for done in range(0, draws, chunk)]
     drawn = [_draw(vae, x, potentials, estimator, count, generator)[0] for count in counts]
     return torch.cat(drawn).var(dim=0).sum(dim=-1).mean().item()
+
+
+def _exact(
+    vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, estimator: Estimator
+) -> torch.Tensor:
+    """Return the exact gradient of E_q[-log p(x | z)] in the potentials, `[batch, n + e]`."""
+    why_not = Exact().why_not(potentials)
+    if why_not:
+        raise EstimatorError(f"the exact gradient is not available: {'; '.join(why_not)}")
+    tracked, leaves = _tracked(potentials, 1)
+    kind = estimator.posterior if estimator.takes_any_density else Gibbs
+    states = tracked.states()
+    probabilities = kind(tracked).log_prob_of_all(states).exp()
+    costs = Reconstruction(vae.decoder, x).table(states)
+    gradients = torch.autograd.grad((probabilities * costs).sum(), leaves)
+    return torch.cat(gradients, dim=1).double()
 
 
 def _report(
@@ -193,14 +214,20 @@ def _draw(
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, dict[str, float]]:
     """Return gradients in the potentials `[count, batch, n + e]`, and the estimator's averages."""
-    leaves = [potentials.unary]
-    if potentials.pairwise is not None:
-        leaves.append(potentials.pairwise)
-    leaves = [leaf.repeat(count, 1).requires_grad_() for leaf in leaves]
-    tracked = replace(potentials, unary=leaves[0])
-    if len(leaves) > 1:
-        tracked = replace(tracked, pairwise=leaves[1])
+    tracked, leaves = _tracked(potentials, count)
     estimate = estimator(tracked, Reconstruction(vae.decoder, x.repeat(count, 1)), generator)
     gradients = torch.cat(torch.autograd.grad(estimate.surrogate.sum(), leaves), dim=1)
     stats = {name: value.item() for name, value in estimate.stats.items()}
     return gradients.reshape(count, len(x), -1).double(), stats
+
+
+def _tracked(potentials: AnyPotentials, count: int) -> tuple[AnyPotentials, list[torch.Tensor]]:
+    """Return `count` copies of the potentials that get gradients, and their scores."""
+    scores = [potentials.unary]
+    if potentials.pairwise is not None:
+        scores.append(potentials.pairwise)
+    leaves = [score.repeat(count, 1).requires_grad_() for score in scores]
+    tracked = replace(potentials, unary=leaves[0])
+    if len(leaves) > 1:
+        tracked = replace(tracked, pairwise=leaves[1])
+    return tracked, leaves
