@@ -25,10 +25,9 @@ ROWS = 2000
 class GradientReport:
     """The bias, variance and time of an estimator of the gradient of E_q[-log p(x | z)].
 
-    The gradient is taken in the potentials, and q is their Gibbs distribution, or the density that
-    the estimator draws from. The perturb-and-MAP
-    samples of a structured encoder follow another distribution, whose gradient differs. The bias
-    then contains that difference.
+    The gradient is taken in the potentials. q is their Gibbs distribution, or the density that the
+    estimator draws from. The perturb-and-MAP samples of a structured encoder follow another
+    distribution, whose gradient differs. The bias then contains that difference.
 
     Attributes:
         bias: norm of (expected - exact gradient), root mean square over images, less the amount
