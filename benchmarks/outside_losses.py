@@ -39,30 +39,32 @@ class Loss:
 
 def unit(row: Row, relative: float = RELATIVE) -> float:
     """How far two values of an instance may be apart and count as equal."""
-    values = [abs(each["value"]) for each in answered(row).values() if each["value"] is not None]
+    values = [
+        abs(answer["value"]) for answer in answered(row).values() if answer["value"] is not None
+    ]
     return relative * max([1.0, *values])
 
 
 def answered(row: Row) -> dict[str, Row]:
     """The answers of those that took the problem and came to an end."""
-    return {name: each for name, each in row["answers"].items() if "value" in each}
+    return {name: answer for name, answer in row["answers"].items() if "value" in answer}
 
 
 def proves(row: Row, name: str) -> bool:
     """Whether a solver proved its value within the limit, about."""
-    each = row["answers"].get(name, {})
-    return bool(each.get("proved")) and each["seconds"] <= LATE * row["limit"]
+    answer = row["answers"].get(name, {})
+    return bool(answer.get("proved")) and answer["seconds"] <= LATE * row["limit"]
 
 
 def best_peer(row: Row) -> str | None:
     """The peer with the quickest proof, else with the highest value, else with the least bound."""
 
     def order(name: str) -> tuple[float, ...]:
-        each = answered(row)[name]
-        value = -float("inf") if each["value"] is None else each["value"]
-        bound = float("inf") if each["bound"] is None else each["bound"]
+        answer = answered(row)[name]
+        value = -float("inf") if answer["value"] is None else answer["value"]
+        bound = float("inf") if answer["bound"] is None else answer["bound"]
         if proves(row, name):
-            return (0.0, each["seconds"])
+            return (0.0, answer["seconds"])
         return (1.0, -value, bound)
 
     others = [name for name in answered(row) if name != "auto"]
@@ -72,7 +74,7 @@ def best_peer(row: Row) -> str | None:
 def losses(name: str, row: Row) -> Iterator[Loss]:
     """Each kind of loss on an instance at most once, beside the best peer of that kind."""
     ours = row["answers"]["auto"]
-    others = {peer: each for peer, each in answered(row).items() if peer != "auto"}
+    others = {peer: answer for peer, answer in answered(row).items() if peer != "auto"}
     if "value" not in ours:
         yield Loss(name, "no answer", best_peer(row) or "", ours.get("failed", ""), "")
         return
@@ -80,14 +82,16 @@ def losses(name: str, row: Row) -> Iterator[Loss]:
     first = min(provers, key=lambda peer: others[peer]["seconds"], default=None)
     if proves(row, "auto"):
         if first and ours["seconds"] > TOLERATED * max(others[first]["seconds"], LEAST):
-            times = (f"{each['seconds']:.2f} s" for each in (ours, others[first]))
+            times = (f"{answer['seconds']:.2f} s" for answer in (ours, others[first]))
             yield Loss(name, "time", first, *times)
         return
     if first:
         open_ = f"open after {ours['seconds']:.1f} s"
         yield Loss(name, "no proof", first, open_, f"proved in {others[first]['seconds']:.2f} s")
     yield from _of_value(name, row, others)
-    bounds = {peer: each["bound"] for peer, each in others.items() if each["bound"] is not None}
+    bounds = {
+        peer: answer["bound"] for peer, answer in others.items() if answer["bound"] is not None
+    }
     if not first and bounds:
         least = min(bounds, key=lambda peer: bounds[peer])
         if ours["bound"] is None or bounds[least] < ours["bound"] - unit(row):
@@ -95,7 +99,9 @@ def losses(name: str, row: Row) -> Iterator[Loss]:
 
 
 def _of_value(name: str, row: Row, others: dict[str, Row]) -> Iterator[Loss]:
-    values = {peer: each["value"] for peer, each in others.items() if each["value"] is not None}
+    values = {
+        peer: answer["value"] for peer, answer in others.items() if answer["value"] is not None
+    }
     ours = row["answers"]["auto"]["value"]
     if not values:
         return
@@ -107,7 +113,7 @@ def _of_value(name: str, row: Row, others: dict[str, Row]) -> Iterator[Loss]:
 def wrong(row: Row) -> list[str]:
     """Who claims a proof or a bound that another solver's value refutes."""
     answers = answered(row)
-    values = [each["value"] for each in answers.values() if each["value"] is not None]
+    values = [answer["value"] for answer in answers.values() if answer["value"] is not None]
     if not values:
         return []
 
@@ -117,8 +123,8 @@ def wrong(row: Row) -> list[str]:
 
     return [
         name
-        for name, each in answers.items()
-        if refuted(name, each["bound"]) or (each["proved"] and refuted(name, each["value"]))
+        for name, answer in answers.items()
+        if refuted(name, answer["bound"]) or (answer["proved"] and refuted(name, answer["value"]))
     ]
 
 
@@ -128,8 +134,8 @@ def standing(row: Row) -> str:
         return "behind"
     answers = row["answers"]
     swapped = [
-        row | {"answers": {"auto": each, "ours": answers["auto"]}}
-        for name, each in answers.items()
+        row | {"answers": {"auto": answer, "ours": answers["auto"]}}
+        for name, answer in answers.items()
         if name != "auto"
     ]
     return "ahead" if all(list(losses("", other)) for other in swapped) else "level"
@@ -144,13 +150,13 @@ def shown(number: float | None) -> str:
 
 def answer_shown(row: Row, name: str | None) -> str:
     """What a solver reached: its value, the bound if it is open, and seconds of CPU time."""
-    each = row["answers"].get(name or "", {})
-    if "value" not in each:
+    answer = row["answers"].get(name or "", {})
+    if "value" not in answer:
         return "no answer"
-    seconds = f"{each['seconds']:.2f} s"
+    seconds = f"{answer['seconds']:.2f} s"
     if proves(row, name or ""):
-        return f"{shown(each['value'])}, proved in {seconds}"
-    return f"{shown(each['value'])}, bound {shown(each['bound'])}"
+        return f"{shown(answer['value'])}, proved in {seconds}"
+    return f"{shown(answer['value'])}, bound {shown(answer['bound'])}"
 
 
 def table_rows(rows: dict[str, Row]) -> list[tuple[str, ...]]:

@@ -77,11 +77,11 @@ def answer(instance: Instance, name: str, seconds: float) -> Row:
         return {"failed": f"{type(error).__name__}: {error}"[:200], "seconds": cpu() - begin}
     taken = cpu() - begin
     value = None if z is None else value_of(instance, z)
-    known = float(bound) if math.isfinite(bound) and abs(bound) < 1e19 else None
+    finite_bound = float(bound) if math.isfinite(bound) and abs(bound) < 1e19 else None
     return {
         "seconds": taken,
         "value": value,
-        "bound": known,
+        "bound": finite_bound,
         "proved": bool(proved and value is not None),
         "solver": solver,
     }
@@ -116,8 +116,8 @@ def _asked(
         raise TooLargeError(f"not asked: {problem.e:,} products")
     if isinstance(problem, LabelProblem):
         return *_of_labels(problem, name, seconds), name
-    found = _of_bits(instance, problem, name, seconds)
-    return found.z, found.proved, found.bound, name
+    result = _of_bits(instance, problem, name, seconds)
+    return result.z, result.proved, result.bound, name
 
 
 def _of_bits(instance: Instance, problem: Problem, name: str, seconds: float) -> Answer:

@@ -184,8 +184,8 @@ def highs(
     constraints: Sequence[Constraint] = (),
 ) -> Answer:
     """A continuous variable for every product. One thread; gap 0."""
-    found = linear_programs.highs(of_bits(problem, constraints), seconds, presolve)
-    return _of_program(found, problem.n)
+    result = linear_programs.highs(of_bits(problem, constraints), seconds, presolve)
+    return _of_program(result, problem.n)
 
 
 def scip(

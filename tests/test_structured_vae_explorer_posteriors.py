@@ -51,11 +51,11 @@ def test_best_states_and_marginals_with_fixed_bits_are_those_of_enumeration(mode
     allowed = np.all([STATES[:, i] == value for i, value in fixed.items()] or [log_q == log_q], 0)
     encoded = model.encode(scored, fixed, 3)
     best = np.sort(log_q[allowed])[::-1][:3]
-    given = np.exp(log_q) * allowed
+    conditioned = np.exp(log_q) * allowed
     np.testing.assert_allclose(encoded.best.scores, best)
     np.testing.assert_allclose(encoded.best.log_probability, best, atol=1e-12)
-    np.testing.assert_allclose(np.exp(encoded.best.log_given), np.exp(best) / given.sum())
-    np.testing.assert_allclose(encoded.marginals, given @ STATES / given.sum())
+    np.testing.assert_allclose(np.exp(encoded.best.log_given), np.exp(best) / conditioned.sum())
+    np.testing.assert_allclose(encoded.marginals, conditioned @ STATES / conditioned.sum())
     for state, score in zip(encoded.best.states, encoded.best.scores, strict=True):
         assert log_q[STATES.tolist().index(state.tolist())] == pytest.approx(score)
 
