@@ -122,7 +122,6 @@ def test_one_search_has_them_all(seed, n, kind, count, solver):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", [0, 3])
 def test_the_search_with_triangles_has_them_all(kind, first, monkeypatch):
-    monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.LARGE_GAP", -1.0)
     monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.FIRST_CALLS", first)
     monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.WORK_A_CALL", 1)
     monkeypatch.setattr("solvers.algorithms.branch_and_bound.strong_tree.LEAF", 4)

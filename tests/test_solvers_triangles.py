@@ -175,7 +175,6 @@ def _leaves_alone(self, spins, free, stop):
 
 @pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
 def test_a_search_with_triangles_ends_with_the_same_proof(most_open, monkeypatch):
-    monkeypatch.setattr(search_module, "LARGE_GAP", -1.0)
     monkeypatch.setattr(search_module, "FIRST_CALLS", 0)
     monkeypatch.setattr(strong_tree, "MOST_OPEN", most_open)
     monkeypatch.setattr(strong_tree, "PROBE", 1)
@@ -239,7 +238,6 @@ def refuse(*_):
 def test_a_depth_first_search_that_will_end_sooner_is_not_given_up(monkeypatch):
     problem = instances.dense(80, 1, np.random.default_rng(0)).problem()
     _, expected, nodes = search_dense(problem, Deadline.after(None))
-    monkeypatch.setattr(search_module, "LARGE_GAP", -1.0)
     monkeypatch.setattr(search_module, "WORK_A_CALL", 80**3)  # a node a call
     monkeypatch.setattr(search_module, "FIRST_CALLS", nodes // 2)
     monkeypatch.setattr(search_module, "StrongTree", refuse)
@@ -252,27 +250,61 @@ def test_a_depth_first_search_that_will_end_sooner_is_not_given_up(monkeypatch):
 
 def test_the_forecast_of_a_depth_first_search_follows_how_fast_it_rises():
     depths = [40] * 250 + [30] * 250 + [20] * 500
-    steady = Forecast(100, 2.0, 1000)
+    steady = Forecast(100, 1000)
     for depth in depths:
         assert not steady.is_due
         steady.note(depth)
     assert steady.is_due
     assert steady.factor == 2.0 ** (20 / 10) - 1.0
-    assert not steady.depth_first_ends_sooner(-1.0)
+    assert not steady.depth_first_ends_sooner(2.0, -1.0)
     assert not steady.is_due
-    stuck = Forecast(100, 2.0, 1000)
+    stuck = Forecast(100, 1000)
     for depth in [5] * 100 + [30] * 900:
         stuck.note(depth)
     assert stuck.factor == math.inf
-    assert not stuck.depth_first_ends_sooner(math.inf)
-    assert Forecast(100, math.inf, 0).factor == math.inf
+    assert not stuck.depth_first_ends_sooner(2.0, math.inf)
+    assert Forecast(100, 0).factor == math.inf
+
+
+def compare_twice(depths, more_depths, monkeypatch):
+    """Return the answers at the first comparison and after more calls, at no cost of time."""
+    monkeypatch.setattr(forecast, "STRONG_SECONDS", 1e6)
+    compared = Forecast(100, len(depths))
+    answers = []
+    for calls in (depths, more_depths):
+        for depth in calls:
+            compared.note(depth)
+        assert compared.is_due
+        answers.append(compared.depth_first_ends_sooner(2.0, math.inf))
+    return answers
+
+
+def test_a_depth_first_search_whose_forecast_does_not_fall_is_given_up(monkeypatch):
+    """On QPLIB 5721 (n = 299) the factor was 18.7 and then 19.8, and the search did not end."""
+    depths = [53] * 500 + [43] * 500
+    assert compare_twice(depths, [33] * 1000, monkeypatch) == [True, True]
+    assert compare_twice(depths, [35] * 1000, monkeypatch) == [True, False]
 
 
 def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
-    assert (
-        Forecast(100, 2.0, 1).strong < Forecast(100, 2.5, 1).strong < Forecast(200, 2.5, 1).strong
-    )
-    assert math.isfinite(Forecast(600, math.inf, 1).strong)
+    small, large = Forecast(100, 1), Forecast(200, 1)
+    assert small.seconds_by_triangles(2.0) < small.seconds_by_triangles(2.5)
+    assert small.seconds_by_triangles(2.5) < large.seconds_by_triangles(2.5)
+    assert math.isfinite(Forecast(600, 1).seconds_by_triangles(math.inf))
+    assert small.seconds_by_triangles(0.1) == small.seconds_by_triangles(0.2) > 0.0
+
+
+def test_a_search_from_the_best_state_is_given_up_as_well(monkeypatch):
+    """The gap of the root is small there, and may yet leave many nodes."""
+    problem = instances.dense(80, 1, np.random.default_rng(0)).problem()
+    states, _, nodes = search_dense(problem, Deadline.after(None))
+    monkeypatch.setattr(search_module, "WORK_A_CALL", 80**3)
+    monkeypatch.setattr(search_module, "FIRST_CALLS", nodes // 2)
+    monkeypatch.setattr(search_module, "StrongTree", refuse)
+    monkeypatch.setattr(search_module, "_ratio", lambda gap, scale: 0.0)
+    monkeypatch.setattr(forecast, "STRONG_SECONDS", 0.0)
+    with pytest.raises(AssertionError, match="began"):
+        search_dense(problem, Deadline.after(None), start=states)
 
 
 def test_the_bound_of_the_root_stays_when_its_children_are_searched():

@@ -5,6 +5,9 @@ doubles, the shallowest node that it returns to rises by some levels. If every f
 raises it by as many levels, the search ends after 2^(depth / rise) times the nodes so far. On QPLIB
 5882 (n = 150) and on dense normal scores (n = 140), this forecast is within a factor of two of the
 truth after a sixth of the search; before that, it is far too large.
+
+A search that ends soon has a factor that falls at each doubling. Where it does not, the search is
+not on its way to its end: on QPLIB 5721 (n = 299), the factor stays between 2 and 20 for 100 s.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ Since then the kernels take 0.4 of their time, measured for whole trees of n = 6
 `STRONG_SECONDS` contains.
 """
 
+LEAST_GAP = 1.0
+"""Gap below which a search by triangle inequalities takes no less time than at this gap."""
+
 MOST_LOGARITHM = 60.0
 """Logarithm of the factor beyond which a search counts as endless."""
 
@@ -35,15 +41,14 @@ class Forecast:
 
     Args:
         n: number of variables.
-        gap: the gap of the root, in mean d_i.
         calls: number of calls of the depth-first search before the first comparison.
     """
 
-    def __init__(self, n: int, gap: float, calls: int) -> None:
-        growth = min(MOST_LOGARITHM, GROWTH * (gap - REFERENCE_GAP))
-        self.strong = STRONG_SECONDS * n**3 * math.exp(growth)
+    def __init__(self, n: int, calls: int) -> None:
+        self._n = n
         self._due = calls
         self._depths: list[int] = []
+        self._last_factor = math.inf
         self._begin = time.thread_time()
 
     @property
@@ -70,11 +75,23 @@ class Forecast:
             return math.inf
         return float(2.0 ** (now / (before - now)) - 1.0)
 
-    def depth_first_ends_sooner(self, seconds_left: float) -> bool:
+    def seconds_by_triangles(self, gap: float) -> float:
+        """Return how long a search by triangle inequalities takes, from the gap in mean d_i."""
+        growth = GROWTH * (max(gap, LEAST_GAP) - REFERENCE_GAP)
+        return STRONG_SECONDS * self._n**3 * math.exp(min(MOST_LOGARITHM, growth))
+
+    def depth_first_ends_sooner(self, gap: float, seconds_left: float) -> bool:
         """Return whether the depth-first search will end before the other, within `seconds_left`.
 
         The next comparison is due when the calls have doubled.
+
+        Args:
+            gap: the gap between the bound of the root and the incumbent, in mean d_i.
+            seconds_left: the time left, in seconds.
         """
         self._due = max(1, 2 * len(self._depths))
-        remaining = self.factor * (time.thread_time() - self._begin)
-        return remaining <= min(self.strong, seconds_left)
+        factor = self.factor
+        falls = factor < self._last_factor
+        self._last_factor = factor
+        remaining = factor * (time.thread_time() - self._begin)
+        return falls and remaining <= min(self.seconds_by_triangles(gap), seconds_left)

@@ -27,8 +27,8 @@ SIGNS: np.ndarray = np.array(
 )
 """Signs of X_ij, X_ik and X_jk in the four kinds of triangle inequalities, as in `low_rank.hpp`."""
 
-ROUNDS = 20  # updates of the multipliers in a node
-PROBE = 200  # nodes of a depth-first search that may finish a node
+ROUNDS = 60  # updates of the multipliers in a node
+PROBE = 20  # nodes of a depth-first search that may finish a node
 LEAF = 24  # free variables up to which the depth-first search finishes a node in any case
 MOST_OPEN = 5000  # nodes; beyond that the search goes deeper first, so that memory is bounded
 ELSEWHERE = np.int8(2)  # marks a state that is not below a node, in place of its values
