@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ...distributions.registry import POSTERIORS
 from ...estimators.registry import ESTIMATORS
 from .gradient import FROM_PYTHON, GIBBS, SolverConfig
 from .train_config import TrainConfig
-from .values import known
+from .values import known, named
 
 Recipe = Literal["paper", "elbo"]
-Posterior = Literal["gibbs", "autoregressive"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +64,11 @@ class RecipeConfig(KLConfig, SolverConfig):
     """
 
     recipe: Recipe | None = None
-    posterior: Posterior = "gibbs"
+    posterior: str = named(POSTERIORS, default=GIBBS)
 
     @property
     def distribution(self) -> str:
-        """The name of the class of the posterior, a key of `distributions.POSTERIORS`."""
+        """The name of the class of the posterior, a key of `POSTERIORS`."""
         return self.posterior
 
     def _faults(self) -> Iterator[str]:

@@ -1,0 +1,15 @@
+from .autoregressive import Autoregressive
+from .distribution import DensityDistribution, Distribution
+from .gibbs import Gibbs
+from .perturb_and_map import PerturbAndMAP, histogram_kl
+from .registry import POSTERIORS
+
+__all__ = [
+    "POSTERIORS",
+    "Autoregressive",
+    "DensityDistribution",
+    "Distribution",
+    "Gibbs",
+    "PerturbAndMAP",
+    "histogram_kl",
+]
