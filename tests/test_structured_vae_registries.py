@@ -66,16 +66,13 @@ class Runs(StateSpace):
         return {"space": "runs", "length": self.length}
 """
 POSTERIOR = """
-from structured_vae.distributions import Autoregressive
+from structured_vae.distributions import SequentialBits
 
-class Halved(Autoregressive):
-    \"\"\"Logits are half of those of `Autoregressive`.\"\"\"
+class Halved(SequentialBits):
+    \"\"\"The logit of a bit is half of its unary score, plus the bit before it.\"\"\"
 
     def logits(self, z):
-        return super().logits(z) / 2
-
-    def _logits_of(self, j, z):
-        return super()._logits_of(j, z) / 2
+        return self.potentials.unary / 2 + z.roll(1, -1) * (z.new_ones(z.shape[-1]).cumsum(0) > 1)
 
 class Undrawn:
     def log_prob(self, z):

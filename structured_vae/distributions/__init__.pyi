@@ -3,6 +3,7 @@ from .distribution import DensityDistribution, Distribution
 from .gibbs import Gibbs
 from .perturb_and_map import PerturbAndMAP, histogram_kl
 from .registry import POSTERIORS
+from .sequential import SequentialBits
 
 __all__ = [
     "POSTERIORS",
@@ -11,5 +12,6 @@ __all__ = [
     "Distribution",
     "Gibbs",
     "PerturbAndMAP",
+    "SequentialBits",
     "histogram_kl",
 ]
