@@ -246,8 +246,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_a_report_compares_an_estimator_with_its_own_posterior():
-    vae = paper_vae("general", pixels=9, n=4, hidden=8)
-    x = torch.rand(2, 9, generator=seeded()).round()
+    vae, x = model(), images()
     own, gibbs = ScoreFunction(2), ScoreFunction(2)
     own.draw_from(Autoregressive)
     reports = gradient_report(vae, x, {"own": own, "gibbs": gibbs}, 3000, seeded(1))

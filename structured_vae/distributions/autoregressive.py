@@ -10,6 +10,7 @@ from torch.nn.functional import softplus
 
 from models.potentials import AnyPotentials
 
+from .kl import KL, kl_of_unary
 from .sequential import SequentialBits
 
 
@@ -82,6 +83,16 @@ class Autoregressive(SequentialBits):
             return logits
         weights = self.potentials.pairwise[:, places]
         return logits + (weights * z[..., earlier]).sum(dim=-1)
+
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the exact KL of independent bits; with pairwise scores as `SequentialBits` does.
+
+        Args:
+            z: `[samples, batch, n]`, samples of q; None for none.
+        """
+        if self.potentials.pairwise is None:
+            return kl_of_unary(self.potentials)
+        return super().tightest_kl(z)
 
     @cached_property
     def _incoming(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
