@@ -166,8 +166,8 @@ class Bounded(Gibbs):
         return kl_ceiling(self.potentials)
 
 
-class Unbounded(Bounded):
-    """A tractable posterior whose KL is no bound."""
+class Unsure(Gibbs):
+    """A tractable posterior that does not call its KL exact, or a bound."""
 
     def tightest_kl(self, z=None):
         return replace(super().tightest_kl(), kind="neither")
@@ -187,7 +187,7 @@ class AfterAOne(SequentialBits):
         (Autoregressive, "sampled", "exact", "bound", "estimate"),
         (HalfUniform, "exact", "not a bound", "bound", "exact"),
         (Bounded, "bound", "not a bound", "bound", "estimate"),
-        (Unbounded, "not a bound", "not a bound", "not a bound", "estimate"),
+        (Unsure, "not a bound", "not a bound", "not a bound", "estimate"),
         (AfterAOne, "sampled", "not a bound", "bound", "estimate"),
     ],
 )
