@@ -16,7 +16,7 @@ from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
-from .recording import refuse_recording
+from .recording import between_graphs, refuse_recording
 from .second_derivatives import without_derivative
 from .spaces import Structure, as_space, is_structure, refuse_pairs
 from .spaces.bits import solution_of
@@ -58,7 +58,8 @@ class ArgmaxLayer(SteppingModule):
     `torch.distributed` draw different noise in either case. Neither the noise nor the number of
     steps is in `state_dict`. To resume your own training loop, save the state of torch's generator.
 
-    `torch.compile` compiles calls without cost and generator without a graph break. `torch.func`
+    `torch.compile` compiles calls without cost and generator without a graph break. It calls
+    `solve`, and the layer with a cost, between two graphs. `torch.func`
     transforms the same calls by `grad`, `vjp`, `jacrev` and `vmap`; forward mode raises an error.
     Exports and traces raise an error, since a program could not keep the solver. A gradient that is
     not finite is passed on unchanged. Second derivatives raise an error.
@@ -187,6 +188,7 @@ class ArgmaxLayer(SteppingModule):
         """Return the argmax `[..., batch, n]` of potentials, with the estimator's gradient."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
+    @between_graphs
     def solve(
         self,
         unary: torch.Tensor,
@@ -214,7 +216,6 @@ class ArgmaxLayer(SteppingModule):
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: an export or a trace records the call.
         """
-        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges, mask)
         if is_structure(self.solver):
             solution = as_space(self.solver).solution(potentials)
@@ -222,6 +223,7 @@ class ArgmaxLayer(SteppingModule):
             solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
+    @between_graphs
     def _direct(
         self, potentials: Potentials, cost: Cost | CostFunction, generator: torch.Generator | None
     ) -> Estimate:
