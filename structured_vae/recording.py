@@ -43,7 +43,7 @@ def between_graphs(
     outside = disable(method)
 
     @wraps(method)
-    def call(caller: Caller, *args: Options.args, **options: Options.kwargs) -> Result:
+    def call(caller: Caller, /, *args: Options.args, **options: Options.kwargs) -> Result:
         refuse_recording(caller)
         result: Result = outside(caller, *args, **options)
         return result
