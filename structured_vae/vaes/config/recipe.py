@@ -57,10 +57,10 @@ class RecipeConfig(KLConfig, SolverConfig):
     Attributes:
         recipe: elbo, the default, trains the whole bound; with paper, direct does not train the KL,
             as in the released code, and options that are not set have the paper's values.
-        posterior: gibbs, exp(h(z)) / Z; or autoregressive, for any n, in which the encoder's
-            pairwise scores make bits depend on the bits before them. Only the estimators
-            score_function, nvil, rodeo, unordered_set, ram, vimco, ovis, wake_wake, wake_sleep and
-            reweighted_wake_sleep accept autoregressive.
+        posterior: gibbs is exp(h(z)) / Z. With autoregressive, for any n, the encoder's pairwise
+            scores make bits depend on the bits before them; only the estimators score_function,
+            nvil, rodeo, unordered_set, ram, vimco, ovis, wake_wake, wake_sleep and
+            reweighted_wake_sleep accept it. Packages may add names.
     """
 
     recipe: Recipe | None = None
