@@ -51,6 +51,10 @@ class StalledWarning(UserWarning):
     """No argmax has moved for many steps, so that nothing was learned from them."""
 
 
+class FrozenWarning(UserWarning):
+    """An encoder or decoder has no parameter to learn, and stays as it is."""
+
+
 class SkippedWarning(UserWarning):
     """A picture could not be drawn, or a logger could not be called; the training continued."""
 

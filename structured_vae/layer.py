@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, Literal, Protocol, overload
 
 import torch
@@ -15,12 +16,11 @@ from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
-from .recording import refuse_recording
+from .recording import between_graphs, refuse_recording
 from .second_derivatives import without_derivative
 from .spaces import Structure, as_space, is_structure, refuse_pairs
 from .spaces.bits import solution_of
 from .spaces.checks.scores import EdgesLike, potentials_of
-from .spaces.of_potentials import no_noise
 from .stepping import SteppingModule
 from .transforms import Dims, leading, refuse_mapped_edges, transformable
 
@@ -48,12 +48,18 @@ class ArgmaxLayer(SteppingModule):
     training oscillates. In `eval()` or under `torch.no_grad()` there is no noise, and z is the
     argmax of the scores.
 
+    With `samples` above 1, a call with noise returns the mean of z over so many draws, an estimate
+    of the expected state, with entries from 0 to 1. Its gradient is the mean of the gradients that
+    single draws have for the same incoming gradient. An `Estimate` averages cost and surrogate over
+    the draws. A call costs `samples` times as many argmaxes.
+
     The noise is that of torch: `torch.manual_seed` decides it, and two layers draw different noise.
     With a seed, a layer has its own noise, the same as another layer with that seed. Processes of
     `torch.distributed` draw different noise in either case. Neither the noise nor the number of
     steps is in `state_dict`. To resume your own training loop, save the state of torch's generator.
 
-    `torch.compile` compiles calls without cost and generator without a graph break. `torch.func`
+    `torch.compile` compiles calls without cost and generator without a graph break. It calls
+    `solve`, and the layer with a cost, between two graphs. `torch.func`
     transforms the same calls by `grad`, `vjp`, `jacrev` and `vmap`; forward mode raises an error.
     Exports and traces raise an error, since a program could not keep the solver. A gradient that is
     not finite is passed on unchanged. Second derivatives raise an error.
@@ -69,10 +75,12 @@ class ArgmaxLayer(SteppingModule):
         constraints: linear constraints over z, made by `solvers.constraints` and shared by all
             instances: k of n with interactions, one of a group. z is then the best state that
             satisfies them, by a solver that can.
+        samples: the number of noise draws that a call with noise averages.
 
     Raises:
-        ConfigError: the estimator or the seed is not valid, epsilon is not positive and finite, or
-            `constraints` are no constraints, or go with a structure.
+        ConfigError: the estimator or the seed is not valid, epsilon is not positive and finite,
+            `samples` is not a whole number of at least 1, or `constraints` are no constraints, or
+            go with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
@@ -105,18 +113,27 @@ class ArgmaxLayer(SteppingModule):
         epsilon: float | Epsilon | None = None,
         seed: Seed = "torch",
         constraints: Iterable[Constraint] = (),
+        samples: int = 1,
     ):
         super().__init__(solver, epsilon, seed, constraints)
+        if not hasattr(samples, "__index__") or samples < 1:  # numpy integers have it too
+            raise ConfigError(
+                f"samples must be a whole number of at least 1; got {shortened(samples)}"
+            )
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(
                 f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}"
             )
         self.estimator = estimator
+        self.samples = int(samples)
 
     def __repr__(self) -> str:
         """Return the layer with its options."""
-        options = f"{self.solver!r}, {self.estimator!r}"
-        return f"ArgmaxLayer({options}, epsilon={self.epsilon!r}, seed={self.seed!r})"
+        options = f"{self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r}"
+        options += f", seed={self.seed!r}"
+        if self.samples > 1:
+            options += f", samples={self.samples}"
+        return f"ArgmaxLayer({options})"
 
     def forward(
         self,
@@ -129,6 +146,9 @@ class ArgmaxLayer(SteppingModule):
         generator: torch.Generator | None = None,
     ) -> torch.Tensor | Estimate:
         """Return the argmax `[batch, n]`, or with a cost an `Estimate` of its gradient.
+
+        With noise and several samples, it is the mean of the argmaxes `[batch, n]`. The states of
+        an `Estimate` are `[samples, batch, n]`.
 
         Args:
             unary: `[batch, n]`; minus infinity keeps a variable at 0.
@@ -157,12 +177,18 @@ class ArgmaxLayer(SteppingModule):
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
-        return self.learnable(self.perturbed(potentials, generator))
+        noise = self.noise(potentials, generator, self.samples)
+        if noise is None:
+            return self.learnable(potentials)
+        if self.samples == 1:
+            return self.learnable(potentials.shifted(noise[0]))
+        return _mean(self.learnable(_repeated(potentials, self.samples).shifted(noise)))
 
     def learnable(self, potentials: Potentials) -> torch.Tensor:
         """Return the argmax `[..., batch, n]` of potentials, with the estimator's gradient."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
+    @between_graphs
     def solve(
         self,
         unary: torch.Tensor,
@@ -190,7 +216,6 @@ class ArgmaxLayer(SteppingModule):
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: an export or a trace records the call.
         """
-        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges, mask)
         if is_structure(self.solver):
             solution = as_space(self.solver).solution(potentials)
@@ -198,6 +223,7 @@ class ArgmaxLayer(SteppingModule):
             solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
+    @between_graphs
     def _direct(
         self, potentials: Potentials, cost: Cost | CostFunction, generator: torch.Generator | None
     ) -> Estimate:
@@ -207,12 +233,14 @@ class ArgmaxLayer(SteppingModule):
             )
         if is_structure(self.solver):
             refuse_pairs(self.solver, potentials.pairwise)
-        direct = Direct(self.solver, self.epsilon, noise=no_noise)
         if not isinstance(cost, Cost):
             cost = CostOfBits(cost)
-        # The noise is already in the potentials, so `direct` does not use its generator.
-        perturbed = self.perturbed(potentials, generator)
-        estimate = direct(perturbed, cost, torch.Generator(), self.taken)
+        noise = self.noise(potentials, generator, self.samples)
+        if noise is None:
+            noise = torch.zeros_like(potentials.unary)[None]
+        # The noise is drawn here, so `direct` does not use its generator.
+        direct = Direct(self.solver, self.epsilon, len(noise), noise=lambda *_: noise)
+        estimate = direct(potentials, cost, torch.Generator(), self.taken)
         moved = bool(estimate.stats["changed"] > 0)
         wanted = bool(estimate.stats["saturated"] < 1)
         self.count(moved, wanted)
@@ -261,6 +289,43 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
             f"generator is on {generator.device} and the scores are on {device}: make it with "
             f"torch.Generator('{device}')"
         )
+
+
+def _repeated(potentials: Potentials, samples: int) -> Potentials:
+    """Return the same scores for every draw, `[samples, ..., batch, n]`.
+
+    The gradient of the scores is the mean of the gradients of the draws, where `expand` alone would
+    have their sum.
+    """
+
+    def copies(values: torch.Tensor | None) -> torch.Tensor | None:
+        if values is None:
+            return None
+        return values.expand(samples, *values.shape)
+
+    def learning(values: torch.Tensor) -> torch.Tensor:
+        share = (values - values.detach()) / samples  # 0, with the gradient of one draw
+        return (values.detach() + share).expand(samples, *values.shape)
+
+    pairwise = potentials.pairwise
+    if pairwise is not None:
+        pairwise = learning(pairwise)
+    return replace(
+        potentials,
+        unary=learning(potentials.unary),
+        pairwise=pairwise,
+        forbidden=copies(potentials.forbidden),
+        forbidden_pairs=copies(potentials.forbidden_pairs),
+    )
+
+
+def _mean(z: torch.Tensor) -> torch.Tensor:
+    """Return the mean of states over the draws, the first dimension.
+
+    Each draw gets the whole incoming gradient, so that a step of implicit MLE is as long as for one
+    draw.
+    """
+    return z.detach().mean(dim=0) + (z - z.detach()).sum(dim=0)
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:

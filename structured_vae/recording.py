@@ -1,12 +1,54 @@
-"""Exports and traces: they record a call to replay it elsewhere, and cannot store a solver."""
+"""Exports and traces: they record a call to replay it elsewhere, and cannot store a solver.
+
+Compiled code stores it, but some calls leave torch, so that they cannot be inside of a graph.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import torch
 
 from .errors import ConfigError
+
+Caller = TypeVar("Caller")
+Options = ParamSpec("Options")
+Result = TypeVar("Result")
+
+REASON: Final = (
+    "this call of structured_vae leaves torch, so compiled code has a graph break before it: leave "
+    "out fullgraph=True, or call it outside of compiled code"
+)
+"""The reason that `torch.compile` states if it may not break the graph."""
+
+
+def between_graphs(
+    method: Callable[Concatenate[Caller, Options], Result],
+) -> Callable[Concatenate[Caller, Options], Result]:
+    """Return a method that `torch.compile` calls between two graphs, without looking inside.
+
+    Without this, it would compile the solver's Python code, which takes long and fails.
+
+    Args:
+        method: a method that returns more than tensors, or calls functions of the user. An export
+            or a trace of it raises a `ConfigError`.
+    """
+    disable: Callable[..., Any] = torch.compiler.disable
+    if "reason" in signature(disable).parameters:  # since torch 2.7
+        disable = partial(disable, reason=REASON)
+    outside = disable(method)
+
+    @wraps(method)
+    def call(caller: Caller, /, *args: Options.args, **options: Options.kwargs) -> Result:
+        refuse_recording(caller)
+        result: Result = outside(caller, *args, **options)
+        return result
+
+    return call
 
 
 def refuse_recording(what: object) -> None:

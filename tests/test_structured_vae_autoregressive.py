@@ -17,13 +17,14 @@ from structured_vae import (
     gradient_report,
     train,
 )
-from structured_vae.distributions import Autoregressive
+from structured_vae.distributions import Autoregressive, SequentialBits
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.ram import RAM
 from structured_vae.estimators.score.score_function import ScoreFunction
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.seeds import Stream, generator
+from structured_vae.spaces import KOfN
 
 N, PIXELS, IMAGES = 4, 6, 3
 EDGES = {
@@ -100,6 +101,34 @@ def test_samples_and_completions_have_their_probabilities(graph):
         others = flipped[flipped[..., 1] == value]
         if graph == "none":
             np.testing.assert_allclose(ones[:, 3].mean(), others[:, 3].mean(), atol=0.03)
+
+
+class BySlowWays(SequentialBits):
+    """The same distribution as `Autoregressive`, which defines only the logits of all bits."""
+
+    def logits(self, z):
+        return Autoregressive(self.potentials).logits(z)
+
+
+def test_a_distribution_that_defines_only_logits_has_the_same_samples_and_ratios():
+    q = posterior("all")
+    slow = BySlowWays(q.potentials)
+    z = q.sample(seeded(3), 5)
+    assert torch.equal(slow.sample(seeded(3), 5), z)
+    assert torch.equal(slow.sample_distinct(seeded(4), 6), q.sample_distinct(seeded(4), 6))
+    torch.testing.assert_close(slow.log_prob(z), q.log_prob(z))
+    torch.testing.assert_close(slow.flip_log_ratios(z), q.flip_log_ratios(z))
+    torch.testing.assert_close(
+        slow.kl("sampled", seeded(5)).value, q.kl("sampled", seeded(5)).value
+    )
+    completed, expected = (each.completions(seeded(6), 2) for each in (slow, q))
+    assert torch.equal(completed.completed, expected.completed)
+
+
+def test_a_distribution_of_sequential_bits_needs_states_of_bits():
+    subsets = Potentials(torch.zeros(1, 3), space=KOfN(1))
+    with pytest.raises(ConfigError, match="of all states of bits"):
+        BySlowWays(subsets)
 
 
 def gradients_of(vae, loss):
@@ -217,8 +246,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_a_report_compares_an_estimator_with_its_own_posterior():
-    vae = paper_vae("general", pixels=9, n=4, hidden=8)
-    x = torch.rand(2, 9, generator=seeded()).round()
+    vae, x = model(), images()
     own, gibbs = ScoreFunction(2), ScoreFunction(2)
     own.draw_from(Autoregressive)
     reports = gradient_report(vae, x, {"own": own, "gibbs": gibbs}, 3000, seeded(1))

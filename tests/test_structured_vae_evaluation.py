@@ -18,7 +18,8 @@ from models import DiscreteVAE
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
 from models.networks.encoder import ENCODERS
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
-from structured_vae.distributions.kl import KL
+from structured_vae.distributions import Autoregressive, SequentialBits
+from structured_vae.distributions.kl import KL, kl_ceiling
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import TENURE, refined_bound
 from structured_vae.vaes.discrete import evaluation
@@ -156,6 +157,47 @@ def test_a_posterior_that_is_not_gibbs_is_evaluated_by_its_own_probabilities():
     assert_column(quantities["reconstruction"], expected.reconstruction)
     assert_column(quantities["bound"], expected.reconstruction + expected.kl)
     assert abs(expected.reconstruction - gibbs.reconstruction).mean() > 0.01
+
+
+class Bounded(Gibbs):
+    """A tractable posterior that knows only a bound on its KL."""
+
+    def tightest_kl(self, z=None):
+        return kl_ceiling(self.potentials)
+
+
+class Unsure(Gibbs):
+    """A tractable posterior that does not call its KL exact, or a bound."""
+
+    def tightest_kl(self, z=None):
+        return replace(super().tightest_kl(), kind="neither")
+
+
+class AfterAOne(SequentialBits):
+    """Bits that depend on the bits before them, of scores without pairs."""
+
+    def logits(self, z):
+        return self.potentials.unary + torch.nn.functional.pad(z, (1, 0))[..., :-1]
+
+
+@pytest.mark.parametrize(
+    ("posterior", "kl", "surrogate", "bound", "gap"),
+    [
+        (Gibbs, "exact", "exact", "bound", "exact"),
+        (Autoregressive, "sampled", "exact", "bound", "estimate"),
+        (HalfUniform, "exact", "not a bound", "bound", "exact"),
+        (Bounded, "bound", "not a bound", "bound", "estimate"),
+        (Unsure, "not a bound", "not a bound", "not a bound", "estimate"),
+        (AfterAOne, "sampled", "not a bound", "bound", "estimate"),
+    ],
+)
+def test_a_kl_is_labelled_as_the_posterior_labels_it(posterior, kl, surrogate, bound, gap):
+    vae, x = vae_of("independent"), images()
+    quantities = evaluate(vae, [(x,)], posterior, seeded(), samples=5).quantities
+    kinds = {name: each.kind for name, each in quantities.items()}
+    assert (kinds["kl"], kinds["kl_surrogate"]) == (kl, surrogate)
+    assert (kinds["bound"], kinds["gap"]) == (bound, gap)
+    assert kinds["bound_surrogate"] == ("not a bound" if surrogate == "not a bound" else "bound")
 
 
 @pytest.mark.parametrize("family", ["independent", "general", "supermodular"])

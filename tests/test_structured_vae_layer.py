@@ -21,6 +21,7 @@ from solvers import (
 from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, Relative
 from structured_vae.errors import EstimatorError, StalledWarning, StructureError
 from structured_vae.noise import gumbel_differences
+from structured_vae.spaces import KOfN
 from structured_vae.stepping import step_of
 
 
@@ -214,6 +215,91 @@ def test_straight_through_hands_the_gradient_on(form):
     assert torch.equal(found, coming)
 
 
+@pytest.mark.parametrize("form", ["independent", "edges"])
+@pytest.mark.parametrize("estimator", ["implicit_mle", "straight_through"])
+def test_several_samples_are_the_mean_of_single_draws_with_the_same_noise(form, estimator):
+    unary, pairwise, edges, _ = scores_of(form, batch=6)
+    coming = torch.randn(6, 5, generator=seeded(1), dtype=torch.float64)
+    leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
+
+    def result(layer, generator):
+        z = layer(unary, pairwise, edges=edges, generator=generator)
+        gradients = torch.autograd.grad(z, leaves, coming, allow_unused=True)
+        return [z.detach(), *(each for each in gradients if each is not None)]
+
+    mean = result(plain(estimator=estimator, epsilon=0.7, samples=3), seeded(3))
+    stream = seeded(3)
+    draws = [result(plain(estimator=estimator, epsilon=0.7), stream) for _ in range(3)]
+    for value, values in zip(mean, zip(*draws, strict=True), strict=True):
+        torch.testing.assert_close(value, torch.stack(values).mean(dim=0))
+    assert ((mean[0] > 0) & (mean[0] < 1)).any()
+
+
+def test_several_samples_of_a_cost_are_the_mean_of_single_draws():
+    unary, pairwise, edges, _ = scores_of("edges", batch=6)
+
+    def estimate_of(layer, generator):
+        estimate = layer(unary, pairwise, edges=edges, cost=black_box, generator=generator)
+        return estimate, torch.autograd.grad(estimate.surrogate.sum(), (unary, pairwise))
+
+    estimate, gradients = estimate_of(plain(epsilon=0.7, samples=3), seeded(3))
+    stream = seeded(3)
+    draws = [estimate_of(plain(epsilon=0.7), stream) for _ in range(3)]
+    assert torch.equal(estimate.z, torch.cat([draw.z for draw, _ in draws]))
+    costs = torch.stack([draw.cost for draw, _ in draws])
+    torch.testing.assert_close(estimate.cost, costs.mean(dim=0))
+    for place, gradient in enumerate(gradients):
+        singles = torch.stack([of_draw[place] for _, of_draw in draws])
+        torch.testing.assert_close(gradient, singles.mean(dim=0))
+
+
+@pytest.mark.statistical
+def test_the_mean_of_many_samples_is_the_expected_state():
+    unary = torch.tensor([[1.0, -1.0, 0.2], [0.0, 3.0, -0.5]], dtype=torch.float64)
+    unary.requires_grad_()
+    mean = ArgmaxLayer("independent", seed=0, samples=4000)(unary).detach()
+    error = (mean * (1 - mean) / 4000).sqrt()
+    assert ((mean - unary.detach().sigmoid()).abs() < 4 * error + 1e-3).all()
+
+
+def test_samples_without_noise_are_one_argmax_and_masks_hold_in_every_draw():
+    unary, pairwise, edges, _ = scores_of("edges")
+    layer = ArgmaxLayer(seed=3, samples=4)
+    z = layer.eval()(unary, pairwise, edges=edges)
+    assert torch.equal(z, plain()(unary, pairwise, edges=edges))
+    assert len(layer(unary, pairwise, edges=edges, cost=black_box).z) == 1
+    mask = torch.rand(unary.shape, generator=seeded()) < 0.5
+    mean = layer.train()(unary, pairwise, edges=edges, mask=mask)
+    assert (mean[~mask] == 0).all()
+    (gradient,) = torch.autograd.grad(mean.sum(), unary)
+    assert (gradient[~mask] == 0).all()
+    assert len(layer(unary, pairwise, edges=edges, cost=black_box).z) == 4
+
+
+def test_samples_of_a_structure_keep_the_number_of_ones_of_each_instance():
+    scores = torch.zeros(2, 4, requires_grad=True)
+    layer = ArgmaxLayer(KOfN([1, 3]), seed=1, samples=4)
+    torch.testing.assert_close(layer(scores).sum(dim=-1), torch.tensor([1.0, 3.0]))
+    states = layer(scores, cost=black_box).z
+    assert states.shape == (4, 2, 4)
+    assert states.sum(dim=-1).tolist() == [[1.0, 3.0]] * 4
+
+
+def test_vmap_of_several_samples_is_a_loop():
+    unary, _, _, _ = scores_of("independent", batch=6)
+    unary = unary.detach().reshape(3, 2, 5)
+    weights = torch.linspace(-2, 2, 5, dtype=torch.float64)
+
+    def gradient_of(layer):
+        return torch.func.grad(lambda scores: (layer(scores) * weights).square().sum())
+
+    layers = [ArgmaxLayer("independent", seed=3, epsilon=1.0, samples=4) for _ in range(2)]
+    mapped = torch.func.vmap(gradient_of(layers[0]), randomness="different")(unary)
+    looped = torch.stack([gradient_of(layers[1])(scores) for scores in unary])
+    torch.testing.assert_close(mapped, looped)
+    assert mapped.any()
+
+
 def black_box(z):
     """Not differentiable, and not a sum over bits: a cost for every one beyond the second."""
     return (z.sum(dim=-1) - 2).clamp(min=0).round() + 0.5 * z[..., 0]
@@ -386,6 +472,7 @@ def test_the_representation_says_what_it_does():
     assert repr(plain(estimator="straight_through", epsilon=0.5)) == (
         "ArgmaxLayer('auto', 'straight_through', epsilon=0.5, seed=None)"
     )
+    assert repr(ArgmaxLayer(samples=8)).endswith("seed='torch', samples=8)")
     assert "ArgmaxLayer('max_flow'" in repr(torch.nn.Sequential(plain("max_flow")))
 
 
@@ -441,11 +528,15 @@ def test_a_copy_draws_from_the_start_of_the_seed():
 
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("form", ["independent", "edges", "upper"])
-@pytest.mark.parametrize(("estimator", "seed"), [("implicit_mle", 3), ("straight_through", None)])
-def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, recwarn):
+@pytest.mark.parametrize(
+    ("estimator", "seed", "samples"),
+    [("implicit_mle", 3, 1), ("implicit_mle", 3, 2), ("straight_through", None, 1)],
+)
+def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, samples, recwarn):
     torch.compiler.reset()
     unary, pairwise, edges, _ = scores_of(form)
-    layers = [ArgmaxLayer(solver_class("exhaustive")(), estimator, seed=seed) for _ in range(2)]
+    solver = solver_class("exhaustive")()
+    layers = [ArgmaxLayer(solver, estimator, seed=seed, samples=samples) for _ in range(2)]
     weights = torch.linspace(-2, 2, 5, dtype=torch.float64)
 
     pairs = None if edges is None else edges.tolist()
@@ -552,6 +643,8 @@ def test_what_a_structure_cannot_do_is_named():
         ),
         ({"seed": 2**63}, "seed must be .torch., a whole number"),
         ({"seed": 0.5}, "seed must be .torch., a whole number"),
+        ({"samples": 0}, "samples must be a whole number of at least 1; got 0"),
+        ({"samples": 2.0}, "samples must be a whole number of at least 1; got 2.0"),
     ],
 )
 def test_impossible_options(options, words):

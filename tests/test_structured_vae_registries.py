@@ -10,14 +10,17 @@ import pytest
 import torch
 
 from models import load_pretrained
+from models.spaces import named_space
 from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
 from structured_vae.cli.terminal import command
 from structured_vae.data import dataset_names
+from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
+from structured_vae.spaces.registry import SPACES
 
 ROOT = Path(__file__).parents[1]
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
@@ -62,7 +65,25 @@ class Runs(StateSpace):
     def arguments(self):
         return {"space": "runs", "length": self.length}
 """
+POSTERIOR = """
+from structured_vae.distributions import SequentialBits
+
+class Halved(SequentialBits):
+    \"\"\"The logit of a bit is half of its unary score, plus the bit before it.\"\"\"
+
+    def logits(self, z):
+        return self.potentials.unary / 2 + z.roll(1, -1) * (z.new_ones(z.shape[-1]).cumsum(0) > 1)
+
+class Undrawn:
+    def log_prob(self, z):
+        return z.sum(dim=-1)
+"""
 ENTRY_POINTS = """
+[structured_vae.posteriors]
+halved = halved_posterior:Halved
+undrawn = halved_posterior:Undrawn
+no_class = halved_posterior:__name__
+
 [structured_vae.spaces]
 runs = runs_of_ones:Runs
 
@@ -77,16 +98,17 @@ direct = doubled_estimator:NoEstimator
 
 @pytest.fixture
 def plug_ins(tmp_path, monkeypatch):
-    """Install a package with estimators, one of which has the name of ours, and a space."""
+    """Install a package with estimators, one of which has the name of ours, and other classes."""
     (tmp_path / "doubled_estimator.py").write_text(PLUG_IN)
     (tmp_path / "runs_of_ones.py").write_text(SPACE)
+    (tmp_path / "halved_posterior.py").write_text(POSTERIOR)
     metadata = tmp_path / "doubled_estimator-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: doubled\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    for module in ("doubled_estimator", "runs_of_ones"):
+    for module in ("doubled_estimator", "runs_of_ones", "halved_posterior"):
         sys.modules.pop(module, None)
 
 
@@ -114,6 +136,53 @@ def test_a_vae_over_a_space_that_a_package_plugs_in_trains_and_is_exported(plug_
     assert loaded.sample(3, torch.Generator().manual_seed(0)).shape == (3, loaded.pixels)
     with pytest.raises(ConfigError, match="space runs of n = 5 bits"):
         replace(config, space_options="length=6")
+
+
+def test_a_configuration_names_a_posterior_that_a_package_plugs_in(plug_ins):
+    config = replace(SMALL, encoder="general", estimator="ram", posterior="halved")
+    assert "halved_posterior" not in sys.modules, "a name is checked without an import"
+    training = training_of(config, vae_of(config, pixels=6))
+    q = training.estimator.posterior(training.vae.encoder(torch.ones(1, 6)))
+    assert type(q).__name__ == "Halved"
+    training.on_train_epoch_start()
+    assert training.training_step((torch.ones(4, 6),), batch_idx=1).isfinite()
+    assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("undrawn", "undrawn .*methods of DensityDistribution; it lacks .*sample.*kl.*why_not"),
+        ("no_class", "no_class .*must be a class with the methods of DensityDistribution"),
+        ("gibs", "no posterior is called 'gibs'; did you mean gibbs"),
+    ],
+)
+def test_a_class_without_the_methods_of_a_posterior_is_refused(plug_ins, name, message):
+    with pytest.raises(ConfigError, match=message):
+        POSTERIORS.named(name)
+
+
+@pytest.mark.parametrize(
+    ("registry", "folder", "module"),
+    [
+        (ESTIMATORS, "estimators", "exact:Exact"),
+        (SPACES, "spaces", "subsets:Knapsack"),
+        (POSTERIORS, "distributions", "gibbs:Gibbs"),
+    ],
+)
+def test_a_line_in_the_table_names_a_class_without_an_entry_point(
+    monkeypatch, registry, folder, module
+):
+    monkeypatch.setattr("structured_vae.named_classes.entry_points", lambda **_: ())
+    monkeypatch.setitem(registry.built_in, "new", module)
+    assert registry["new"].__module__.startswith(f"structured_vae.{folder}.")
+    assert list(registry) == list(registry.built_in)
+    assert len(registry) == len(registry.built_in)
+
+
+def test_a_stored_model_finds_its_space_in_the_table(monkeypatch):
+    monkeypatch.setattr("structured_vae.named_classes.entry_points", lambda **_: ())
+    assert named_space("subset", {"k": 2}).arguments == {"space": "subset", "k": 2}
 
 
 def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
@@ -180,5 +249,5 @@ def test_the_help_of_train_lists_every_data_set():
 
 
 def test_a_configuration_over_all_states_reads_no_metadata(monkeypatch):
-    monkeypatch.setattr("structured_vae.vaes.discrete.spaces.entry_points", None)
+    monkeypatch.setattr("structured_vae.named_classes.entry_points", None)
     assert TrainConfig(n=4).space == "bits"

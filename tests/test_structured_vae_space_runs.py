@@ -25,6 +25,7 @@ from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import Explored, open_model
 from structured_vae.spaces import Assignments
+from structured_vae.spaces.registry import BUILT_IN
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SUBSET = TrainConfig(space="subset", k=2, n=5, hidden=4, epochs=2, picture_every=1)
@@ -88,7 +89,7 @@ def test_pairwise_scores_and_categories_exclude_a_space():
 
 
 def test_an_unknown_space_of_a_file_names_those_that_there_are():
-    with pytest.raises(SettingError, match="there are: assignment, matching, subset"):
+    with pytest.raises(SettingError, match="there are: subset, assignment, matching"):
         DiscreteVAE.of_arguments("independent", 4, 3, 5, space="os.system")
     with pytest.raises(SettingError, match="cannot be made of"):
         DiscreteVAE.of_arguments("independent", 4, 3, 5, space="subset", rows=2)
@@ -160,8 +161,11 @@ def test_impossible_spaces_are_refused_before_any_work(options, message):
 @tiny
 def test_an_export_of_a_space_that_is_not_installed_says_so(tmp_path, monkeypatch, capsys):
     run = train(SUBSET, tmp_path / "run", progress=False)
-    monkeypatch.setattr("models.spaces.entry_points", lambda **_: ())
+    monkeypatch.delitem(BUILT_IN, "subset")
+    monkeypatch.setattr("structured_vae.named_classes.entry_points", lambda **_: ())
     with pytest.raises(SystemExit) as stopped:
         main(["export", str(run.folder), str(tmp_path / "exported")])
     assert stopped.value.code == 2
-    assert "no space is called 'subset'" in capsys.readouterr().err
+    assert (
+        "space must be one of bits, assignment, matching; got 'subset'" in capsys.readouterr().err
+    )

@@ -76,15 +76,11 @@ class AutoregressivePrior(Prior):
         """
         if space is not None:
             raise SettingError(f"an autoregressive prior is over all states, and not over {space}")
-        in_order = self.network.in_order(count)
-        drawn = []
-        for _ in range(self.network.variables):
-            logits = in_order.next_logits()
-            if self.categorical:
-                places = torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)
-                values = codes_of(places, self.network.width).to(logits.dtype)
-            else:
-                values = torch.bernoulli(logits.sigmoid(), generator=generator)
-            drawn.append(values)
-            in_order.append(values)
-        return torch.cat(drawn, dim=-1)
+
+        def draw(logits: torch.Tensor) -> torch.Tensor:
+            if not self.categorical:
+                return torch.bernoulli(logits.sigmoid(), generator=generator)
+            places = torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)
+            return codes_of(places, self.network.width).to(logits.dtype)
+
+        return self.network.variable_by_variable(count, draw)

@@ -10,6 +10,7 @@ numbers, so a network returns o outputs per variable, `[..., V o]` in all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Protocol, cast
 
 import torch
@@ -54,6 +55,23 @@ class CausalNetwork(nn.Module, ABC):
     @abstractmethod
     def in_order(self, count: int) -> InOrder:
         """Return the logits of `count` states that have no variables yet."""
+
+    def variable_by_variable(
+        self, count: int, draw: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
+        """Return states `[count, V w]` whose variables are drawn one after the other.
+
+        Args:
+            count: number of states.
+            draw: takes the logits `[count, o]` of a variable, and returns its values `[count, w]`.
+        """
+        in_order = self.in_order(count)
+        drawn = []
+        for _ in range(self.variables):
+            values = draw(in_order.next_logits())
+            drawn.append(values)
+            in_order.append(values)
+        return torch.cat(drawn, dim=-1)
 
     def _entries(self, variable: int) -> slice:
         """Return the places of the entries of a variable in a state."""

@@ -71,17 +71,15 @@ class MixturePrior(DensityPrior):
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Style:
         """Return exact samples `[count, n]`, variable by variable."""
-        in_order = self.network.in_order(count)
-        codes = []
-        for _ in range(self.n):
-            log_weights, means, log_scales = self._components(in_order.next_logits())
+
+        def draw(outputs: torch.Tensor) -> torch.Tensor:
+            log_weights, means, log_scales = self._components(outputs)
             component = torch.multinomial(log_weights.exp(), 1, generator=generator)
             mean = means.gather(-1, component)
             scale = log_scales.gather(-1, component).exp()
-            values = torch.normal(mean, scale, generator=generator)
-            codes.append(values)
-            in_order.append(values)
-        return torch.cat(codes, dim=-1)
+            return torch.normal(mean, scale, generator=generator)
+
+        return self.network.variable_by_variable(count, draw)
 
     def _components(self, outputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return the log weights, means and log scales `[..., components]` that outputs mean."""

@@ -41,14 +41,13 @@ class AffineLayer(nn.Module):
 
     def inverse(self, images: Style) -> Style:
         """Return the codes `[count, n]` of `images [count, n]`, variable by variable."""
-        in_order = self.network.in_order(len(images))
-        codes = []
-        for image in images.chunk(self.network.variables, dim=-1):
-            mean, log_scale = in_order.next_logits().chunk(2, dim=-1)
-            values = mean + bounded(log_scale).exp() * image
-            codes.append(values)
-            in_order.append(values)
-        return torch.cat(codes, dim=-1)
+        remaining = iter(images.chunk(self.network.variables, dim=-1))
+
+        def invert(outputs: torch.Tensor) -> torch.Tensor:
+            mean, log_scale = outputs.chunk(2, dim=-1)
+            return mean + bounded(log_scale).exp() * next(remaining)
+
+        return self.network.variable_by_variable(len(images), invert)
 
 
 class FlowPrior(DensityPrior):

@@ -11,7 +11,7 @@ from models.traced import holds, is_traced
 from solvers import Solution
 
 from ..errors import StructureError, shortened
-from ..recording import refuse_recording
+from ..recording import between_graphs, refuse_recording
 from ..spaces.checks.batches import positive_integer
 from ..spaces.sums.chain_sums import Chains
 from ..transforms import refuse_transforms
@@ -224,6 +224,7 @@ class LinearChainCRF(nn.Module):
             parameter_scores(self.end_transitions, self._forbidden_end),
         )
 
+    @between_graphs
     def decode(
         self,
         emissions: torch.Tensor,
@@ -248,6 +249,7 @@ class LinearChainCRF(nn.Module):
             return tags
         return [[tag for tag in chain if tag != PADDING] for chain in tags]
 
+    @between_graphs
     def solve(
         self,
         emissions: torch.Tensor,

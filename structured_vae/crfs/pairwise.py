@@ -14,7 +14,7 @@ from solvers.constraints import Constraint
 from solvers.labels import LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
-from ..recording import refuse_recording
+from ..recording import between_graphs, refuse_recording
 from ..spaces import PairwiseLabels
 from ..spaces.checks.batches import integers, is_of_floats
 from ..spaces.checks.scores import EdgesLike
@@ -197,6 +197,7 @@ class PairwiseCRF(nn.Module):
         marginals = self.structure.gibbs(self._scores(unary)).marginals
         return self.structure.parts(marginals)[1].to(unary.dtype)
 
+    @between_graphs
     def decode(self, unary: torch.Tensor, *, fix: Any = None) -> torch.Tensor:
         """Return the labels of highest score: `[batch, n]`.
 
@@ -210,6 +211,7 @@ class PairwiseCRF(nn.Module):
         """
         return self.solve(unary, fix=fix).labels
 
+    @between_graphs
     def solve(
         self,
         unary: torch.Tensor,

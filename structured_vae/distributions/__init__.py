@@ -1,28 +1,10 @@
 """Distributions over latent states: samples, KL terms, and the argmax of perturb-and-MAP.
 
-Stands on `models`, `solvers` and `spaces`; objectives and all above may import it.
+Stands on `models`, `solvers` and `spaces`; objectives and all above may import it. `registry` has
+the names of configurations. The public names are listed in `__init__.pyi` and imported on first
+use, so that the registry loads no torch.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import lazy_loader
 
-from .autoregressive import Autoregressive
-from .distribution import DensityDistribution, Distribution
-from .gibbs import Gibbs
-from .perturb_and_map import PerturbAndMAP, histogram_kl
-
-__all__ = [
-    "POSTERIORS",
-    "Autoregressive",
-    "DensityDistribution",
-    "Distribution",
-    "Gibbs",
-    "PerturbAndMAP",
-    "histogram_kl",
-]
-
-POSTERIORS: Final[Mapping[str, type[DensityDistribution]]] = {
-    "gibbs": Gibbs,
-    "autoregressive": Autoregressive,
-}
-"""The classes of posteriors that a configuration names."""
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -143,7 +143,20 @@ class ArgmaxModule(nn.Module, ABC):
         return argmax(free, self.solver)
 
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
-        """Return the potentials with a difference of two Gumbel variables on every unary score.
+        """Return the potentials with the noise of one draw on every unary score, see `noise`.
+
+        Raises:
+            ConfigError: a backward pass runs the forward pass again, which would draw new noise.
+        """
+        noise = self.noise(potentials, generator)
+        if noise is None:
+            return potentials
+        return potentials.shifted(noise[0])
+
+    def noise(
+        self, potentials: Potentials, generator: torch.Generator | None, samples: int = 1
+    ) -> torch.Tensor | None:
+        """Return differences of two Gumbel variables `[samples, ..., batch, n]`; None for no noise.
 
         Without a generator, the noise comes from the module's seed, in training. Processes that
         train together draw different noise.
@@ -153,20 +166,21 @@ class ArgmaxModule(nn.Module, ABC):
         """
         if generator is not None:
             _refuse_second_forward()
-            return potentials.shifted(unary_noise(potentials, generator)[0])
+            return unary_noise(potentials, generator, samples)
         if self.seed is None or not self.training or not torch.is_grad_enabled():
-            return potentials
+            return None
         # Under `torch.func`, tensors do not say whether they require a gradient.
         learns = is_transformed() or potentials.unary.requires_grad
         if potentials.pairwise is not None:
             learns = learns or potentials.pairwise.requires_grad
         if not learns:
-            return potentials
+            return None
         _refuse_second_forward()
-        like = potentials.unary.detach()
+        like = potentials.unary.detach().expand(samples, *potentials.unary.shape)
         if self.seed == OF_TORCH:
-            return potentials.shifted(gumbel_differences(like, None))
-        return potentials.shifted(_noise(like, self._number))
+            return gumbel_differences(like, None)
+        noise: torch.Tensor = _noise(like, self._number)
+        return noise
 
     def generator_on(self, device: torch.device) -> torch.Generator:
         """Return the generator of the module's seed on a device."""

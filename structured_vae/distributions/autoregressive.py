@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from torch.nn.functional import logsigmoid, softplus
+from torch.nn.functional import softplus
 
 from models.potentials import AnyPotentials
 
-from ..errors import ConfigError
-from ..spaces import StateSpace, space_of
-from ..spaces.completions import BitCompletions, drawn_variables
-from .distribution import Moments
-from .kl import KL, kl_ceiling
-from .without_replacement import stochastic_beam_search
+from .kl import KL, kl_of_unary
+from .sequential import SequentialBits
 
 
 @dataclass(frozen=True, eq=False)
-class Autoregressive:
+class Autoregressive(SequentialBits):
     """The distribution q(z) = prod_j q(z_j | z_1, ..., z_{j-1}) over n bits.
 
     The logit of bit j is unary[j] plus the sum of pairwise[e] z_i over the edges e = (i, j) with
@@ -43,53 +39,15 @@ class Autoregressive:
         Gregor and others (2014), Deep autoregressive networks.
     """
 
-    potentials: AnyPotentials
-
-    def __post_init__(self) -> None:
-        if reasons := self.why_not(self.potentials):
-            raise ConfigError("; ".join(reasons))
-
     @staticmethod
     def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
         """Return the reasons why potentials make no such distribution; empty where they do."""
-        space = space_of(potentials)
-        if not space.free_flips:
-            return (f"an autoregressive posterior is of all states of bits, and not of {space}",)
+        if reasons := SequentialBits.why_not(potentials):
+            return reasons
         edges = potentials.edges
         if edges is not None and bool((edges[:, 0] >= edges[:, 1]).any()):
             return ("an autoregressive posterior needs edges (i, j) with i < j",)
         return ()
-
-    @property
-    def space(self) -> StateSpace:
-        """The set of states."""
-        return space_of(self.potentials)
-
-    @property
-    def tractable(self) -> bool:
-        """Whether all sums are exact: only without pairwise scores."""
-        return False
-
-    @property
-    def has_density(self) -> bool:
-        """Whether `log_prob` is exact: True."""
-        return True
-
-    @property
-    def log_partition(self) -> torch.Tensor:
-        """Log Z `[batch]` in nats: zero, since every conditional is normalised."""
-        return torch.zeros_like(self.potentials.unary[:, 0])
-
-    @property
-    def marginals(self) -> Moments:
-        """Refuse: the marginals are sums over all states.
-
-        Raises:
-            ConfigError: always.
-        """
-        raise ConfigError(
-            "the marginals of an autoregressive distribution are not known: take means of samples"
-        )
 
     def logits(self, z: torch.Tensor) -> torch.Tensor:
         """Return the logit `[..., batch, n]` of each bit, given the bits of z before it."""
@@ -100,20 +58,6 @@ class Autoregressive:
         earlier, later = h.edges.T
         terms = h.pairwise * z[..., earlier]
         return logits.index_add(-1, later, terms)
-
-    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
-        logits = self.logits(z)
-        return (z * logits - softplus(logits)).sum(dim=-1)
-
-    def log_prob_of_all(self, states: torch.Tensor) -> torch.Tensor:
-        """Return log q `[batch, count]` of every state, listed in `[count, n]`."""
-        batch = len(self.potentials.unary)
-        return self.log_prob(states[:, None].expand(-1, batch, -1)).mT
-
-    def score(self, z: torch.Tensor) -> torch.Tensor:
-        """Return log q `[..., batch]` of states, as specified by `Distribution`."""
-        return self.log_prob(z)
 
     def flip_log_ratios(self, z: torch.Tensor) -> torch.Tensor:
         """Return log q(z with bit i flipped) - log q(z) `[..., batch, n]` of `z [..., batch, n]`.
@@ -131,46 +75,8 @@ class Autoregressive:
         terms = z[..., later] * (after - before) - softplus(after) + softplus(before)
         return ratios.index_add(-1, earlier, terms)
 
-    def entropy(self) -> torch.Tensor:
-        """Refuse: the entropy is a sum over all states.
-
-        Raises:
-            ConfigError: always.
-        """
-        raise ConfigError(
-            "the entropy of an autoregressive distribution is not known: take the mean of "
-            "-log_prob over samples"
-        )
-
-    @torch.no_grad()
-    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit."""
-        unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
-        )
-        return self._drawn(uniforms)
-
-    @torch.no_grad()
-    def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
-        """Return states `[count, batch, n]` drawn one after the other without replacement.
-
-        Args:
-            generator: a generator on the device of the potentials.
-            count: number of states per image, at most the number of all states.
-        """
-        unary = self.potentials.unary
-        n = unary.shape[-1]
-        return stochastic_beam_search(self._log_conditionals, n, count, generator, unary).to(unary)
-
-    def _log_conditionals(self, prefixes: torch.Tensor) -> torch.Tensor:
-        """Return log q `[beams, batch, 2]` of the values of the bit after prefixes."""
-        place = prefixes.shape[-1]
-        logits = self._logits_of(place, prefixes.to(self.potentials.unary.dtype)).double()
-        return torch.stack([logsigmoid(-logits), logsigmoid(logits)], dim=-1)
-
-    def _logits_of(self, j: int, z: torch.Tensor) -> torch.Tensor:
-        """Return the logit `[..., batch]` of bit j, given the bits of `z [..., batch, >= j]`."""
+    def logit(self, j: int, z: torch.Tensor) -> torch.Tensor:
+        """Return the logit `[..., batch]` of bit j, from its edges alone."""
         places, earlier = self._incoming[j]
         logits = self.potentials.unary[:, j].expand(z.shape[:-1])
         if self.potentials.pairwise is None or not len(places):
@@ -178,20 +84,15 @@ class Autoregressive:
         weights = self.potentials.pairwise[:, places]
         return logits + (weights * z[..., earlier]).sum(dim=-1)
 
-    @torch.no_grad()
-    def _drawn(self, uniforms: torch.Tensor, flipped: torch.Tensor | None = None) -> torch.Tensor:
-        """Return states `[..., batch, n]` from uniform numbers of that shape.
+    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
+        """Return the exact KL of independent bits; with pairwise scores as `SequentialBits` does.
 
-        Bit j is one where its number is below sigmoid of its logit. The bit with number `flipped
-        [..., batch]` gets the other value, and bits after it are drawn given that value.
+        Args:
+            z: `[samples, batch, n]`, samples of q; None for none.
         """
-        z = torch.zeros_like(uniforms)
-        for j in range(z.shape[-1]):
-            bit = (uniforms[..., j] < self._logits_of(j, z).sigmoid()).to(z.dtype)
-            if flipped is not None:
-                bit = torch.where(flipped == j, 1 - bit, bit)
-            z[..., j] = bit
-        return z
+        if self.potentials.pairwise is None:
+            return kl_of_unary(self.potentials)
+        return super().tightest_kl(z)
 
     @cached_property
     def _incoming(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -204,59 +105,3 @@ class Autoregressive:
         order = edges[:, 1].argsort(stable=True)
         counts = torch.bincount(edges[:, 1], minlength=n).tolist()
         return [(places, edges[places, 0]) for places in torch.split(order, counts)]
-
-    def completions(
-        self, generator: torch.Generator, samples: int = 1, count: int | None = None
-    ) -> BitCompletions:
-        """Return samples, each with other values of single bits.
-
-        Args:
-            generator: a generator on the device of the potentials.
-            samples: number of draws per image.
-            count: how many bits to complete, chosen at random; None for all.
-        """
-        unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
-        )
-        variables = drawn_variables(uniforms, generator, count)
-        # Row 0 is the sample; row 1 + k is it with bit k of `variables` flipped.
-        flipped = torch.nn.functional.pad(variables.movedim(-1, 1), (0, 0, 1, 0), value=-1)
-        m = variables.shape[-1]
-        states = self._drawn(uniforms[:, None].expand(-1, 1 + m, -1, -1), flipped)
-        z = states[:, 0]
-        conditionals = self.logits(z).sigmoid().gather(-1, variables)
-        return BitCompletions(z, variables, states[:, 1:], conditionals)
-
-    def kl(self, method: str = "sampled", generator: torch.Generator | None = None) -> KL:
-        """Return a mean over one sample of log q(z) less log of the uniform distribution.
-
-        In expectation it is KL(q || uniform).
-
-        Args:
-            method: "sampled", the only one.
-            generator: draws the sample.
-
-        Raises:
-            ConfigError: another method, or no generator.
-        """
-        if method != "sampled" or generator is None:
-            raise ConfigError(
-                "the KL of an autoregressive posterior has one method, sampled, which needs a "
-                f"generator; got '{method}'"
-            )
-        return self.tightest_kl(self.sample(generator))
-
-    def tightest_kl(self, z: torch.Tensor | None = None) -> KL:
-        """Return the mean over samples of log q(z), less log of the uniform distribution.
-
-        In expectation it is KL(q || uniform). Without samples it is the ceiling, log of the number
-        of states.
-
-        Args:
-            z: `[samples, batch, n]`, samples of q; None for none.
-        """
-        ceiling = kl_ceiling(self.potentials)
-        if z is None:
-            return ceiling
-        return KL(ceiling.value + self.log_prob(z).mean(dim=0), "bound")

@@ -64,8 +64,8 @@ def train(
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
-        models.errors.NetworkError: custom networks do not accept the images, or return a wrong
-            output.
+        models.errors.NetworkError: custom networks do not accept the images, return a wrong
+            output, or get no gradient in the first step.
         solvers.SolverError: the solver is unknown or its package is missing.
     """
     end_with_launcher()

@@ -1,47 +1,11 @@
 """Sets of states with an argmax, behind one protocol.
 
 A space can be passed wherever a solver of pairwise problems can. This folder imports only small
-files of the root; posteriors and all higher layers may import it.
+files of the root; posteriors and all higher layers may import it. `registry` has the names of
+configurations. The public names are listed in `__init__.pyi` and imported on first use, so that
+the registry loads no torch.
 """
 
-from .assignments import Assignments, Matchings
-from .bits import Bits
-from .categories import Categories
-from .constrained import ConstrainedBits
-from .labels import PairwiseLabels
-from .of_potentials import space_of
-from .paths import Paths, grid_paths
-from .second_order import SecondOrderChains
-from .segments import Segments
-from .space import CustomSpace, StateSpace, as_space
-from .structure import StateSums, Structure, TractableStructure, is_structure, refuse_pairs
-from .subsets import Knapsack, KOfN
-from .sums.distribution import StructureGibbs
-from .trees import Arborescences, SpanningTrees
+import lazy_loader
 
-__all__ = [
-    "Arborescences",
-    "Assignments",
-    "Bits",
-    "Categories",
-    "ConstrainedBits",
-    "CustomSpace",
-    "KOfN",
-    "Knapsack",
-    "Matchings",
-    "PairwiseLabels",
-    "Paths",
-    "SecondOrderChains",
-    "Segments",
-    "SpanningTrees",
-    "StateSpace",
-    "StateSums",
-    "Structure",
-    "StructureGibbs",
-    "TractableStructure",
-    "as_space",
-    "grid_paths",
-    "is_structure",
-    "refuse_pairs",
-    "space_of",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

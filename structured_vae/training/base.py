@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import lightning.pytorch as pl
 import torch
 
+from models.errors import NetworkError
 from solvers import ProblemError
 
 from ..errors import DivergedError
 from ..schedules import Schedule
 from ..seeds import Stream, generator
+from .gradient_flow import Networks, check_gradients, check_reached, warn_of_frozen
 
 SPLITS = ("validation", "test")
 """The evaluated splits, in the order of `ImageData.val_dataloader`."""
@@ -63,6 +65,12 @@ class Training(pl.LightningModule, ABC):
         self.options = options
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}
+        self._gradients_are_checked = False
+
+    @property
+    def custom_networks(self) -> Networks:
+        """The networks of a caller, which may not learn; empty if the library makes them."""
+        return {}
 
     @property
     @abstractmethod
@@ -92,8 +100,29 @@ class Training(pl.LightningModule, ABC):
         """Return the metrics of a split, from the columns of its batches."""
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Return Adam over all parameters."""
-        return torch.optim.Adam(self.parameters(), lr=self.options.learning_rate, fused=True)
+        """Return Adam over all parameters.
+
+        Raises:
+            models.errors.NetworkError: there are none.
+        """
+        parameters = list(self.parameters())
+        if not parameters:
+            raise NetworkError("encoder and decoder have no parameters, so nothing can be learnt")
+        return torch.optim.Adam(parameters, lr=self.options.learning_rate, fused=True)
+
+    def on_train_start(self) -> None:
+        """Warn of networks that are frozen."""
+        warn_of_frozen(self.custom_networks)
+
+    def on_after_backward(self) -> None:
+        """Check in the first step that the networks get gradients.
+
+        Raises:
+            models.errors.NetworkError: a network that should learn gets none.
+        """
+        if not self._gradients_are_checked:
+            check_gradients(self.custom_networks)
+            self._gradients_are_checked = True
 
     def on_train_epoch_start(self) -> None:
         """Start the noise and the averages of the epoch."""
@@ -112,9 +141,15 @@ class Training(pl.LightningModule, ABC):
         return loss
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
-        """Return the loss of a batch, whose gradient estimates that of the objective."""
+        """Return the loss of a batch, whose gradient estimates that of the objective.
+
+        Raises:
+            DivergedError: the encoder gives scores that no solver accepts.
+            models.errors.NetworkError: the loss depends on no parameter.
+        """
         with self._naming_divergence():
             loss, stats = self._loss(*batch)
+        check_reached(loss)
         for name, value in stats.items():
             self._trained.setdefault(name, []).append(value)
         return loss

@@ -75,7 +75,7 @@ class EstimatorConfig(TrainConfig):
 
     @property
     def distribution(self) -> str:
-        """The name of the class of the posterior, a key of `distributions.POSTERIORS`."""
+        """The name of the class of the posterior, a key of `POSTERIORS`."""
         return GIBBS
 
     @property

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ...distributions.registry import POSTERIORS
 from ...estimators.registry import ESTIMATORS
 from .gradient import FROM_PYTHON, GIBBS, SolverConfig
 from .train_config import TrainConfig
-from .values import known
+from .values import known, named
 
 Recipe = Literal["paper", "elbo"]
-Posterior = Literal["gibbs", "autoregressive"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,18 +57,18 @@ class RecipeConfig(KLConfig, SolverConfig):
     Attributes:
         recipe: elbo, the default, trains the whole bound; with paper, direct does not train the KL,
             as in the released code, and options that are not set have the paper's values.
-        posterior: gibbs, exp(h(z)) / Z; or autoregressive, for any n, in which the encoder's
-            pairwise scores make bits depend on the bits before them. Only the estimators
-            score_function, nvil, rodeo, unordered_set, ram, vimco, ovis, wake_wake, wake_sleep and
-            reweighted_wake_sleep accept autoregressive.
+        posterior: gibbs is exp(h(z)) / Z. With autoregressive, for any n, the encoder's pairwise
+            scores make bits depend on the bits before them; only the estimators score_function,
+            nvil, rodeo, unordered_set, ram, vimco, ovis, wake_wake, wake_sleep and
+            reweighted_wake_sleep accept it. Packages may add names.
     """
 
     recipe: Recipe | None = None
-    posterior: Posterior = "gibbs"
+    posterior: str = named(POSTERIORS, default=GIBBS)
 
     @property
     def distribution(self) -> str:
-        """The name of the class of the posterior, a key of `distributions.POSTERIORS`."""
+        """The name of the class of the posterior, a key of `POSTERIORS`."""
         return self.posterior
 
     def _faults(self) -> Iterator[str]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 from ...errors import ConfigError
+from ...spaces.registry import SPACES
 from ..config import GIBBS, RecipeConfig, at_least
 from ..config.values import named
-from .spaces import BITS, SPACES, read_options, space_of_options, takes
+from .spaces import BITS, read_options, space_of_options, takes
 
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Couplings = Literal["none", "potts", "general"]

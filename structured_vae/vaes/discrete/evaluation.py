@@ -20,7 +20,7 @@ from models.networks.own_networks import NetworkDecoder, StatesOfNetwork
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, histogram_kl
-from ...distributions.kl import kl_ceiling, kl_of_unary
+from ...distributions.kl import Kind, kl_ceiling, kl_of_unary
 from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
 from ...evaluation.bound import excess_of_unary
@@ -43,12 +43,11 @@ ACTIVE_VARIANCE = 0.01
 """Least variance over images of the posterior mean of an active bit (Burda et al., 2016)."""
 
 
-SURROGATES: Final = {
-    "exact": ("exact", "the same"),
-    "bound": ("bound", "log of the number of states"),
-    "neither": ("not a bound", "unary scores alone"),
-}
-"""The meaning of the KL of the unary scores alone, by its kind."""
+KINDS: Final[dict[Kind, str]] = {"exact": "exact", "bound": "bound", "neither": "not a bound"}
+"""The kind of a quantity, by the kind of the KL that it is."""
+
+SAME_KL: Final = 100
+"""Two KLs are the same if they differ by at most so many units of rounding."""
 
 
 def evaluate(
@@ -95,10 +94,11 @@ def evaluate(
         batches = [view.columns(batch[0]) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")
-    names = [name for name in view.meanings if name in columns]
-    quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
+    meanings = view.meanings(bool(columns.pop("surrogate_is_kl").all()))
+    names = [name for name in meanings if name in columns]
+    quantities = {name: average(columns[name], *meanings[name]) for name in names}
     quantities |= importance_quantities(columns, view.draws, view.importance)
-    active = _active(means, vae.variables if vae.categorical else 0, view.meanings["active"][0])
+    active = _active(means, vae.variables if vae.categorical else 0, meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
 
 
@@ -110,6 +110,26 @@ def _active(means: torch.Tensor, categories_of: int, kind: str) -> Quantity:
         return Quantity(int(active.sum()), 0.0, kind, f"categories in use, of {n}")
     active = means.var(dim=0, correction=0) > ACTIVE_VARIANCE
     return Quantity(int(active.sum()), 0.0, kind, f"bits in use, of {n}")
+
+
+def _is_kl(surrogate: torch.Tensor, q: Distribution) -> torch.Tensor:
+    """Return whether a number is the KL of q to the uniform prior, for each image `[batch]`.
+
+    It is, if the potentials have no pairs, the distribution calls its KL exact, and both agree up
+    to rounding.
+    """
+    kl = q.tightest_kl()
+    if q.potentials.pairwise is not None or kl.kind != "exact":
+        return torch.zeros_like(surrogate, dtype=torch.bool)
+    rounding = SAME_KL * torch.finfo(surrogate.dtype).eps
+    return (surrogate - kl.value).abs() <= rounding * (1 + kl_ceiling(q.potentials).value)
+
+
+def _of_sum(kind: str) -> str:
+    """Return the kind of the sum of a reconstruction and a KL of some kind."""
+    if kind == "not a bound":
+        return kind
+    return "bound"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +174,7 @@ class _View:
             columns = self._drawn(q, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
         columns["kl_surrogate"] = kl_of_unary(potentials).value
+        columns["surrogate_is_kl"] = _is_kl(columns["kl_surrogate"], q)
         if self._prior is not None:
             columns["kl_surrogate"] = columns["kl_surrogate"] + columns.pop("excess_of_unary")
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
@@ -170,9 +191,12 @@ class _View:
             columns["refined_bound"] = refined_bound(decoder, x, start, self.refine, self._prior)
         return columns
 
-    @cached_property
-    def meanings(self) -> dict[str, tuple[str, str]]:
-        """Return the kind and meaning of every possible column."""
+    def meanings(self, surrogate_is_kl: bool) -> dict[str, tuple[str, str]]:
+        """Return the kind and meaning of every possible column.
+
+        Args:
+            surrogate_is_kl: whether the KL of the unary scores is that of q, for all images.
+        """
         drawn = f"{self.samples} samples"
         sums = self._probe.tractable
         exact = self._decoded is not None and sums
@@ -183,16 +207,24 @@ class _View:
         )
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
-        kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
+        kl = ("bound", f"histogram of {drawn}")
+        if sums:
+            kl = (KINDS[self._probe.tightest_kl().kind], f"KL(q || {to})")
         if not sums and self._probe.has_density:
             kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
-        if sums and not exact and self._prior is not None and not self._prior.has_sums:
+        prior_is_sampled = not exact and self._prior is not None and not self._prior.has_sums
+        if sums and prior_is_sampled and kl[0] == "exact":
             kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
-        probe = self._probe.potentials
-        kind = kl_of_unary(probe).kind
-        if sums and probe.pairwise is None:
-            kind = "exact"
-        surrogate = SURROGATES[kind]
+        surrogate = ("not a bound", "unary scores alone")
+        if kl_of_unary(self._probe.potentials).kind == "bound":
+            surrogate = ("bound", "log of the number of states")
+        if surrogate_is_kl:
+            surrogate = ("exact", "the same")
+        if surrogate_is_kl and prior_is_sampled:
+            surrogate = ("sampled", "the same")
+        gap = "estimate"
+        if exact and kl[0] == "exact":
+            gap = "exact"
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
         else:
@@ -200,14 +232,11 @@ class _View:
         return {
             "reconstruction": reconstruction,
             "kl": kl,
-            "bound": ("bound", "reconstruction + kl, on -log p(x)"),
+            "bound": (_of_sum(kl[0]), "reconstruction + kl, on -log p(x)"),
             "kl_surrogate": surrogate,
-            "bound_surrogate": (
-                "not a bound" if surrogate[0] == "not a bound" else "bound",
-                "reconstruction + kl_surrogate",
-            ),
+            "bound_surrogate": (_of_sum(surrogate[0]), "reconstruction + kl_surrogate"),
             "minus_log_p": likelihood,
-            "gap": ("exact" if exact else "estimate", "bound less minus_log_p"),
+            "gap": (gap, "bound less minus_log_p"),
             "active": ("exact" if sums else "sampled", "in use"),
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),

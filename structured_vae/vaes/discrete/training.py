@@ -15,6 +15,7 @@ from ...objectives.recipes import Recipe
 from ...objectives.sleep import sleep_loss
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
+from ...training.gradient_flow import Networks
 
 
 class ArgmaxTraining(Training):
@@ -45,6 +46,12 @@ class ArgmaxTraining(Training):
         self.vae = vae
         self.recipe = recipe
         self.kl_weight = kl_weight
+
+    @property
+    def custom_networks(self) -> Networks:
+        """Encoder and decoder, as the caller passed them."""
+        networks = {"encoder": self.vae.encoder, "decoder": self.vae.decoder}
+        return {role: getattr(network, "network", network) for role, network in networks.items()}
 
     @property
     def monitored(self) -> str:

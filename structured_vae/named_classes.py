@@ -1,0 +1,132 @@
+"""Look up classes by the names that configurations and stored models give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from .errors import StructuredVAEError, shortened
+
+ClassT = TypeVar("ClassT")
+
+
+@dataclass(frozen=True, eq=False)
+class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
+    """The classes of one folder, and those that other packages plug in, by name.
+
+    A class is imported when its name is looked up, so a table of names loads no torch.
+
+    Attributes:
+        noun: what the classes are, such as "estimator", for messages.
+        folder: the package that the modules of `built_in` and `base` belong to.
+        built_in: "module:class" by name. A new class is a file and a line here.
+        group: the entry points by which other packages plug in their classes.
+        base: "module:class" of the class or protocol that every class follows.
+        error: the class of errors.
+    """
+
+    noun: str
+    folder: str
+    built_in: Mapping[str, str]
+    group: str
+    base: str
+    error: type[StructuredVAEError]
+
+    def __getitem__(self, name: str) -> type[ClassT]:
+        """Import and return the class with this name.
+
+        Raises:
+            KeyError: no class has this name.
+            StructuredVAEError: of the class `error`: a plug-in cannot be imported, or does not
+                follow `base`.
+        """
+        if name in self.built_in:
+            loaded: type[ClassT] = self._import(self.built_in[name])
+            return loaded
+        return self._load(self._plug_ins()[name])
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether a class has this name, without importing it."""
+        return name in self.built_in or name in self._plug_ins()
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, those of this package first."""
+        yield from self.built_in
+        yield from self._plug_ins()
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return len(self.built_in) + len(self._plug_ins())
+
+    def named(self, name: str) -> type[ClassT]:
+        """Import and return the class with this name.
+
+        Raises:
+            StructuredVAEError: of the class `error`: no class has this name, and the message
+                suggests the nearest; or as for `[name]`.
+        """
+        if name in self:
+            return self[name]
+        near = get_close_matches(str(name), self, n=1)
+        hint = ""
+        if near:
+            hint = f"did you mean {near[0]}? "
+        raise self.error(
+            f"no {self.noun} is called {shortened(name)}; {hint}There are: {', '.join(self)}"
+        )
+
+    def _plug_ins(self) -> dict[str, EntryPoint]:
+        """Return the entry points of other packages; a name in `built_in` is never a plug-in."""
+        points = entry_points(group=self.group)
+        return {point.name: point for point in points if point.name not in self.built_in}
+
+    def _load(self, point: EntryPoint) -> type[ClassT]:
+        """Import and return the class of an entry point.
+
+        Raises:
+            StructuredVAEError: it cannot be imported, or does not follow `base`.
+        """
+        plug_in = f"the plug-in {self.noun} {point.name} ({point.value})"
+        try:
+            loaded = point.load()
+        except (ImportError, AttributeError) as error:
+            raise self.error(f"{plug_in} cannot be imported: {error}") from error
+        base = self._import(self.base)
+        if reason := _why_not(loaded, base):
+            raise self.error(f"{plug_in} must be {reason}")
+        checked: type[ClassT] = loaded
+        return checked
+
+    def _import(self, address: str) -> Any:
+        """Import and return the class at "module:class" of the folder."""
+        module, _, attribute = address.partition(":")
+        return getattr(import_module(f"{self.folder}.{module}"), attribute)
+
+
+def _why_not(loaded: object, base: type) -> str:
+    """Return what an object should be to follow a base; empty if it does."""
+    is_protocol = getattr(base, "_is_protocol", False)
+    if not is_protocol:
+        if isinstance(loaded, type) and issubclass(loaded, base):
+            return ""
+        return f"a class that derives from {base.__name__}"
+    if not isinstance(loaded, type):
+        return f"a class with the methods of {base.__name__}"
+    missing = [name for name in _methods(base) if not hasattr(loaded, name)]
+    if missing:
+        return f"a class with the methods of {base.__name__}; it lacks {', '.join(missing)}"
+    return ""
+
+
+def _methods(protocol: type) -> list[str]:
+    """Return the names of the public methods of a protocol and of the protocols it extends."""
+    return [
+        name
+        for cls in reversed(protocol.__mro__)
+        for name, value in vars(cls).items()
+        if not name.startswith("_") and (callable(value) or isinstance(value, staticmethod))
+    ]
