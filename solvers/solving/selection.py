@@ -10,14 +10,14 @@ from typing import Any, overload
 
 from ..arrays import Edges
 from ..constraint_rows import Rows
-from ..errors import UnsupportedProblemError
+from ..errors import SolverUnavailableError, UnsupportedProblemError
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
 from ..problems.topology import Topology
 from ..registry import solver_class
 from ..solver import ArgmaxSolver, CertifiedSolver
 from .kinds import Selection, check_any_problem, kind_of
-from .third_parties import third_party, why_not_cp_sat, why_not_cplex
+from .third_parties import third_party, why_not_cp_sat, why_not_cplex, why_not_highs
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -225,6 +225,10 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         problem: what to solve.
         rows: the constraints.
         count: how many states.
+
+    Raises:
+        SolverUnavailableError: no installed solver takes the constraints; the message names
+            packages to install.
     """
     if problem.n <= ENUMERABLE:
         return _select(
@@ -251,11 +255,27 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         return _select("cp_sat", "its search takes constraints in whole numbers")
     if problem.n <= _largest("exhaustive"):
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
-    others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
-    name = next(
-        name for name in others if solver_class(name)().why_not_within(problem, rows) is None
+    for name, obstacle in (("cplex", why_not_cplex(problem.n)), ("highs", why_not_highs())):
+        if not obstacle and solver_class(name)().why_not_within(problem, rows) is None:
+            return _select(name, f"its search takes constraints; {missing}")
+    raise _unavailable_within(problem, rows)
+
+
+def _unavailable_within(problem: Problem, rows: Rows) -> SolverUnavailableError:
+    """Return an error that names the packages whose solvers take these constraints."""
+    needed = [
+        f"OR-Tools ({solver_class('cp_sat').capabilities.install})",
+        f"HiGHS ({solver_class('highs').capabilities.install})",
+    ]
+    refusal = solver_class("highs")().why_not_within(problem, rows)
+    if refusal is not None:
+        return SolverUnavailableError(
+            f"these constraints on {problem.n} variables need {needed[0]}; "
+            f"highs cannot take them: {refusal}"
+        )
+    return SolverUnavailableError(
+        f"constraints on {problem.n} variables need {' or '.join(needed)}"
     )
-    return _select(name, f"its search takes constraints; {missing}")
 
 
 def _counts(problem: Problem, rows: Rows) -> bool:
