@@ -196,6 +196,55 @@ def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stay
     assert problem.score_flat(found.z) >= problem.score_flat(given[0][None]) > 0
 
 
+def linear_knapsack(n, seed=0):
+    """Positive scores without pairs, and constraints that neither zeros nor ones satisfy."""
+    generator = np.random.default_rng(seed)
+    problem = Problem.from_arrays(generator.integers(1, 50, (1, n)).astype(float))
+    weights = generator.integers(1, 30, n)
+    rules = [linear(weights.tolist(), "<=", int(weights.sum() // 2)), at_least(3)]
+    return problem, rules
+
+
+def test_a_backend_gets_a_linear_objective_before_local_search_and_bounds():
+    starts = []
+
+    def nothing(problem, deadline, start):
+        starts.append(start)
+        return None, np.inf
+
+    problem, rules = linear_knapsack(40)
+    rows = Rows.of(rules, 40)
+    answer = each_instance(problem, rows, Deadline.after(0.1), nothing)
+    assert starts == [None]
+    assert rows.satisfied(answer.z).all()
+    score = problem.score_flat(answer.z)
+    assert score <= answer.bound < problem.positive_part
+
+
+def test_a_proof_of_a_linear_objective_ends_the_search(monkeypatch):
+    problem, rules = linear_knapsack(16)
+    states, _ = enumerated(16, rules)
+    best = problem.unary @ states.T
+
+    def no_search(*_):
+        pytest.fail("local search ran after a proof")
+
+    monkeypatch.setattr(ConstrainedSearch, "run", no_search)
+    for name in BACKENDS:
+        solution = solve(problem, constraints=rules, solver=name, time_limit=10.0)
+        assert solution.optimal.all()
+        assert solution.score == best.max()
+
+
+def test_a_linear_objective_has_a_state_when_there_is_no_time_for_the_backend():
+    groups = [one_of(range(i, i + 4)) for i in range(0, 400, 4)]
+    problem = Problem.from_arrays(np.arange(400.0)[None])
+    for name in BACKENDS:
+        solution = solve(problem, constraints=groups, solver=name, time_limit=1e-6)
+        assert (solution.z.reshape(100, 4).sum(axis=1) == 1).all()
+        assert solution.bound >= solution.score
+
+
 def test_instances_share_the_time_of_a_batch():
     shares = []
 

@@ -8,7 +8,16 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, ProblemError, SolverError, prepare, solve, solver_class
+from solvers import (
+    Problem,
+    ProblemError,
+    SolverError,
+    prepare,
+    select_solver,
+    solve,
+    solver_class,
+)
+from solvers.conversions import from_qubo
 from solvers.problems.pairs import topology_of
 
 MAX_FLOW = solver_class("max_flow")
@@ -39,6 +48,10 @@ def over_edges(pairwise):
     return edges, pairwise[tuple(edges.T)]
 
 
+LONG = 60.0
+"""Seconds of a time limit, with which `solve` takes its usual steps."""
+
+
 def assert_same(solution, checked):
     assert solution.z.tolist() == checked.z.tolist()
     assert (solution.score, solution.bound) == (checked.score, checked.bound)
@@ -50,7 +63,9 @@ def assert_same(solution, checked):
 @examples(60)
 def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
     unary, pairwise = scores_of(n, seed, digits)
-    checked = solve(Problem.from_arrays(unary, pairwise))
+    problem = Problem.from_arrays(unary, pairwise)
+    checked = solve(problem, time_limit=LONG)
+    assert_same(solve(problem), checked)
     for matrix in (pairwise, pairwise + pairwise.T):
         assert_same(solve(unary, matrix), checked)
 
@@ -59,9 +74,14 @@ def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
 @examples(60)
 def test_a_minimum_cut_is_that_of_a_checked_problem(n, seed, digits):
     unary, pairwise = scores_of(n, seed, digits, sign=1)
-    checked = solve(Problem.from_arrays(unary, pairwise), solver="max_flow")
+    problem = Problem.from_arrays(unary, pairwise)
+    checked = solve(problem, solver="max_flow", time_limit=LONG)
     edges, weights = over_edges(pairwise)
     assert checked.optimal
+    assert_same(solve(problem, solver="max_flow"), checked)
+    if n > 16:
+        assert_same(solve(problem), checked)
+        assert_same(solve(unary, pairwise), checked)
     assert_same(solve(unary, pairwise + pairwise.T, solver="max_flow"), checked)
     if len(edges):
         assert_same(solve(unary, weights, edges=edges, solver="max_flow"), checked)
@@ -90,16 +110,58 @@ def test_plain_arrays_of_small_problems_take_one_call(solver, n):
     assert solver().maximise_at_once(topology_of(edges, n + 1), np.zeros(n + 1), weights, z) is None
 
 
-@pytest.mark.parametrize("n", [21, 40, 62])
+@pytest.mark.parametrize("n", [17, 20, 40, 62])
 @pytest.mark.parametrize("share", [0.05, 1.0])
 @pytest.mark.parametrize("sign", [None, 1, -1])
 def test_auto_takes_the_same_solver_with_and_without_a_checked_problem(n, share, sign):
     unary, pairwise = scores_of(n, 1, 3, sign)
     edges, weights = over_edges(pairwise * (np.random.default_rng(n).random((n, n)) < share))
-    checked = solve(Problem.from_arrays(unary, weights, edges=edges), time_limit=5.0)
-    for solution in (solve(unary, weights, edges=edges), prepare(edges, n)(unary, weights)):
+    problem = Problem.from_arrays(unary, weights, edges=edges)
+    matrix = np.zeros((n, n))
+    matrix[tuple(edges.T)] = weights
+    checked = solve(problem, time_limit=5.0)
+    calls = (
+        solve(problem),
+        solve(unary, matrix),
+        solve(unary, weights, edges=edges),
+        prepare(edges, n)(unary, weights),
+    )
+    for solution in calls:
         assert solution.solver == checked.solver
         assert solution.score == pytest.approx(checked.score)
+
+
+@pytest.mark.parametrize("n", [17, 62])
+def test_auto_takes_one_call_for_supermodular_scores_in_every_form(n, monkeypatch):
+    def no_search(*_):
+        pytest.fail("the usual steps ran")
+
+    unary, pairwise = scores_of(n, 2, 3, sign=1)
+    problem = Problem.from_arrays(unary, pairwise)
+    checked = solve(problem, time_limit=LONG)
+    matrix = -pairwise - np.diag(unary)
+    conversions = [from_qubo(matrix), from_qubo(dict(np.ndenumerate(matrix)))]
+    monkeypatch.setattr(MAX_FLOW, "_argmax", no_search)
+    for solution in (solve(unary, pairwise), solve(problem)):
+        assert_same(solution, checked)
+    for conversion in conversions:
+        answer = solve(conversion)
+        assert answer.optimal
+        assert answer.value == pytest.approx(-checked.score)
+
+
+def test_several_instances_and_several_states_take_the_usual_steps():
+    unary, pairwise = scores_of(18, 2, 3, sign=1)
+    one = Problem.from_arrays(unary, pairwise)
+    two = Problem.from_arrays(np.stack([unary, unary]), pairwise)
+    leading = Problem.from_arrays(unary[None], pairwise)
+    best = solve(one).score
+    assert solve(two).score.tolist() == [best, best]
+    assert solve(leading).score.tolist() == [best]
+    assert solve(leading).z.shape == (1, 18)
+    assert solve(one, k_best=2).solver == "exhaustive"
+    assert select_solver(two).solver.name == "exhaustive"
+    assert "one instance" in select_solver(one).reason
 
 
 def test_a_negative_pair_is_refused_or_flipped_as_ever():

@@ -30,7 +30,7 @@ from solvers import (
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.constraint_rows import Rows
-from solvers.constraints import cardinality, implies, linear
+from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.limits.deadline import Deadline
 from solvers.solution import Ranking
@@ -156,20 +156,89 @@ def test_auto_takes_what_is_there(alone):
     assert third_party(50).name == "dual_ascent"
 
 
+@pytest.fixture
+def hide(monkeypatch):
+    """Hide packages by their names, as if they were not installed."""
+    real = importlib.util.find_spec
+
+    def hide_packages(*names):
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, *rest: None if name in names else real(name, *rest),
+        )
+
+    return hide_packages
+
+
 def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
     random = np.random.default_rng(0)
     found = solve(dense(22, 1, random).problem(), constraints=[cardinality(3), implies(0, 1)])
     assert (found.solver, found.z.sum()) == ("exhaustive", 3)
     larger = dense(30, 1, random).problem()
-    with pytest.raises(SolverUnavailableError, match="pip install ortools"):
+    with pytest.raises(SolverUnavailableError, match=r"pip install ortools.*pip install highspy"):
         solve(larger, constraints=[cardinality(3), implies(0, 1)])
     monkeypatch.setattr(solver_class("cplex"), "missing_packages", classmethod(lambda cls: ()))
     both = Rows.of([cardinality(3), implies(0, 1)], 30)
     assert select_within(larger, both).solver.name == "cplex"
     assert select_within(larger, Rows.of([cardinality(3)], 30)).solver.name == "branch_and_bound"
-    much = Rows.of([linear([1e7] * 29 + [1.0], "<=", 3)], 30)
-    # CPLEX takes no coefficients so large
-    assert select_within(larger, much).solver.name == "cp_sat"
+
+
+def test_auto_solves_constraints_by_highs_without_ortools(hide):
+    needs("highs")
+    hide("ortools", "cplex")
+    random = np.random.default_rng(3)
+    edges = np.array([(i, j) for i in range(30) for j in (i + 7, i + 13) if j < 30])
+    unary = random.normal(size=(2, 30))
+    pairwise = random.normal(size=(2, len(edges)))
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    groups = np.arange(30).reshape(3, 10)
+    rules = [one_of(group.tolist()) for group in groups]
+    states = np.zeros((1000, 30), np.int8)
+    for group, chosen in zip(groups, np.indices((10, 10, 10)).reshape(3, -1), strict=True):
+        states[np.arange(1000), group[chosen]] = 1
+    both = states[:, edges].prod(axis=2)
+    scores = unary @ states.T + pairwise @ both.T
+    solution = solve(problem, constraints=rules)
+    assert solution.solver == "highs"
+    assert solution.optimal.all()
+    np.testing.assert_allclose(solution.score, np.max(scores, axis=1), rtol=1e-12)
+    assert (solution.bound >= solution.score).all()
+    best = solve(problem.instances(slice(1)), constraints=rules, k_best=2)
+    np.testing.assert_allclose(best.score[0], -np.sort(-scores[0])[:2], rtol=1e-12)
+    assert best.optimal.all()
+
+
+def test_labels_with_constraints_are_solved_by_highs_without_ortools(hide):
+    needs("highs")
+    hide("ortools", "cplex")
+    random = np.random.default_rng(4)
+    unary = random.integers(-9, 10, (3, 10)).astype(float)
+    edges = np.array([[0, 1], [1, 2]])
+    pairwise = random.integers(-9, 10, (2, 10, 10)).astype(float)
+    assignments = np.indices((10, 10, 10)).reshape(3, -1).T
+    scores = unary[np.arange(3), assignments].sum(axis=1)
+    for (i, j), table in zip(edges, pairwise, strict=True):
+        scores += table[assignments[:, i], assignments[:, j]]
+    allowed = (assignments[:, :2] != 5).any(axis=1)
+    problem = labels.LabelProblem.from_arrays(unary, pairwise, edges=edges)
+    solution = solve(problem, constraints=[at_most(1, [(0, 5), (1, 5)])])
+    assert solution.optimal
+    assert solution.solver == "highs"
+    assert solution.score == scores[allowed].max()
+
+
+def test_constraints_that_highs_cannot_take_name_ortools(hide):
+    needs("highs")
+    hide("ortools", "cplex")
+    larger = dense(30, 1, np.random.default_rng(0)).problem()
+    much = linear([1e7] * 29 + [1.0], "<=", 3)
+    with pytest.raises(SolverUnavailableError, match=r"pip install ortools.*add up to") as error:
+        solve(larger, constraints=[much])
+    assert "highspy" not in str(error.value)
+    hide("ortools", "cplex", "highspy")
+    with pytest.raises(SolverUnavailableError, match="highs cannot take them"):
+        solve(larger, constraints=[much])
 
 
 def test_auto_takes_cplex_for_a_dense_knapsack_and_cp_sat_for_other_constraints(monkeypatch):

@@ -118,10 +118,11 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         states = to_numpy(as_array(z, "z"))
         if states.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"z must be [{len(self.names)}]; its shape is {states.shape}")
-        if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
+        if states.dtype.kind not in "biuf" or not ((states == 0) | (states == 1)).all():
             raise ProblemError(f"z must hold zeros and ones; got {shortened(z)}")
         states = states.astype(np.int64)
-        states[list(self.fixed)] = list(self.fixed.values())
+        if self.fixed:
+            states[list(self.fixed)] = list(self.fixed.values())
         return states
 
     def _state_of(self, place: int, value: Any) -> int:
@@ -137,7 +138,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return self._complete(z[: len(self.names)])
 
     def _is_as_solved(self, z: Any) -> bool:
-        if self.original is None:
+        if self.original is None or self.original.is_solved_exactly:
             return True
         z = self._states_of(z)
         return bool(np.array_equal(self.original.terms(z), self.original.solved_terms(z)))

@@ -374,12 +374,17 @@ class Problem(AnyProblem[ArrayT]):
 
     def negative_pair(self) -> tuple[int, int, int, float] | None:
         """Return (instance, i, j, score) of the lowest negative pairwise score, or None."""
-        if not self.e or self._lowest >= 0:
+        if self.is_supermodular:
             return None
         weights = to_numpy(self.pairwise)
         instance, edge = np.unravel_index(np.argmin(weights), weights.shape)
         i, j = self.topology.pairs[edge]
         return int(instance), int(i), int(j), float(weights[instance, edge])
+
+    @kept
+    def is_supermodular(self) -> bool:
+        """Whether no pairwise score is negative."""
+        return not self.e or self._lowest >= 0
 
     @kept
     def _lowest(self) -> float:

@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import NUMPY
 from ..errors import SolverError
 from ..problems.pairs import topology_of
-from ..problems.problem import DOUBLE
+from ..problems.problem import DOUBLE, Problem
 from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver
-from .selection import selected_at_once
-
-MOST_VARIABLES = 62
-"""Largest number of variables for which a solver has such a kernel."""
+from .selection import QUICKLY_CUT, selected_at_once
 
 
 def solved_at_once(
@@ -32,11 +30,16 @@ def solved_at_once(
 
     Args:
         solver: a name, a solver object or "auto", not checked yet.
-        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None.
-        pairwise: likewise; a matrix, or scores of `edges`.
+        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None. Or a
+            checked problem of such scores.
+        pairwise: likewise; a matrix, or scores of `edges`; None beside a problem.
         edges: the pairs; None for a matrix.
     """
     begin = perf_counter()
+    if isinstance(unary, Problem):
+        if pairwise is not None or edges is not None:
+            return None
+        return _solved_checked(solver, unary, begin)
     if not _is_one_instance(unary, pairwise):
         return None
     topology = None
@@ -48,8 +51,24 @@ def solved_at_once(
         return None
     if topology is not None and not topology.e:
         return None
-    chosen = named or selected_at_once(topology)
+    chosen = named or selected_at_once(len(unary))
     return _solved(chosen, topology, unary, pairwise, begin)
+
+
+def _solved_checked(solver: Any, problem: Problem, begin: float) -> Solution[np.ndarray] | None:
+    """Return the solution of a checked problem of one small instance, or None."""
+    if problem.leading or problem.home is not NUMPY or not problem.e:
+        return None
+    unary = problem.unary[0]
+    pairwise = problem.pairwise[0]
+    if not _is_one_instance(unary, pairwise):
+        return None
+    try:
+        named = BITS.named(solver)
+    except SolverError:  # `solve` raises it in its turn
+        return None
+    chosen = named or selected_at_once(problem.n)
+    return _solved(chosen, problem.topology, unary, pairwise, begin)
 
 
 def solved_over(
@@ -66,7 +85,7 @@ def solved_over(
     begin = perf_counter()
     if not _is_one_instance(unary, pairwise) or len(unary) != topology.n or not topology.e:
         return None
-    chosen = named or selected_at_once(topology)
+    chosen = named or selected_at_once(len(unary))
     return _solved(chosen, topology, unary, pairwise, begin)
 
 
@@ -76,17 +95,17 @@ def _is_one_instance(unary: Any, pairwise: Any) -> bool:
         return False
     if unary.dtype is not DOUBLE or pairwise.dtype is not DOUBLE or unary.ndim != 1:
         return False
-    return len(unary) <= MOST_VARIABLES
+    return len(unary) <= QUICKLY_CUT
 
 
 def _solved(
-    solver: ArgmaxSolver | None,
+    solver: ArgmaxSolver,
     topology: Topology | None,
     unary: np.ndarray,
     pairwise: np.ndarray,
     begin: float,
 ) -> Solution[np.ndarray] | None:
-    if solver is None or "maximise_at_once" not in type(solver).__dict__:  # see there
+    if "maximise_at_once" not in type(solver).__dict__:  # see there
         return None
     z = np.empty(len(unary), np.int8)
     try:

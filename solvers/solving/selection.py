@@ -8,16 +8,20 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
-from ..arrays import Edges
 from ..constraint_rows import Rows
-from ..errors import UnsupportedProblemError
+from ..errors import SolverUnavailableError, UnsupportedProblemError
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
-from ..problems.topology import Topology
 from ..registry import solver_class
 from ..solver import ArgmaxSolver, CertifiedSolver
 from .kinds import Selection, check_any_problem, kind_of
-from .third_parties import third_party, why_not_cp_sat, why_not_cplex
+from .third_parties import third_party, why_not_cp_sat, why_not_cplex, why_not_highs
+
+QUICKLY_ENUMERABLE = 16
+"""Up to this n enumeration is as fast as a minimum cut for one instance."""
+
+QUICKLY_CUT = 62
+"""Up to this n a minimum cut is the fastest for one supermodular instance."""
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -42,6 +46,11 @@ COUNTED_DEGREE = 8
 
 This holds for the best state with a fixed count of variables.
 """
+
+_CUT_QUICKLY = (
+    f"one instance of at most {QUICKLY_CUT} variables, every pairwise score is >= 0: "
+    "a minimum cut is exact"
+)
 
 QUICK_ENTRIES = 1 << 24
 """Number of entries up to which tables take some hundredths of a second per instance.
@@ -130,12 +139,14 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
     """
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
+    if one_state and _is_cut_quickly(problem):
+        return _select("max_flow", _CUT_QUICKLY)
     if problem.n <= ENUMERABLE:
         return _enumerate(problem.n)
     elimination = solver_class("elimination")
     if (width := elimination.treewidth_bound(problem.topology, TREE_LIKE)) is not None:
         return _eliminate(width)
-    if problem.negative_pair() is None:
+    if problem.is_supermodular:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
     if not solver_class("max_flow")().why_not(problem):
         return _select(
@@ -170,27 +181,20 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
-def selected_at_once(topology: Topology | None) -> ArgmaxSolver | None:
-    """Return what `select_bits` takes for one small instance, or None where its scores decide.
+def _is_cut_quickly(problem: Problem) -> bool:
+    """Whether a minimum cut of few variables solves one instance."""
+    if problem.batch != 1 or not QUICKLY_ENUMERABLE < problem.n <= QUICKLY_CUT:
+        return False
+    return problem.is_supermodular
 
-    `max_flow` stands for the case that no pairwise score is negative; else it declines.
 
-    Args:
-        topology: the pairs, at least one; None for those of a matrix.
+def selected_at_once(n: int) -> ArgmaxSolver:
+    """Return what `select_bits` takes for one instance of n variables and some pairs.
+
+    Where its scores decide, `max_flow` stands for the case that no pairwise score is negative; else
+    it declines.
     """
-    if topology is None:
-        return _named("exhaustive")
-    return topology.recall(_selected_over)
-
-
-def _selected_over(n: int, edges: Edges) -> ArgmaxSolver | None:
-    """Return the solver of one small instance over pairs; None for `elimination`."""
-    if n <= ENUMERABLE:
-        return _named("exhaustive")
-    topology = Topology(n, edges)
-    if solver_class("elimination").treewidth_bound(topology, TREE_LIKE) is not None:
-        return None
-    return _named("max_flow")
+    return _named("exhaustive" if n <= QUICKLY_ENUMERABLE else "max_flow")
 
 
 @cache
@@ -225,6 +229,10 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         problem: what to solve.
         rows: the constraints.
         count: how many states.
+
+    Raises:
+        SolverUnavailableError: no installed solver takes the constraints; the message names
+            packages to install.
     """
     if problem.n <= ENUMERABLE:
         return _select(
@@ -251,11 +259,27 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         return _select("cp_sat", "its search takes constraints in whole numbers")
     if problem.n <= _largest("exhaustive"):
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
-    others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
-    name = next(
-        name for name in others if solver_class(name)().why_not_within(problem, rows) is None
+    for name, obstacle in (("cplex", why_not_cplex(problem.n)), ("highs", why_not_highs())):
+        if not obstacle and solver_class(name)().why_not_within(problem, rows) is None:
+            return _select(name, f"its search takes constraints; {missing}")
+    raise _unavailable_within(problem, rows)
+
+
+def _unavailable_within(problem: Problem, rows: Rows) -> SolverUnavailableError:
+    """Return an error that names the packages whose solvers take these constraints."""
+    needed = [
+        f"OR-Tools ({solver_class('cp_sat').capabilities.install})",
+        f"HiGHS ({solver_class('highs').capabilities.install})",
+    ]
+    refusal = solver_class("highs")().why_not_within(problem, rows)
+    if refusal is not None:
+        return SolverUnavailableError(
+            f"these constraints on {problem.n} variables need {needed[0]}; "
+            f"highs cannot take them: {refusal}"
+        )
+    return SolverUnavailableError(
+        f"constraints on {problem.n} variables need {' or '.join(needed)}"
     )
-    return _select(name, f"its search takes constraints; {missing}")
 
 
 def _counts(problem: Problem, rows: Rows) -> bool:

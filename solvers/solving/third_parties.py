@@ -32,6 +32,11 @@ def why_not_cp_sat() -> str:
     return _missing("cp_sat")
 
 
+def why_not_highs() -> str:
+    """What keeps HiGHS; empty for nothing."""
+    return _missing("highs")
+
+
 def _missing(name: str) -> str:
     missing = solver_class(name).missing_packages()
     return f"{name} would need {', '.join(missing)}" if missing else ""

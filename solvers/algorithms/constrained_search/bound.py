@@ -107,16 +107,18 @@ def _grouped(
     return _Majorant(constant + proved.constant, field, multiplier)
 
 
-def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant]:
-    """Return two sums that are at least the score.
+def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
+    """Return sums that are at least the score: the score itself without pairs, else two.
 
     w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first sum, and
     w x y <= -w (1 - x - y) / 2 in the second. In the first sum a variable that is 1 counts only as
     many w > 0 as fit beside it: the largest m - 1 if no state has more than m ones, and the best
     fractional choice for a constraint with positive weights.
     """
-    near = Neighbours.of(problem)
     unary = np.asarray(problem.unary[0], np.float64)
+    if not problem.pairwise.any():
+        return (_Majorant(0.0, unary),)
+    near = Neighbours.of(problem)
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
     if problem.n <= MOST_VARIABLES:

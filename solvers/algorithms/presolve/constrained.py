@@ -51,6 +51,9 @@ LAST_SHARE = 0.1
 MOST_LAST = 30.0
 """Maximum time, in seconds, of the local search after the backend."""
 
+LINEAR_LAST_SHARE = 0.2
+"""The same for a linear objective, where no local search comes before the backend."""
+
 LEAST_LAST = 0.005
 """Least remaining time, in seconds, for which a local search after the backend is worthwhile."""
 
@@ -86,7 +89,8 @@ def each_instance(
     """Solve one instance after the other within one time limit; -1 marks a missing state.
 
     A local search gives the backend a first state. It continues where the backend ends without an
-    optimality certificate.
+    optimality certificate. Where no pair has a score, the backend is faster alone: it searches
+    first, and local search and bounds follow only if it has no certificate.
 
     Args:
         problem: the batch, with coefficients on the host.
@@ -148,6 +152,9 @@ class _Batch:
         single = single_instance(whole.unary[b], pairwise, whole.topology.pairs)
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
+        self._offer(search, start)
+        if not single.pairwise.any():
+            return self._solved_linear(search, single, deadline, start)
         self._begin(search, deadline, start)
         if search.state is not None and deadline.passed:
             return search.state, math.inf
@@ -158,23 +165,42 @@ class _Batch:
             return search.state, bound
         last = min(LAST_SHARE * deadline.left, MOST_LAST)
         bound = min(bound, self._by_backend(search, single, deadline, last))
-        if (
-            math.isfinite(deadline.left)
-            and deadline.left > LEAST_LAST
-            and not _proved(single, search.state, bound)
-        ):
-            self._improve(search, deadline)
+        self._improve(search, single, deadline, bound)
         return search.state, bound
+
+    def _solved_linear(
+        self,
+        search: ConstrainedSearch,
+        single: Problem,
+        deadline: Deadline,
+        start: np.ndarray | None,
+    ) -> tuple[np.ndarray | None, float]:
+        """Return what `solved` does for a linear objective: the backend searches first."""
+        last = min(LINEAR_LAST_SHARE * deadline.left, MOST_LAST)
+        bound = self._by_backend(search, single, deadline, last)
+        if _proved(single, search.state, bound):
+            return search.state, bound
+        soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
+        bound = min(bound, bound_within(single, self.rows, self.values, soon, math.inf))
+        self._begin(search, deadline, start)
+        self._improve(search, single, deadline, bound)
+        return search.state, bound
+
+    def _offer(self, search: ConstrainedSearch, start: np.ndarray | None) -> None:
+        """Offer the states at hand to the search."""
+        starts = [] if start is None else [start]
+        for state in (*starts, self._filled(0), self._filled(1), *self.solutions):
+            search.take(state)
+
+    def _filled(self, value: int) -> np.ndarray:
+        """Return the state `[n]` in which all free variables have one value."""
+        return np.where(self.values < 0, value, self.values).astype(np.int8)
 
     def _begin(
         self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None
     ) -> None:
-        """Look for a first state: try the states at hand, then improve by local search."""
-        zeros = np.where(self.values < 0, 0, self.values).astype(np.int8)
-        ones = np.where(self.values < 0, 1, self.values).astype(np.int8)
-        given_states = [] if start is None else [start]
-        for state in (*given_states, zeros, ones, *self.solutions):
-            search.take(state)
+        """Look for a first state by the constraints alone, then improve it by local search."""
+        zeros = self._filled(0)
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
         least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
         first = zeros if start is None else start
@@ -225,8 +251,14 @@ class _Batch:
             search.take(state)
         return bound
 
-    def _improve(self, search: ConstrainedSearch, deadline: Deadline) -> None:
-        """Search locally in the time that the backend left."""
+    def _improve(
+        self, search: ConstrainedSearch, single: Problem, deadline: Deadline, bound: float
+    ) -> None:
+        """Search locally in the time that the backend left, unless the best state is proved."""
+        if not math.isfinite(deadline.left) or deadline.left <= LEAST_LAST:
+            return
+        if _proved(single, search.state, bound):
+            return
         begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
         while not deadline.passed:
             search.exchange(LAST_MOVES * self.problem.n, deadline)
