@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from optional import optional
 
-from solvers import Problem, ProblemError, solve, solver_class
+from solvers import Problem, ProblemError, ProblemTooLargeError, solve, solver_class
 from solvers.algorithms.exhaustive.device import device_argmax
 from solvers.arrays import as_array
 from solvers.testing import enumerate_scores, random_instances
@@ -211,3 +211,9 @@ def test_names_of_pandas_in_different_orders_are_refused():
         solve(unary, couplings)
     names = ["a", "b"]
     assert solve(unary, couplings.loc[names, names]).z.tolist() == [1, 0]
+
+
+def test_more_states_than_memory_holds_are_refused_for_every_array_on_the_host():
+    for unary in (np.zeros(3), array_api_strict.asarray(np.zeros(3))):
+        with pytest.raises(ProblemTooLargeError, match="k_best"):
+            solve(unary, k_best=2**64 - 1)

@@ -11,6 +11,7 @@ from solvers.conversions import from_igraph, from_networkx
 
 networkx = optional("networkx")
 igraph = optional("igraph")
+torch = optional("torch")
 
 EDGES = [("a", "b", 2.0), ("b", "c", -1.0), ("a", "b", 3.0), ("b", "a", 0.5), ("c", "c", 4.0)]
 
@@ -96,3 +97,10 @@ def test_faults_of_graphs_of_igraph_are_named():
         from_igraph(graph)
     with pytest.raises(ProblemError, match="from_igraph"):
         solve(graph)
+
+
+def test_an_attribute_that_is_no_number_is_refused():
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, torch.zeros((), device="meta"), "unary")
+    with pytest.raises(ProblemError, match="not an array of numbers"):
+        from_networkx(graph)

@@ -258,3 +258,22 @@ def test_routing_weights_are_the_softmax_of_the_chosen():
         routing_weights(scores, z[:2])
     with pytest.raises(StructureError, match="temperature"):
         routing_weights(scores, z, temperature=0.0)
+
+
+def test_the_direct_gradient_of_a_subset_depends_on_no_forbidden_variable():
+    """Neighbours of z swap variables; a forbidden one counted as a partner of score 0."""
+    generator = seeded()
+    scores = torch.randn(40, 9, generator=generator)
+    weights = torch.randn(9, generator=generator)
+    mask = torch.arange(9) < 5
+
+    def surrogate(masked):
+        layer = ArgmaxLayer(KOfN(5, least=1), seed=None, epsilon=5.0)
+        masked = masked.clone().requires_grad_()
+        value = layer(masked, cost=lambda z: (z @ weights - 1.0).square()).surrogate
+        value.sum().backward()
+        return value.detach(), masked.grad.where(mask, 0.0)
+
+    forbidden = surrogate(scores.masked_fill(~mask, -torch.inf))
+    filled = surrogate(scores.masked_fill(~mask, -1e6))
+    torch.testing.assert_close(forbidden, filled, rtol=1e-4, atol=1e-4)

@@ -156,7 +156,7 @@ def _exact_entries(values: Any) -> np.ndarray | None:
         return None
     try:
         array = np.array(values, dtype=object)
-    except ValueError:  # of unequal lengths
+    except (ValueError, TypeError, RuntimeError):  # unequal lengths, or tensors not on the host
         return None
     entries = array.ravel().tolist()
     numbers = all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries)

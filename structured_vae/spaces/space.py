@@ -313,10 +313,7 @@ class StateSpace(ABC):
         """
         refuse_pairs(self, potentials.pairwise)
         forbidden = potentials.forbidden_entries
-        scores = potentials.unary
-        if forbidden is not None:
-            scores = _far_below(scores, forbidden)
-        z = self._best(scores)
+        z = self._best(finite_scores(potentials))
         if not isinstance(z, torch.Tensor) or z.shape != potentials.unary.shape:
             answer = shortened(z)
             if isinstance(z, torch.Tensor):
@@ -481,9 +478,12 @@ def _fitted(displacements: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:
     return torch.where(usable, slope, torch.nan).to(changes.dtype)
 
 
-def _far_below(scores: torch.Tensor, forbidden: torch.Tensor) -> torch.Tensor:
-    """Return finite scores `[..., n]` under which a forbidden one outweighs all others together."""
-    dtype = torch.promote_types(scores.dtype, torch.float32)
-    wide = scores.to(dtype).masked_fill(forbidden, 0.0)
+def finite_scores(potentials: AnyPotentials) -> torch.Tensor:
+    """Return the unary scores `[..., n]`, where a forbidden one outweighs all others together."""
+    forbidden = potentials.forbidden_entries
+    if forbidden is None:
+        return potentials.unary
+    dtype = torch.promote_types(potentials.unary.dtype, torch.float32)
+    wide = potentials.unary.to(dtype).masked_fill(forbidden, 0.0)
     total = wide.abs().sum(dim=-1, keepdim=True)
     return torch.where(forbidden, -2 * total - 1, wide)

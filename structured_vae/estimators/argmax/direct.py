@@ -19,6 +19,7 @@ from ...schedules import Constant, Schedule
 from ...spaces import StateSpace, Structure
 from ...spaces.completions import drawn_variables
 from ...spaces.of_potentials import Noise, unary_noise
+from ...spaces.space import finite_scores
 from ..estimator import Compared, Estimate, needs_samples
 from ..options import EstimatorOptions
 from ..reasons import not_independent_bits
@@ -165,7 +166,7 @@ class Direct(ByArgmax):
         variables = None
         if self.flips is not None:
             variables = drawn_variables(z, generator, self.flips)
-        around = _around(q.space, cost, z, perturbed.unary, variables)
+        around = _around(q.space, cost, z, finite_scores(perturbed), variables)
         slope, mark = usable_slope(around.slope)
         slope = potentials.where_allowed(slope)
         measured = slope
