@@ -835,8 +835,8 @@ def of_own_networks():
 
 def of_learnt_priors():
     lead = [lead_of_the_gaussian()]
-    yield "a Gaussian of 50 dimensions has a bound {:.1f} nats lower than 400 bits", lead
-    yield "A Gaussian of 15 dimensions has a bound {:.1f} nats lower", [lead_of_the_gaussian(15)]
+    yield "| Gaussian of 50 dimensions | {:.1f} nats lower |", lead
+    yield "| Gaussian of 15 dimensions | {:.1f} nats lower |", [lead_of_the_gaussian(15)]
     bounds = {
         name: quantities(f"couplings/{name}-seed0.json")["bound"]
         for name in ("independent-uniform", "independent-linear", "chain-uniform", "chain-linear")
@@ -852,7 +852,7 @@ def of_learnt_priors():
     yield "| autoregressive posterior, learnt prior | {:.1f} |", [gain]
     priors = record("learnt_prior.json")
     uniform, *learnt = priors["runs"]
-    yield "15 coupled bits, {:.0f} epochs of", [priors["epochs"]]
+    yield "The table is for {:.0f} epochs of", [priors["epochs"]]
     # half a nat or a little more
     assert all(0.5 < uniform["bound"] - run["bound"] < 0.7 for run in learnt)
     assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
