@@ -413,8 +413,8 @@ def of_method():
         numbers = [rows[epoch] for epoch in (1, 3, 10, 20, 50, 100) if epoch in rows]
         yield f"{words} | " + " | ".join(["{:.1f}"] * len(numbers)) + " |", numbers
     cells = ("n20-direct-two_sided", "n20-direct")
-    words = "of {:.1f} nats on test images with two sides, and of {:.1f} with one"
-    yield words, [quantities(f"larger/{cell}-seed0.json")["bound"] for cell in cells]
+    for side, cell in zip(("two sides", "one side"), cells, strict=True):
+        yield f"| {side} | {{:.1f}} |", [quantities(f"larger/{cell}-seed0.json")["bound"]]
 
 
 def of_own_styles(paper):
