@@ -413,8 +413,8 @@ def of_method():
         numbers = [rows[epoch] for epoch in (1, 3, 10, 20, 50, 100) if epoch in rows]
         yield f"{words} | " + " | ".join(["{:.1f}"] * len(numbers)) + " |", numbers
     cells = ("n20-direct-two_sided", "n20-direct")
-    words = "of {:.1f} nats on test images with two sides, and of {:.1f} with one"
-    yield words, [quantities(f"larger/{cell}-seed0.json")["bound"] for cell in cells]
+    for side, cell in zip(("two sides", "one side"), cells, strict=True):
+        yield f"| {side} | {{:.1f}} |", [quantities(f"larger/{cell}-seed0.json")["bound"]]
 
 
 def of_own_styles(paper):
@@ -433,9 +433,7 @@ def of_own_styles(paper):
             # "All means are above the paper's but those"
             assert above != (cell == "mnist-50labels-direct")
             if not above:
-                words = (
-                    "one seed of three has {:.1f}% ({:.1f}% of a drawn class) and the paper {:.1f}"
-                )
+                words = "| the worst of three seeds | {:.1f} | {:.1f} | {:.1f} |"
                 yield words, [*map(min, shares), paper[cell]["accuracy"]]
             numbers += [
                 *(shown(each, 1) for each in shares),
@@ -451,7 +449,7 @@ def of_own_styles(paper):
     yield f"| MNIST | {{:.1f}} to {{:.1f}} | up to 1; with 50 labels {few:.1f} |", gains
     gains = [min(lower["fashion-mnist"]), max(lower["fashion-mnist"]), min(fashion), max(fashion)]
     yield "| Fashion-MNIST | {:.1f} to {:.1f} | {:.1f} to {:.1f} |", gains
-    yield "{:.1f} to {:.1f} with own styles", [min(lost), max(lost)]
+    yield "| {:.1f} to {:.1f} | seed 0 |", [min(lost), max(lost)]
 
 
 def of_semi_supervised():
@@ -498,7 +496,7 @@ def of_semi_supervised():
             for data, labels in product(names, (50, 100, 300, 600, 1200))
         )
     ]
-    yield "{:.1f} to {:.1f} points with one style for all", [min(costs), max(costs)]
+    yield "| {:.1f} to {:.1f} | mean of one or three |", [min(costs), max(costs)]
     steps = record("estimators.json")["ms_a_step"]["mixture"]
     yield (
         "direct optimization takes {:.2f} times as long as one of Gumbel-softmax",
@@ -672,10 +670,8 @@ def of_variables():
         most = math.log(50) if path == fifty else 15 * math.log(2)
         yield f"| {title} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.1f}} |", [*bounds, most]
     one, five, bits = list(tenth.values())[:3]
-    yield (
-        "{:.1f} nats below one variable of 50 values and {:.1f} nats above 15 independent bits",
-        [one - five, five - bits],
-    )
+    yield "| one variable of 50 values | {:.1f} nats lower |", [one - five]
+    yield "| 15 independent bits | {:.1f} nats higher |", [five - bits]
 
 
 def of_table1():
@@ -712,11 +708,8 @@ def of_dropout():
     gains = [
         without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")
     ]
-    yield (
-        "gained {:.1f} nats of the bound and {:.1f} of -log p(x) "
-        "(mean of three seeds with dropout, one seed without)",
-        gains,
-    )
+    for words, gain in zip(("bound", "-log p(x)"), gains, strict=True):
+        yield f"| {words} | {{:.1f}} |", [gain]
 
 
 def of_larger():
@@ -839,8 +832,8 @@ def of_own_networks():
 
 def of_learnt_priors():
     lead = [lead_of_the_gaussian()]
-    yield "a Gaussian of 50 dimensions has a bound {:.1f} nats lower than 400 bits", lead
-    yield "A Gaussian of 15 dimensions has a bound {:.1f} nats lower", [lead_of_the_gaussian(15)]
+    yield "| Gaussian of 50 dimensions | {:.1f} nats lower |", lead
+    yield "| Gaussian of 15 dimensions | {:.1f} nats lower |", [lead_of_the_gaussian(15)]
     bounds = {
         name: quantities(f"couplings/{name}-seed0.json")["bound"]
         for name in ("independent-uniform", "independent-linear", "chain-uniform", "chain-linear")
@@ -856,7 +849,7 @@ def of_learnt_priors():
     yield "| autoregressive posterior, learnt prior | {:.1f} |", [gain]
     priors = record("learnt_prior.json")
     uniform, *learnt = priors["runs"]
-    yield "15 coupled bits, {:.0f} epochs of", [priors["epochs"]]
+    yield "The table is for {:.0f} epochs of", [priors["epochs"]]
     # half a nat or a little more
     assert all(0.5 < uniform["bound"] - run["bound"] < 0.7 for run in learnt)
     assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
@@ -887,7 +880,7 @@ def of_two_hundred_bits():
     early = ("RAM, chain, 1 completion", "direct, two sides, 1 flip")
     best = [run["curves"]["validation/bound"] for run in every if run["estimator"] in early]
     best = [1 + found.index(min(found)) for found in best]
-    yield "their best epoch is between {:.0f} and {:.0f} of 100", [min(best), max(best)]
+    yield "RAM with one completion | {:.0f} to {:.0f} |", [min(best), max(best)]
     names = dict.fromkeys(run["estimator"] for run in runs)
     of = {
         name: {
@@ -934,11 +927,9 @@ def of_two_hundred_bits():
         ends_ = [run["bound"] for run in every if (run["estimator"], run["data"]) == (name, data)]
         kept = of_direct if data == "fashion-mnist" and name.startswith("direct") else apart[data]
         kept.append(max(ends_) - min(ends_))
-    yield (
-        "differ by up to {:.1f} nats in the bound, "
-        "and with direct optimization on Fashion-MNIST by {:.1f} to {:.1f}",
-        [max(map(max, apart.values())), min(of_direct), max(of_direct)],
-    )
+    ends = [min(of_direct), max(of_direct)]
+    yield "| direct optimization on Fashion-MNIST | {:.1f} to {:.1f} |", ends
+    yield "| all others | at most {:.1f} |", [max(map(max, apart.values()))]
 
 
 def bounds_of(runs, data):
