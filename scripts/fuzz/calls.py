@@ -61,6 +61,7 @@ from .checkpoint_calls import CHECKPOINT_CALLS
 from .crf_calls import CRF_CALLS
 from .cut_calls import CUT_CALLS
 from .draws import Draw
+from .evidence_calls import EVIDENCE_CALLS
 from .files import PLAIN, change, data_root, images_file, model_folder, picture, problem_file
 from .label_calls import LABEL_CALLS
 from .limit_calls import LIMIT_CALLS
@@ -617,6 +618,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     **LABEL_CALLS,
     **CRF_CALLS,
     **LIMIT_CALLS,
+    **EVIDENCE_CALLS,
     **MASKING_CALLS,
     **CUT_CALLS,
     **TABLE_CALLS,
