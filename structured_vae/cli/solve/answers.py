@@ -94,7 +94,8 @@ def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:
 
 def _write_table(path: Path, records: Sequence[dict[str, Any]]) -> None:
     rows = [row for record in records if "score" in record for row in _rows(record)]
-    columns = dict.fromkeys(column for row in rows for column in row)
+    columns = dict.fromkeys(("file", "instance", "solver", *RESULTS))
+    columns |= dict.fromkeys(column for row in rows for column in row)
     with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(columns))
         writer.writeheader()
@@ -105,11 +106,11 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row for each instance of a file; the columns of the variables come last."""
     if "z" in record:
         letter = "z"
-        states = np.atleast_2d(record["z"])
+        states = np.asarray(record["z"])
     else:
         letter = "x"
-        states = np.atleast_2d(record["labels"])
-    states = states.reshape(-1, states.shape[-1])
+        states = np.asarray(record["labels"])
+    states = states.reshape(np.size(record["score"]), states.shape[-1])  # either may be 0
     names = [f"{letter} {name}" for name in record.get("variables", range(states.shape[-1]))]
     columns = {name: np.ravel(record[name]).tolist() for name in RESULTS}
     for number, state in enumerate(states.tolist()):
