@@ -1289,3 +1289,14 @@ def test_problems_without_variables_or_instances_are_solved(cli, shape, rows):
     with Path("x.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
     assert [row["score"] for row in read] == ["0.0"] * rows
+
+
+def test_no_command_replaces_the_problem_that_it_reads(cli):
+    problem = Path("path.mc")
+    problem.write_text("2 1\n1 2 3\n")
+    Path("link.mc").symlink_to(problem)
+    for target in ("path.mc", "link.mc"):
+        refused = cli("solve", "path.mc", "--output", target)
+        assert_refused(refused, "would replace the problem path.mc")
+        assert_refused(cli("convert", "path.mc", target), "is the file to convert")
+    assert problem.read_text() == "2 1\n1 2 3\n"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from solvers import Solution
+from solvers import OptionError, Solution
 from solvers.conversions import Conversion
 
 from ...atomic import whole_file
@@ -120,12 +120,25 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def check_writable(path: Path) -> None:
-    """Raise the OSError that `write_answers` would raise, before any work is done.
+def check_writable(path: Path, files: Sequence[str]) -> None:
+    """Raise before any work if answers cannot be written, or would replace a problem.
+
+    Args:
+        path: the file for the answers.
+        files: paths of the problems.
 
     Raises:
+        OptionError: `path` is one of `files`.
         OSError: `path` is a folder, or its folder cannot be made.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
+    for file in files:
+        if is_same_file(path, file):
+            raise OptionError(f"the answers would replace the problem {file}; name another file")
     path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def is_same_file(path: Path, file: str) -> bool:
+    """Return whether a path leads to a file that exists, perhaps by a link."""
+    return path.exists() and Path(file).exists() and path.samefile(file)

@@ -151,13 +151,13 @@ class FileSolver:
             output: file for the answers; None for no file.
 
         Raises:
-            SolverError: no solver has that name.
+            SolverError: no solver has that name, or the answers would replace a problem.
             OSError: the answers cannot be written.
         """
         if self.solver != "auto":
             check_name(self.solver)
         if output:
-            check_writable(Path(output))
+            check_writable(Path(output), files)
         try:
             for file in files:
                 self._solve_one(file, len(files) > 1)
