@@ -71,6 +71,7 @@ from .signal_calls import SIGNAL_CALLS
 from .special_calls import SPECIAL_CALLS
 from .table_calls import TABLE_CALLS
 from .values import NAN, odd, perhaps
+from .written_calls import WRITTEN_CALLS
 
 Claims: TypeAlias = list[tuple[Problem | LabelProblem, Solution]]
 """Problems with what was said of them."""
@@ -626,6 +627,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     **SIGNAL_CALLS,
     **SPECIAL_CALLS,
     **CHECKPOINT_CALLS,
+    **WRITTEN_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 
