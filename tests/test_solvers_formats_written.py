@@ -108,7 +108,7 @@ def test_a_cut_keeps_its_vertices(tmp_path):
 
 def test_the_bound_of_a_cfn_file_is_beyond_large_costs(tmp_path):
     path = tmp_path / "large.cfn"
-    model = from_factors([3], [((0,), np.array([-1e15, 5.0, 1e22]))])
+    model = from_factors([3], [((0,), np.array([-1e15, 5.0, 1e22]))], sense="minimise")
     label_formats.write_problem(model, path)
     read = label_formats.read_problem(path)
     assert [read.objective([value]) for value in range(3)] == [-1e15, 5.0, 1e22]

@@ -91,5 +91,5 @@ class Sweep(Generic[T]):
         return below
 
 
-def _nothing(t: int, below: dict[int, None]) -> None:
+def _nothing(t: int, below: object) -> None:
     """Return the value of a step of an emptied sweep."""
