@@ -275,10 +275,11 @@ class Potentials(LinearScores):
         def flat(values: torch.Tensor | None) -> torch.Tensor | None:
             if values is None:
                 return None
-            return values.reshape(-1, values.shape[-1])
+            return values.reshape(batch, values.shape[-1])
 
+        batch = math.prod(self.unary.shape[:-1])
         return Potentials(
-            self.unary.reshape(-1, self.unary.shape[-1]),
+            self.unary.reshape(batch, self.unary.shape[-1]),
             flat(self.pairwise),
             self.edges,
             forbidden=flat(self.forbidden),

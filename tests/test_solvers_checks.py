@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from solvers import Problem, ProblemError, SolveFailedError, solve, solver_class
+from solvers import Problem, ProblemError, SolveFailedError, solve, solve_labels, solver_class
 from solvers.algorithms.exhaustive.host import host_argmax
 from solvers.compiled.problem_checks import proof_of, survey_of, triangle_of
 from solvers.problems.topology import Topology
@@ -122,6 +122,14 @@ def test_arrays_of_any_form_have_the_same_answer(form, solver, dtype):
     for name in ("z", "score", "bound", "optimal"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert found.optimal.all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_that_are_not_aligned_need_no_pairs(dtype):
+    unary = _unaligned(np.array([1.0, -2.0, 3.0], dtype))
+    assert solve(unary).score == 4.0
+    assert solve(unary[None], np.zeros((3, 3), dtype)).score.tolist() == [4.0]
+    assert solve_labels(_unaligned(np.array([[1.0, 0.0]], dtype))).score == 1.0
 
 
 def test_a_proof_says_what_states_and_bounds_are_worth():

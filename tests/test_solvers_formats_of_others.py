@@ -551,6 +551,7 @@ BAD = {
         None,
         "products must be in the objective alone",
     ),
+    "a tiny product": ("lp", edited(LP, "[ ", "[ 1e-13 x * z + "), None, "coefficient 1e-13 of a"),
     "a header twice": ("wcnf", WCNF + "p wcnf 4 6\n", 9, "there may be only one"),
     "a clause missing": (
         "wcnf",

@@ -106,6 +106,69 @@ def test_a_cut_keeps_its_vertices(tmp_path):
     assert (relation.sign, relation.constant) == (1, 0.0)
 
 
+def test_the_bound_of_a_cfn_file_is_beyond_large_costs(tmp_path):
+    path = tmp_path / "large.cfn"
+    model = from_factors([3], [((0,), np.array([-1e15, 5.0, 1e22]))], sense="minimise")
+    label_formats.write_problem(model, path)
+    read = label_formats.read_problem(path)
+    assert [read.objective([value]) for value in range(3)] == [-1e15, 5.0, 1e22]
+
+
+def test_a_uai_file_forbids_no_tuple_by_rounding(tmp_path):
+    path = tmp_path / "wide.uai"
+    with pytest.raises(ProblemError, match=r"two entries of a factor differ by 800.*'cfn'"):
+        label_formats.write_problem(from_factors([2], [((0,), np.array([0.0, 800.0]))]), path)
+    label_formats.write_problem(from_factors([2], [((0,), np.array([0.0, 700.0]))]), path)
+    read = label_formats.read_problem(path)
+    assert read.objective([1]) - read.objective([0]) == pytest.approx(700.0)
+
+
+@pytest.mark.parametrize("format", WRITABLE)
+def test_no_variables_are_read_again_or_refused(tmp_path, format):
+    path = tmp_path / "empty"
+    empty = from_qubo({})
+    if format in ("npz", "coo"):
+        write_problem(empty, path, format)
+        assert read_problem(path, format).problem.n == 0
+        return
+    with pytest.raises(ProblemError, match="has no variables"):
+        write_problem(empty, path, format)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("names", [(1, "1"), ("a", " a"), (None, "a"), ("a\nb", "c"), (1e17, "a")])
+def test_names_that_a_table_would_mix_up_are_refused(tmp_path, names):
+    path = tmp_path / "a.csv"
+    path.write_text("kept")
+    model = from_qubo({(names[0], names[0]): 1.0, (names[1], names[1]): 2.0})
+    with pytest.raises(ProblemError, match="distinct texts in one line"):
+        write_problem(model, path)
+    assert path.read_text() == "kept"
+
+
+def test_a_program_keeps_large_and_small_numbers(tmp_path):
+    needs("highs")
+    path = tmp_path / "a.lp"
+    model = from_qubo({("a", "a"): 1e25, ("b", "b"): -1e-12, ("a", "b"): 1e-10})
+    large = replace(model, constraints=(linear([1e16, 1e-10], "<=", 1e21),))
+    write_problem(large, path)
+    read = read_problem(path)
+    assert [read.objective(z) for z in ((1, 0), (0, 1))] == [1e25, -1e-12]
+    assert read.problem.pairwise.tolist() == [[-1e-10]]
+    assert dict(read.constraints[0].coefficients) == {0: 1e16, 1: 1e-10}
+    assert read.constraints[0].right == 1e21
+    kept = path.read_text()
+    with pytest.raises(ProblemError, match="take the coefficient 1e-13 for 0"):
+        write_problem(from_qubo({("a", "b"): 1e-13}), path)
+    assert path.read_text() == kept
+
+
+def test_an_or_library_file_is_known_by_its_name(tmp_path):
+    path = tmp_path / "a.orlib"
+    write_problem(from_qubo({("a", "a"): -3.0}), path)
+    assert solve(read_problem(path)).value == 3.0
+
+
 def test_what_cannot_be_written_is_named(tmp_path):
     graph = from_max_cut(3, [[0, 1], [1, 2]], [2.0, 0.5])
     with pytest.raises(OptionError, match="does not say which format to write"):

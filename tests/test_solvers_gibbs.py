@@ -527,3 +527,15 @@ def test_arrays_by_column_have_the_same_sums():
     by_column = gibbs(np.asfortranarray(unary), np.asfortranarray(pairwise), edges=edges)
     by_row = gibbs(unary, pairwise, edges=edges)
     np.testing.assert_array_equal(by_column.log_partition, by_row.log_partition)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3)])
+def test_a_batch_of_no_instances_has_sums(shape):
+    unary = np.zeros(shape)
+    fix = dict.fromkeys(range(shape[1]), 1)
+    assert gibbs(unary).entropy.shape == (0,)
+    assert gibbs(unary, fix=fix).log_partition.shape == (0,)
+    assert gibbs(unary, fix=fix, method="trw").unary_marginals.shape == shape
+    assert uniforms_shape(Problem.from_arrays(unary), 2, fix=fix)[:2] == (2, 0)
+    with pytest.raises(OptionError, match="fix names the variable 7"):
+        gibbs(unary, fix={7: 1})

@@ -307,6 +307,14 @@ def test_forbidden_values_are_never_taken_when_the_time_is_up():
         assert (unary[np.arange(n), found.labels] > -np.inf).all()
 
 
+def test_variables_of_one_value_have_no_neighbours_when_the_time_is_up():
+    solution = labels.solve(
+        [[2.0], [1.0]], k_best=3, constraints=[at_most(1, [(0, 0)])], time_limit=1e-9
+    )
+    assert solution.labels.tolist() == [[0, 0], [-1, -1], [-1, -1]]
+    assert solution.score.tolist() == [3.0, -np.inf, -np.inf]
+
+
 class StopsAfterOne(labels.LabelSolver):
     """Somebody presses Ctrl-C after the first search."""
 

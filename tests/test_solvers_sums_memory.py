@@ -1,6 +1,7 @@
 """Exact sums with little memory: recomputed tables and split sums agree with enumeration."""
 
 import itertools
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -192,6 +193,15 @@ def test_scores_that_change_after_the_sums_do_not_change_later_samples():
         pairwise[:] = 100.0 * random.normal(size=pairwise.shape)
         np.testing.assert_array_equal(found.sample(uniforms), drawn)
         pairwise[:] = kept
+
+
+@pytest.mark.parametrize("memory", [600, 3000, None])
+def test_sums_over_labels_are_pickled(memory):
+    sums = gibbs(label_problem(3), memory=memory)
+    copy = pickle.loads(pickle.dumps(sums))  # noqa: S301  # our own
+    uniforms = np.random.default_rng(0).random((4, 2, 5))
+    assert (copy.sample(uniforms) == sums.sample(uniforms)).all()
+    assert (copy.entropy == sums.entropy).all()
 
 
 @pytest.mark.parametrize("memory", [0, -5, 1.5, "all"])

@@ -1278,3 +1278,25 @@ def test_the_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert importlib.metadata.version("structured-vae") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("shape", "rows"), [((0,), 1), ((2, 0), 2), ((0, 3), 0), ((0, 0), 0)])
+def test_problems_without_variables_or_instances_are_solved(cli, shape, rows):
+    np.savez("empty.npz", unary=np.zeros(shape))
+    status, output, _ = cli("solve", "empty.npz", "--output", "x.csv")
+    assert status == 0
+    assert f"{rows} instances of n = {shape[-1]}" in output
+    with Path("x.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert [row["score"] for row in read] == ["0.0"] * rows
+
+
+def test_no_command_replaces_the_problem_that_it_reads(cli):
+    problem = Path("path.mc")
+    problem.write_text("2 1\n1 2 3\n")
+    Path("link.mc").symlink_to(problem)
+    for target in ("path.mc", "link.mc"):
+        refused = cli("solve", "path.mc", "--output", target)
+        assert_refused(refused, "would replace the problem path.mc")
+        assert_refused(cli("convert", "path.mc", target), "is the file to convert")
+    assert problem.read_text() == "2 1\n1 2 3\n"

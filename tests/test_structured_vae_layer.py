@@ -839,3 +839,12 @@ def test_activation_checkpointing_has_the_same_gradients_or_is_refused(reentrant
         assert torch.equal(one, other)
     with pytest.raises(ConfigError, match="would draw new noise"):
         gradient(ArgmaxLayer(), True)
+
+
+@pytest.mark.parametrize("leading", [(), (0,), (2,)])
+def test_no_bits_have_a_cost(leading):
+    unary = torch.zeros(*leading, 0, requires_grad=True)
+    estimate = plain()(unary, cost=lambda z: z.sum(dim=-1) + 2.0)
+    assert torch.equal(estimate.surrogate, torch.full(leading, 2.0))
+    estimate.surrogate.sum().backward()
+    assert unary.grad.shape == unary.shape

@@ -440,3 +440,14 @@ def test_weights_move_with_the_module():
 def test_a_target_of_which_one_value_is_no_bit_is_refused():
     with pytest.raises(ProblemError, match="zeros and ones"):
         StructuredPerceptron()(torch.zeros(1, 3), target=torch.tensor([[0.0, 1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("leading", [(), (0,), (2,), (2, 3)])
+@pytest.mark.parametrize("n", [0, 3])
+def test_bits_without_pairs_or_no_bits_have_a_likelihood(leading, n):
+    unary = torch.zeros(*leading, n, requires_grad=True)
+    no_pairs = {"pairwise": torch.zeros(*leading, 0), "edges": torch.zeros(0, 2, dtype=torch.long)}
+    loss = GibbsLikelihood()(unary, **no_pairs, target=torch.ones(*leading, n))
+    assert torch.allclose(loss, torch.full(leading, n * math.log(2.0)))
+    loss.sum().backward()
+    assert torch.allclose(unary.grad, torch.full((*leading, n), -0.5))

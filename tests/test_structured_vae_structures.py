@@ -613,3 +613,12 @@ def test_a_matching_leaves_pairs_of_score_zero_out():
     assert not Matchings(2, 3).argmax(torch.zeros(2, 6)).any()
     scores = torch.tensor([[0.0, 1.0, -1.0, 0.0]])
     assert Matchings(2).argmax(scores).tolist() == [[0.0, 1.0, 0.0, 0.0]]
+
+
+def test_no_variables_have_one_state():
+    scores = torch.zeros(2, 0, requires_grad=True)
+    structure = KOfN(0, least=0)
+    assert structure.argmax(scores).shape == (2, 0)
+    p = structure.gibbs(scores)
+    assert p.log_partition.tolist() == [0.0, 0.0]
+    assert p.marginals.shape == (2, 0)

@@ -61,6 +61,7 @@ from .checkpoint_calls import CHECKPOINT_CALLS
 from .crf_calls import CRF_CALLS
 from .cut_calls import CUT_CALLS
 from .draws import Draw
+from .evidence_calls import EVIDENCE_CALLS
 from .files import PLAIN, change, data_root, images_file, model_folder, picture, problem_file
 from .label_calls import LABEL_CALLS
 from .limit_calls import LIMIT_CALLS
@@ -70,6 +71,7 @@ from .signal_calls import SIGNAL_CALLS
 from .special_calls import SPECIAL_CALLS
 from .table_calls import TABLE_CALLS
 from .values import NAN, odd, perhaps
+from .written_calls import WRITTEN_CALLS
 
 Claims: TypeAlias = list[tuple[Problem | LabelProblem, Solution]]
 """Problems with what was said of them."""
@@ -617,6 +619,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     **LABEL_CALLS,
     **CRF_CALLS,
     **LIMIT_CALLS,
+    **EVIDENCE_CALLS,
     **MASKING_CALLS,
     **CUT_CALLS,
     **TABLE_CALLS,
@@ -624,6 +627,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     **SIGNAL_CALLS,
     **SPECIAL_CALLS,
     **CHECKPOINT_CALLS,
+    **WRITTEN_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 

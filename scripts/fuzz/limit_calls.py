@@ -66,7 +66,7 @@ def _edges(draw: Draw, n: int) -> np.ndarray:
     return pairs[draw.random.random(len(pairs)) < draw.of((0.0, 0.4, 1.0))]
 
 
-def _bits(draw: Draw) -> tuple[dict[str, Any], States]:
+def bits(draw: Draw) -> tuple[dict[str, Any], States]:
     """Return arguments of `solve`, and all states of their problems."""
     n, batch = draw.whole(1, 9), draw.whole(1, 5)
     edges = _edges(draw, n)
@@ -122,7 +122,7 @@ def _more(draw: Draw, given: dict[str, Any], states: States) -> States:
 
 
 def _k_best(draw: Draw, folder: Path) -> Callable[[], None]:
-    given, states = _bits(draw)
+    given, states = bits(draw)
     given |= {"solver": draw.of(NAMES), "time_limit": draw.of(LIMITS)}
     states = _more(draw, given, states)
     count = draw.whole(1, 6) if draw.chance(0.8) else len(states.z) + draw.whole(-1, 2)
@@ -136,7 +136,7 @@ def _k_best(draw: Draw, folder: Path) -> Callable[[], None]:
 
 def _in_time(draw: Draw, folder: Path) -> Callable[[], None]:
     """Search for one state, perhaps from a start, than which the answer must not be worse."""
-    given, states = _bits(draw)
+    given, states = bits(draw)
     given |= {"solver": draw.of(NAMES), "time_limit": draw.of(LIMITS)}
     states = _more(draw, given, states)
     begun = np.full(len(states.scores), -np.inf)
@@ -157,7 +157,7 @@ def _in_time(draw: Draw, folder: Path) -> Callable[[], None]:
     return call
 
 
-def _label_arrays(draw: Draw) -> tuple[dict[str, Any], States]:
+def label_arrays(draw: Draw) -> tuple[dict[str, Any], States]:
     """Return arguments of `labels.solve`, some values forbidden, and all states of their problems."""
     n, k, batch = draw.whole(1, 5), draw.whole(1, 4), draw.whole(1, 4)
     edges = _edges(draw, n)
@@ -178,7 +178,7 @@ def _label_arrays(draw: Draw) -> tuple[dict[str, Any], States]:
 
 
 def _labels(draw: Draw, folder: Path) -> Callable[[], None]:
-    given, states = _label_arrays(draw)
+    given, states = label_arrays(draw)
     given |= {"solver": draw.of(OF_LABELS), "time_limit": draw.of((*LIMITS, None))}
     if given["time_limit"] is None and given["solver"] in ("dual_ascent", "expansion_moves"):
         given["time_limit"] = 0.05
@@ -200,7 +200,7 @@ def _labels(draw: Draw, folder: Path) -> Callable[[], None]:
 
 
 def _label_sums(draw: Draw, folder: Path) -> Callable[[], None]:
-    given, states = _label_arrays(draw)
+    given, states = label_arrays(draw)
     if not states.scores.size or np.abs(states.slack).max() > 1e-9:
         given, states = (
             {"unary": np.zeros((1, 1, 1))},

@@ -15,7 +15,7 @@ from solvers.labels import LabelSolver
 
 from .draws import Draw
 from .enumeration import answered, check_ranking, check_solution
-from .limit_calls import _bits, _label_arrays
+from .limit_calls import bits, label_arrays
 from .outcomes import OURS, claim
 
 
@@ -56,7 +56,7 @@ class GreedyLabels(LabelSolver):
 
 
 def _of_bits(draw: Draw, folder: Path) -> Callable[[], None]:
-    given, states = _bits(draw)
+    given, states = bits(draw)
     count = draw.of((None, 1, 3))
     given["solver"] = draw.of((Greedy(), Greedy(), Bounded()))
 
@@ -71,7 +71,7 @@ def _of_bits(draw: Draw, folder: Path) -> Callable[[], None]:
 
 
 def _of_labels(draw: Draw, folder: Path) -> Callable[[], None]:
-    given, states = _label_arrays(draw)
+    given, states = label_arrays(draw)
 
     def call() -> None:
         search = partial(labels.solve, **given, solver=GreedyLabels())
@@ -82,7 +82,7 @@ def _of_labels(draw: Draw, folder: Path) -> Callable[[], None]:
 
 def _of_liars(draw: Draw, folder: Path) -> Callable[[], None]:
     """Ask a solver whose bound is below its own score."""
-    given, _ = _bits(draw)
+    given, _ = bits(draw)
 
     def call() -> None:
         try:

@@ -94,6 +94,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
     "orlib": Format(
         "OR-Library: the layout of qubo, one problem or several; x'Qx maximised",
         partial(lines, read_or_library),
+        suffixes=(".orlib",),
         read_all=partial(lines, read_or_library_problems),
     ),
     "qbsolv": Format(

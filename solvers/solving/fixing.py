@@ -54,6 +54,8 @@ class Fixing:
                 problem, nothing, np.zeros(problem.batch), replace(problem, home=home_of(nothing))
             )
         values = _values_of(fix, problem)
+        if not problem.batch:  # there is no first instance to say which variables are free
+            return cls.of(problem, None)
         free = values[0] < 0
         ones = np.where(values < 0, 0, values).astype(np.float64)
         unary, pairwise = (

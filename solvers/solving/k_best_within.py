@@ -143,7 +143,7 @@ class _OneMoreConstraint:
         near = [self.kind.neighbours(single, z) for z in states[:MOST_NEAR]]
         others = np.unique(np.concatenate(near), axis=0)
         taken = {z.tobytes() for z in states}
-        new = [z.tobytes() not in taken for z in others]
+        new = np.array([z.tobytes() not in taken for z in others], np.bool_)  # may be none
         others = others[self.rows.satisfied(single.columns(others)) & new]
         scores = np.array([float(self.kind.score(single, z[None])[0]) for z in others])
         others = others[scores > -math.inf]

@@ -286,13 +286,15 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
         OptionError: `fix` does not fit the problem.
     """
     host = problem.to_host()
-    if problem.batch and not problem.n:  # nothing is free
+    if fix is None and problem.n:
+        return BitEvidence.none(host)
+    fixing = Fixing.of(problem, fix)
+    if not problem.n:  # nothing is free
         return BitEvidence.of(
             host, np.zeros((problem.batch, 0), np.int8), np.zeros(problem.batch), None
         )
-    if fix is None:
+    if not problem.batch:
         return BitEvidence.none(host)
-    fixing = Fixing.of(problem, fix)
     return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
 
 

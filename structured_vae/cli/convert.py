@@ -15,6 +15,7 @@ from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
 from ..atomic import whole_file
+from .solve.answers import is_same_file
 from .solve.command import add_max_bytes
 from .solve.of_labels import read
 from .solve.standard_input import reading
@@ -51,6 +52,8 @@ def run(chosen: Namespace, console: Console) -> None:
         SolverError: the file cannot be read, or the problem cannot be written.
         OSError: a file cannot be read or written.
     """
+    if is_same_file(Path(chosen.target), chosen.file):
+        raise OptionError(f"{chosen.target} is the file to convert; name another target")
     limit = chosen.max_bytes
     read_within = partial(read, format=chosen.format, max_bytes=limit)
     conversions = reading(chosen.file, read_within, limit)

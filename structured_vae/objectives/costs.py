@@ -140,7 +140,10 @@ class CostOfStates:
         cost = self(z)
         with torch.no_grad():
             neighbours = self.space.neighbours(z).movedim(-2, 0)
-            others = torch.stack([self(states) for states in neighbours], dim=-1)
+            costs = [self(states) for states in neighbours]
+            others = cost.detach()[..., None][..., :0]  # no variables have no neighbours
+            if costs:
+                others = torch.stack(costs, dim=-1)
         if self.space.free_flips:
             changes = others - cost.detach()[..., None]
             return Neighbourhood(cost, changes * (1 - 2 * z))

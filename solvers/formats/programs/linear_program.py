@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import math
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,30 @@ from ...conversions.conversion import Conversion, converted
 from ...conversions.dimod import ConversionUnavailableError
 from ...conversions.sense import Sense
 from ..parsing.text import TextFile
+
+LEAST = 1e-12
+"""Coefficients of products and of constraints up to this are zero to HiGHS.
+
+It warns of those of constraints alone.
+"""
+
+PRODUCTS = {
+    ".lp": re.compile(r"\[[^\]]*\]"),
+    ".mps": re.compile(r"^Q[^\n]*\n(?:[ \t*][^\n]*\n)*", re.MULTILINE),
+}
+"""Where the products of a program are, by the suffix of its format."""
+
+NUMBERS = re.compile(r"(?<![\w.^])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
+"""The numbers in a text, without those in names and without exponents of powers."""
+
+OPTIONS: Mapping[str, bool | float] = {
+    "output_flag": False,
+    "small_matrix_value": LEAST,  # the least that HiGHS takes; below, it drops products silently
+    "large_matrix_value": math.inf,
+    "infinite_cost": math.inf,
+    "infinite_bound": math.inf,
+}
+"""Options by which HiGHS reads numbers as they are written."""
 
 
 def read_lp(text: TextFile) -> Conversion:
@@ -43,11 +69,13 @@ def read_mps(text: TextFile) -> Conversion:
 def _model(text: TextFile, suffix: str) -> Any:
     """Return HiGHS's model of a file, whose size is checked before."""
     content = text.whole()
+    _check_products(text, content, suffix)
     if importlib.util.find_spec("highspy") is None:
         raise ConversionUnavailableError("LP and MPS files need highspy: pip install highspy")
     highspy = importlib.import_module("highspy")
     highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    for name, value in OPTIONS.items():
+        highs.setOptionValue(name, value)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"program{suffix}")
         path.write_text(content, encoding="utf-8")
@@ -58,6 +86,18 @@ def _model(text: TextFile, suffix: str) -> Any:
             "objective alone, and there may be no special ordered sets or indicators"
         )
     return highs.getModel()
+
+
+def _check_products(text: TextFile, content: str, suffix: str) -> None:
+    """Raise if the coefficient of a product is so small that HiGHS takes it for 0 silently."""
+    products = PRODUCTS[suffix].findall(content)
+    for word in itertools.chain.from_iterable(map(NUMBERS.findall, products)):
+        # The products of an LP file are divided by 2.
+        if 0.0 < float(word) <= 2 * LEAST:
+            raise text.error(
+                f"the coefficient {word[:40]} of a product is so small that HiGHS takes it for 0; "
+                "scale the objective"
+            )
 
 
 def _conversion(text: TextFile, model: Any) -> Conversion:

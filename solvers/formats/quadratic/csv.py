@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,6 +149,24 @@ def _missing(text: TextFile, missing: list[str], header: list[str]) -> ProblemFi
         f"there is no column {needed}: the columns are {there}, and a table of scores has i, j and "
         f"score, in any order{meant}"
     )
+
+
+def is_read_back(names: Sequence[str]) -> bool:
+    """Return whether variables of these names stay apart, and have a name, once they are read.
+
+    Example:
+        >>> is_read_back(["a", "1"]), is_read_back(["1", "1.0"]), is_read_back(["nan"])
+        (True, False, False)
+    """
+    read = set()
+    for name in names:
+        cell = name.strip()
+        if cell in EMPTY or FLOAT.fullmatch(cell) or "\n" in cell or "\r" in cell:
+            return False
+        if WHOLE.fullmatch(cell):
+            cell = cell.partition(".")[0].removeprefix("+")
+        read.add(cell)
+    return len(read) == len(names)
 
 
 def _name(text: TextFile, column: str, cell: str) -> str:

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...constraints import Constraint
+from ...errors import ProblemError
+from ..quadratic.csv import is_read_back
 from .written import Terms, number
+
+LEAST = 1e-12
+"""Coefficients of products and of constraints up to this are read as zero, by HiGHS and others."""
 
 BREAK = 8
 """Terms in a line of an LP file."""
@@ -113,8 +118,21 @@ def matrix_market_text(terms: Terms) -> Iterator[str]:
 
 
 def csv_text(terms: Terms) -> Iterator[str]:
-    """Write a row for each score, under the names of the variables."""
+    """Write a row for each score, under the names of the variables.
+
+    Raises:
+        ProblemError: two variables, or none, would be read where there is one.
+    """
     names = [str(name) for name in terms.names]
+    if not is_read_back(names):
+        raise ProblemError(
+            "the names of the variables are not distinct texts in one line; rename them, or write "
+            "the problem in a format without names, such as 'npz'"
+        )
+    return _csv_lines(terms, names)
+
+
+def _csv_lines(terms: Terms, names: list[str]) -> Iterator[str]:
     yield "i,j,score"
     for name, score in zip(names, terms.linear.tolist(), strict=True):
         yield _row(name, "", number(score))
@@ -123,7 +141,23 @@ def csv_text(terms: Terms) -> Iterator[str]:
 
 
 def lp_text(terms: Terms) -> Iterator[str]:
-    """Write a program over x1 to xn, with its constraints."""
+    """Write a program over x1 to xn, with its constraints.
+
+    Raises:
+        ProblemError: a product or a coefficient of a constraint is so small that it would be read
+            as zero.
+    """
+    rows = [_coefficients(constraint, terms.n) for constraint in terms.constraints]
+    numbers = [*terms.weights.tolist(), *(value for row in rows for value in row.values())]
+    if tiny := [value for value in numbers if 0.0 < abs(value) <= LEAST]:
+        raise ProblemError(
+            f"programs that read LP files take the coefficient {tiny[0]:g} for 0; scale the "
+            "objective or the constraint, or write the problem as 'npz'"
+        )
+    return _lp_lines(terms, rows)
+
+
+def _lp_lines(terms: Terms, rows: list[dict[int, float]]) -> Iterator[str]:
     yield "Maximize" if terms.sense == 1 else "Minimize"
     yield " obj:"
     yield from _lines(_linear(dict(enumerate(terms.linear.tolist()))))
@@ -134,9 +168,9 @@ def lp_text(terms: Terms) -> Iterator[str]:
         yield " ] / 2"
     yield f" {_signed(terms.constant)}"
     yield "Subject To"
-    for row, constraint in enumerate(terms.constraints, 1):
-        yield f" c{row}:"
-        yield from _lines(_linear(_coefficients(constraint, terms.n)))
+    for place, (constraint, row) in enumerate(zip(terms.constraints, rows, strict=True), 1):
+        yield f" c{place}:"
+        yield from _lines(_linear(row))
         comparison = "=" if constraint.comparison == "==" else constraint.comparison
         yield f" {comparison} {number(float(constraint.right))}"
     yield "Binary"

@@ -41,12 +41,14 @@ class Writer:
         sense: 1 where the format maximises, -1 where it minimises, 0 where the file says.
         constant: whether the file has a constant.
         constraints: whether the file has constraints.
+        empty: whether the file can have no variables.
     """
 
     write: Callable[[Path, Terms], None]
     sense: int
     constant: bool = False
     constraints: bool = False
+    empty: bool = False
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
@@ -74,13 +76,13 @@ def _in_lines(text: Callable[[Terms], Iterator[str]]) -> Callable[[Path, Terms],
 
 
 WRITERS: Mapping[str, Writer] = {
-    "npz": Writer(_write_arrays, MAXIMISED),
+    "npz": Writer(_write_arrays, MAXIMISED, empty=True),
     "qubo": Writer(_in_lines(biq_mac_text), MINIMISED),
     "orlib": Writer(_in_lines(biq_mac_text), MAXIMISED),
     "qbsolv": Writer(_in_lines(qbsolv_text), MINIMISED),
     "maxcut": Writer(_in_lines(max_cut_text), MAXIMISED),
     "qplib": Writer(_in_lines(qplib_text), 0, constant=True),
-    "coo": Writer(_in_lines(coo_text), MINIMISED),
+    "coo": Writer(_in_lines(coo_text), MINIMISED, empty=True),
     "bqpjson": Writer(_in_lines(bqpjson_text), MINIMISED, constant=True),
     "mtx": Writer(_in_lines(matrix_market_text), MINIMISED),
     "csv": Writer(_in_lines(csv_text), MAXIMISED),
@@ -123,6 +125,11 @@ def write_problem(
         raise ProblemError(
             f"the problem has {len(terms.constraints)} constraints, which a file of the format "
             f"'{name}' cannot have; write it as 'lp'"
+        )
+    if not terms.n and not writer.empty:
+        raise ProblemError(
+            f"the problem has no variables, and a file of the format '{name}' has some; write it "
+            "as 'npz'"
         )
     written = terms.with_sense(writer.sense or terms.sense)
     relation = Relation(written.sense * terms.sense, 0.0 if writer.constant else terms.constant)

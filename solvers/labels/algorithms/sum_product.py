@@ -36,6 +36,32 @@ Message: TypeAlias = Array | None
 
 
 @dataclass(frozen=True, eq=False)
+class _MessageOfStep:
+    """The function that computes the message of a step; an object, so that pickle can copy it.
+
+    Attributes:
+        problem: whose scores.
+        buckets: its elimination.
+        way: which tables are kept.
+        tables: by step, where a call puts the table of its step if tables are kept.
+    """
+
+    problem: LabelProblem
+    buckets: Buckets
+    way: Way
+    tables: dict[int, Array]
+
+    def __call__(self, t: int, below: dict[int, Message]) -> Message:
+        step = self.buckets.steps[t]
+        scores = tuple(terms(self.problem, self.buckets, step, below))
+        table = ComputedTable.of(step, scores, self.way.block)
+        if not self.way.keeps_tables:
+            return table.message()
+        self.tables[t], passed = table.whole()
+        return passed
+
+
+@dataclass(frozen=True, eq=False)
 class Conditionals:
     """p(x) = exp(score(x)) / Z of a batch, as a product of p(x_v | separator of v).
 
@@ -59,15 +85,7 @@ class Conditionals:
     def of(cls, problem: LabelProblem, buckets: Buckets, way: Way) -> Conditionals:
         """By one pass up."""
         tables: dict[int, Array] = {}
-
-        def message(t: int, below: dict[int, Message]) -> Message:
-            scores = tuple(terms(problem, buckets, buckets.steps[t], below))
-            table = ComputedTable.of(buckets.steps[t], scores, way.block)
-            if not way.keeps_tables:
-                return table.message()
-            tables[t], passed = table.whole()
-            return passed
-
+        message = _MessageOfStep(problem, buckets, way, tables)
         messages = Sweep.up(buckets, way.segments, message)
         xp = namespace_of(problem.unary)
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)

@@ -65,7 +65,7 @@ class Sweep(Generic[T]):
     def emptied(self) -> Sweep[T | None]:
         """Return the same with None for every value."""
         values: dict[int, T | None] = dict.fromkeys(range(len(self.buckets.steps)))
-        return Sweep(self.buckets, self.segments, lambda t, below: None, values)
+        return Sweep(self.buckets, self.segments, _nothing, values)
 
     def down(self) -> Iterator[tuple[int, dict[int, T]]]:
         """Yield each step with the values of its children, the last step first."""
@@ -89,3 +89,7 @@ class Sweep(Generic[T]):
             source = passing if child in passing else self.values
             below[child] = source[child]
         return below
+
+
+def _nothing(t: int, below: object) -> None:
+    """Return the value of a step of an emptied sweep."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,6 +18,12 @@ from ..conversions import Factor, LabelConversion
 
 MOST_COST = 2**62
 """Largest sum of the costs of a wcsp file."""
+
+MARGIN = 2.0**-30
+"""Distance of a bound from the sums below it, as a share of the bound."""
+
+LEAST_EXPONENT = math.log(sys.float_info.min)
+"""Least exponent whose exponential has all digits of float64."""
 
 MOST_DIGITS = 300
 """Largest number of decimal places of a bound."""
@@ -88,9 +95,21 @@ def factors_of_bits(conversion: Conversion) -> Factors:
 
 
 def uai_text(factors: Factors) -> tuple[Iterator[str], Relation]:
-    """Write exponentials of the factors, each divided by its largest entry."""
+    """Write exponentials of the factors, each divided by its largest entry.
+
+    Raises:
+        ProblemError: an exponential is so small that float64 makes it 0, which forbids a tuple.
+    """
     scores = factors.with_sense(1)
     shifts = [_extreme(table, np.max) for _, table in scores.factors]
+    least = [_extreme(table, np.min) for _, table in scores.factors]
+    widest = max((high - low for high, low in zip(shifts, least, strict=True)), default=0.0)
+    if widest > -LEAST_EXPONENT:
+        raise ProblemError(
+            f"a uai file has exponentials, and two entries of a factor differ by {widest:g}: the "
+            f"exponential of more than {-LEAST_EXPONENT:.0f} is out of range; write the problem as "
+            "'cfn'"
+        )
     constant = factors.sense * (scores.constant + math.fsum(shifts))
     return _uai_lines(scores, shifts), Relation(factors.sense, constant)
 
@@ -147,7 +166,8 @@ def cfn_text(factors: Factors) -> tuple[Iterator[str], Relation]:
     """
     tables = [np.ravel(table) for _, table in factors.factors]
     extremes = [np.abs(table[np.isfinite(table)]).max(initial=0.0) for table in tables]
-    most = math.fsum((abs(factors.constant), *extremes)) + 1
+    # The relative margin exceeds the rounding of sums; 1 alone vanishes beside large numbers.
+    most = math.fsum((abs(factors.constant), *extremes)) * (1 + MARGIN) + 1
     entries = (entry for table in tables for entry in (*table.tolist(), factors.constant))
     bound = f"{math.ceil(most)}.{'0' * max(1, max(map(_decimals, entries), default=0))}"
     worst = bound if factors.sense == -1 else f"-{bound}"

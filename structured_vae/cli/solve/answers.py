@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from solvers import Solution
+from solvers import OptionError, Solution
 from solvers.conversions import Conversion
 
 from ...atomic import whole_file
@@ -94,7 +94,8 @@ def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:
 
 def _write_table(path: Path, records: Sequence[dict[str, Any]]) -> None:
     rows = [row for record in records if "score" in record for row in _rows(record)]
-    columns = dict.fromkeys(column for row in rows for column in row)
+    columns = dict.fromkeys(("file", "instance", "solver", *RESULTS))
+    columns |= dict.fromkeys(column for row in rows for column in row)
     with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(columns))
         writer.writeheader()
@@ -105,11 +106,11 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row for each instance of a file; the columns of the variables come last."""
     if "z" in record:
         letter = "z"
-        states = np.atleast_2d(record["z"])
+        states = np.asarray(record["z"])
     else:
         letter = "x"
-        states = np.atleast_2d(record["labels"])
-    states = states.reshape(-1, states.shape[-1])
+        states = np.asarray(record["labels"])
+    states = states.reshape(np.size(record["score"]), states.shape[-1])  # either may be 0
     names = [f"{letter} {name}" for name in record.get("variables", range(states.shape[-1]))]
     columns = {name: np.ravel(record[name]).tolist() for name in RESULTS}
     for number, state in enumerate(states.tolist()):
@@ -119,12 +120,25 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def check_writable(path: Path) -> None:
-    """Raise the OSError that `write_answers` would raise, before any work is done.
+def check_writable(path: Path, files: Sequence[str]) -> None:
+    """Raise before any work if answers cannot be written, or would replace a problem.
+
+    Args:
+        path: the file for the answers.
+        files: paths of the problems.
 
     Raises:
+        OptionError: `path` is one of `files`.
         OSError: `path` is a folder, or its folder cannot be made.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
+    for file in files:
+        if is_same_file(path, file):
+            raise OptionError(f"the answers would replace the problem {file}; name another file")
     path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def is_same_file(path: Path, file: str) -> bool:
+    """Return whether a path leads to a file that exists, perhaps by a link."""
+    return path.exists() and Path(file).exists() and path.samefile(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -150,13 +151,13 @@ class FileSolver:
             output: file for the answers; None for no file.
 
         Raises:
-            SolverError: no solver has that name.
+            SolverError: no solver has that name, or the answers would replace a problem.
             OSError: the answers cannot be written.
         """
         if self.solver != "auto":
             check_name(self.solver)
         if output:
-            check_writable(Path(output))
+            check_writable(Path(output), files)
         try:
             for file in files:
                 self._solve_one(file, len(files) > 1)
@@ -310,7 +311,7 @@ def solution_table(
     """
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {solution.solver}")
-    z = solution.z.reshape(-1, solution.z.shape[-1])
+    z = solution.z.reshape(math.prod(solution.z.shape[:-1]), solution.z.shape[-1])
     in_full = z.shape[-1] <= SHOWN_WHOLE
     for column in ("instance", "value", "optimal", "bound", "z" if in_full else "ones"):
         table.add_column(column, justify="right", overflow="fold")

@@ -172,7 +172,7 @@ class Direct(ByArgmax):
         measured = slope
         if variables is not None:
             measured = slope.gather(-1, variables)
-        weight = slope.shape[-1] / measured.shape[-1]
+        weight = slope.shape[-1] / max(1, measured.shape[-1])
         epsilon = self.epsilon.at(step, measured, perturbed, z)
         # The second argmax is at lower cost; two-sided, the first moves to higher cost.
         shift = epsilon * slope

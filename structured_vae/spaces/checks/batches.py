@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -56,7 +57,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
         raise StructureError(
             f"scores must have the shape [..., {length}]; got {list(scores.shape)}"
         )
-    flat = scores.double().reshape(-1, scores.shape[-1])
+    flat = scores.double().reshape(math.prod(scores.shape[:-1]), scores.shape[-1])
     forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
     if is_traced() or bool(forbidden.any()):
         flat = flat.masked_fill(forbidden, FORBIDDEN)

@@ -55,6 +55,8 @@ class StructureGibbs:
         """The probabilities `[..., batch, n]` that z_i is 1, differentiable."""
         if is_traced():
             return self._traced_marginals()
+        if not self.scores.numel():  # a constant has no gradient
+            return torch.zeros_like(self.scores)
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
         scores = self.scores
         if not differentiable:
