@@ -622,3 +622,10 @@ def test_potentials_of_another_n_later_are_named():
     vae = DiscreteVAE(Fickle(), nn.Linear(2, 9), pixels=9)
     with pytest.raises(TypeError, match="returned unary scores"):
         vae.encoder(torch.zeros(3, 9))
+
+
+@pytest.mark.parametrize("name", ["epsilon", "temperature"])
+@pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["large", "small"])
+def test_a_schedule_that_no_float_holds_is_refused(name, value):
+    with pytest.raises(ConfigError, match=name):
+        TrainConfig(**{name: value})

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from ...estimators.registry import ESTIMATORS
 from ...schedules import ExponentialDecay
+from .plain_values import as_float
 from .train_config import TrainConfig
 from .values import at_least, named
 
@@ -100,10 +101,11 @@ class EstimatorConfig(TrainConfig):
         super()._simplify()
         values = vars(self)
         if type(epsilon := values["epsilon"]) in (int, float):
-            self._set("epsilon", EpsilonConfig(start=float(epsilon), floor=float(epsilon)))
+            start = as_float(epsilon)
+            self._set("epsilon", EpsilonConfig(start=start, floor=start))
         if type(temperature := values["temperature"]) in (int, float):
-            same = ExponentialDecay(start=float(temperature), floor=float(temperature))
-            self._set("temperature", same)
+            start = as_float(temperature)
+            self._set("temperature", ExponentialDecay(start=start, floor=start))
         if isinstance(epsilon, ExponentialDecay):
             self._set("epsilon", EpsilonConfig(**asdict(epsilon)))
 

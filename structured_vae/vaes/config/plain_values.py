@@ -146,6 +146,14 @@ def _read_value(value: Any, type_: Any) -> Any:
     return value
 
 
+def as_float(number: float) -> float:
+    """Return a number as a float; one that no float holds as it is, so that a check refuses it."""
+    try:
+        return float(number)
+    except OverflowError:
+        return number
+
+
 def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
     """Yield a message for each value, at any depth, that does not have the type of its field.
 
