@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "solvers/compiled/vectors.hpp"
+
 namespace solvers::labels {
 namespace {
 
@@ -12,9 +14,40 @@ constexpr Index FARTHEST = Index{1} << 57;
 // The message to a value that is not left: nothing is won with it.
 constexpr Index GONE = Index{1} << 61;
 
-// Values that are left are looked at one by one where they are fewer than one in so many, else in
-// whole vectors.
+// Looking at single values takes as long as looking at so many in vectors.
 constexpr Index FEW = 3;
+
+// Taking the largest number of a vector takes as long as looking at so many values in vectors.
+constexpr Index REDUCTION = 40;
+
+// A register's worth of an array of whole numbers, which aliases the array as its elements do.
+typedef Index Whole
+    __attribute__((vector_size(REGISTER_LANES * sizeof(Index)), aligned(alignof(Index))));
+
+// most[first + lane] = max over the values b of left: rows(b, first + lane) - taken[b].
+//
+// The lanes are values of one row, so that the maxima stay in a register, and no maximum is taken
+// across a vector.
+void most_of_block(Matrix<const Index> rows, std::span<const Value> left, const Index* taken,
+                   Index first, Index* most) {
+    RegisterIndices best = 2 * FORBIDDEN_FIELD - RegisterIndices{};
+    for (Value b : left) {
+        const RegisterIndices row = *reinterpret_cast<const Whole*>(&rows(b, first));
+        const RegisterIndices won = row - taken[b];
+        best = won > best ? won : best;
+    }
+    *reinterpret_cast<Whole*>(most + first) = best;
+}
+
+// Covers all columns, of which there is at least a register's worth, by blocks. The last block may
+// overlap the one before.
+void most_of_blocks(Matrix<const Index> rows, std::span<const Value> left, const Index* taken,
+                    Index* most) {
+    const Index last = rows.columns - REGISTER_LANES;
+    for (Index first = 0; first < last; first += REGISTER_LANES)
+        most_of_block(rows, left, taken, first, most);
+    most_of_block(rows, left, taken, last, most);
+}
 
 }  // namespace
 
@@ -146,10 +179,8 @@ Messages::Edges Messages::take(Index i, Direction direction) {
         const std::span<const Index> other = node_.message[e][1 - side];
         if (graph_.weighted())
             most_of_weight(i, graph_.weights[e], other);
-        else if (FEW * node_.left[j] < length(other))
-            most_of_few(i, j, graph_.table(e, side), other);
         else
-            most_of_table(i, graph_.table(e, side), other);
+            most_of_pairs(i, j, e, side, other);
         take_most(i, node_.message[e][side]);
         ++(leads_on(i, j, direction) ? edges.ahead : edges.behind);
     }
@@ -171,6 +202,21 @@ void Messages::take_most(Index i, std::span<Index> message) {
             node_.field(i, a) = FORBIDDEN_FIELD;
         }
     }
+}
+
+// Chooses the order in which the pairs of an edge are looked at; all give the same numbers where
+// something can be won.
+void Messages::most_of_pairs(Index i, Index j, Index e, Index side, std::span<const Index> other) {
+    const Index k = length(other);
+    const Index by_columns = node_.left[j] * k;
+    const Index by_rows = node_.left[i] * (k + REDUCTION);
+    const Index by_pairs = FEW * node_.left[i] * node_.left[j];
+    if (by_pairs <= std::min(by_rows, by_columns) || k < REGISTER_LANES)
+        most_of_few(i, j, graph_.table(e, side), other);
+    else if (by_rows < by_columns)
+        most_of_table(i, graph_.table(e, side), other);
+    else
+        most_of_blocks(graph_.table(e, 1 - side), node_.values_of(j), other.data(), most_.data());
 }
 
 void Messages::most_of_table(Index i, Matrix<const Index> table, std::span<const Index> other) {

@@ -78,6 +78,7 @@ private:
     };
     Edges take(Index i, Direction direction);
     void take_most(Index i, std::span<Index> message);
+    void most_of_pairs(Index i, Index j, Index e, Index side, std::span<const Index> other);
     void most_of_table(Index i, Matrix<const Index> table, std::span<const Index> other);
     void most_of_few(Index i, Index j, Matrix<const Index> table, std::span<const Index> other);
     void most_of_weight(Index i, Index weight, std::span<const Index> other);
