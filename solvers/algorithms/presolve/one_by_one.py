@@ -91,7 +91,10 @@ def one_by_one(
         start: `[batch, n]`, states to start from.
     """
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
-    roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
+    if sparse:
+        roof = roof_duality(problem, deadline)
+    else:
+        roof = RoofDuality.free(problem)
     searched = _by_parts if sparse else _at_once
     solve_part = partial(_then_improved, solve_one)
 
@@ -192,9 +195,14 @@ def _by_parts(
     whole = decompose(
         problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline
     )
-    starts = None if first is None else whole.states(first)
+    starts = None
+    if first is not None:
+        starts = whole.states(first)
     sizes = [piece.problem.n for piece in whole.parts]
-    states = [np.zeros(size, np.int8) for size in sizes] if starts is None else list(starts)
+    if starts is None:
+        states = [np.zeros(size, np.int8) for size in sizes]
+    else:
+        states = list(starts)
     bounds = [math.inf] * len(sizes)
 
     def news_of_all(k: int, news: Known) -> Known:

@@ -114,7 +114,10 @@ def is_penalised(problem: Problem) -> bool:
     """
     if problem.e > MOST_PAIRS:
         return False
-    first = problem if problem.batch == 1 else problem.instances(slice(0, 1))
+    if problem.batch == 1:
+        first = problem
+    else:
+        first = problem.instances(slice(0, 1))
     return penalties_of(first.to_host()) is not None
 
 
