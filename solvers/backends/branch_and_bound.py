@@ -81,7 +81,9 @@ class BranchAndBound(ArgmaxSolver):
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
         start = given_states(self.start, problem)
-        starts = [None] * problem.batch if start is None else list(start)
+        starts: list[np.ndarray | None] = [None] * problem.batch
+        if start is not None:
+            starts = list(start)
         calls = []
         for b, z in enumerate(starts):
             feasible = z is not None and constraints.satisfied(z[None])[0]
@@ -133,6 +135,10 @@ def _solve_within(
 
 
 def _lifted(news: Known, left: Reduced, whole: Problem) -> Known:
-    z = None if news.z is None else left.lift(news.z)
-    bound = None if news.bound is None else news.bound + left.constant + whole.rounding / 2
+    z = None
+    if news.z is not None:
+        z = left.lift(news.z)
+    bound = None
+    if news.bound is not None:
+        bound = news.bound + left.constant + whole.rounding / 2
     return Known(z, bound)

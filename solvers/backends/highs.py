@@ -109,7 +109,9 @@ def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None
     over = ended(
         lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted
     )
-    return searches[0] if over else None
+    if over:
+        return searches[0]
+    return None
 
 
 class _Search:
@@ -208,7 +210,10 @@ class _Search:
 
     def _known(self) -> Known:
         """Return the latest state and bound."""
-        bound = None if math.isinf(self.bound) else np.array([self.bound])
+        if math.isinf(self.bound):
+            bound = None
+        else:
+            bound = np.array([self.bound])
         state = None if self.state is None else self.state[None]
         return Known(state, bound)
 
