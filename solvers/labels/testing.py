@@ -97,7 +97,9 @@ def random_instances(
         k = int(sizes.max())
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
         draws = generator.random(len(edges))
-        density = generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0
+        density = 0.0
+        if pairs:
+            density = generator.choice([0.0, 0.4, 1.0])
         edges = edges[draws < density]
         edges = np.where(generator.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
         draw = _DRAWS[generator.integers(len(_DRAWS))]

@@ -154,13 +154,19 @@ class ComputedTable(StepTable):
         xp = namespace_of(term)
         shared, values, *lengths = term.shape
         count = prod(lengths)
-        first = np.arange(self.shape[0])[:, None] if shared > 1 else np.zeros((1, 1), np.int64)
+        if shared > 1:
+            first = np.arange(self.shape[0])[:, None]
+        else:
+            first = np.zeros((1, 1), np.int64)
         zeros = np.zeros(samples.shape[:2], np.int64)
         below = beside(term, zeros)
         for u, length in zip(self.step.separator, lengths, strict=True):
             if length > 1:
                 below = below * length + chosen[u]
-        rows = np.arange(self.shape[1]) if values > 1 else np.zeros(self.shape[1], np.int64)
+        if values > 1:
+            rows = np.arange(self.shape[1])
+        else:
+            rows = np.zeros(self.shape[1], np.int64)
         start = (first * values)[..., None] + rows  # [batch or 1, 1, values]
         places = below[..., None] + beside(term, start * count)
         flat = xp.take(xp.reshape(term, (-1,)), xp.reshape(places, (-1,)), axis=0)
