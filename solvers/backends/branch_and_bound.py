@@ -123,7 +123,9 @@ def _solve_within(
     alone = slice(instance, instance + 1)
     mine = deadline.within_whole(rest, lambda news: _lifted(news, left, whole)._replace(part=alone))
     ends = count.low - ones, count.high - ones
-    first = None if start is None else start[free]
+    first = None
+    if start is not None:
+        first = start[free]
     z, bound = search_counted(rest, count.group[free], *ends, mine, first)
     solution = left.lift(z)
     if free.all():

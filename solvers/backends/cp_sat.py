@@ -213,7 +213,9 @@ class _Heard:
             bound = None
         else:
             bound = self.scores.bound(_whole_above(self.bound))
-        state = None if self.state is None else self.state[None]
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
 

@@ -205,7 +205,9 @@ class _Heard:
             bound = None
         else:
             bound = np.array([self.scores.bound(self.bound)])
-        state = None if self.state is None else self.state[None]
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
 

@@ -99,7 +99,9 @@ def _solve(
         return state, math.inf
     search.begin_with(state)
     search.run(deadline)
-    solution = state if search.state is None else search.state
+    solution = state
+    if search.state is not None:
+        solution = search.state
     return best_state(problem, solution), search.bound
 
 
@@ -214,7 +216,9 @@ class _Search:
             bound = None
         else:
             bound = np.array([self.bound])
-        state = None if self.state is None else self.state[None]
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
     def _model(self, highspy: Any, constraints: Rows | None) -> Any:

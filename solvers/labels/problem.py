@@ -373,7 +373,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         """What `resolutions` says."""
         if self.is_empty:
             return None
-        tables = self.tables if self.weights is None else self.weights
+        if self.weights is None:
+            tables = self.tables
+        else:
+            tables = self.weights
         if self.own is not None:
             tables = np.concatenate([np.ravel(table) for table in self.own])[None]
         parts = self.unary, tables

@@ -42,9 +42,11 @@ class LabelInstances:
 
     def problem(self) -> LabelProblem[np.ndarray]:
         """As solvers get it."""
-        pairwise = self.pairwise if len(self.edges) else None
-        edges = self.edges if len(self.edges) else None
-        return LabelProblem.from_arrays(self.unary, pairwise, edges=edges, sizes=self.sizes)
+        if not len(self.edges):
+            return LabelProblem.from_arrays(self.unary, sizes=self.sizes)
+        return LabelProblem.from_arrays(
+            self.unary, self.pairwise, edges=self.edges, sizes=self.sizes
+        )
 
     def scores(self) -> np.ndarray:
         """Return the scores `[3, assignments]` of all assignments, as an oracle.

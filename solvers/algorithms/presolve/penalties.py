@@ -137,7 +137,9 @@ def by_penalties(
         penalties = penalties_of(problem)
         if penalties is None:
             return solve_one(problem, deadline, start)
-        states = None if start is None else start[None]
+        states = None
+        if start is not None:
+            states = start[None]
         answer = each_instance(problem, penalties, deadline, solve_within(penalties), states)
         bound = float(np.asarray(answer.bound)[0]) + penalties.loss
         z = np.asarray(answer.z)[0]

@@ -213,11 +213,13 @@ def block_of(term: Array, place: Place) -> Array:
     """Return what a term `[batch, values, ...]` adds to a block."""
     if not place:
         return term
-    axes = (
-        span if length > 1 else slice(None)
-        for span, length in zip(place, term.shape[2:], strict=True)
-    )
-    return term[(slice(None), slice(None), *axes)]
+    axes = [slice(None), slice(None)]
+    for span, length in zip(place, term.shape[2:], strict=True):
+        if length > 1:
+            axes.append(span)
+        else:  # the same for all values of a variable
+            axes.append(slice(None))
+    return term[tuple(axes)]
 
 
 def _normalised(scores: list[Array]) -> tuple[Array, Array]:
