@@ -305,7 +305,9 @@ def as_number(array: Array) -> Any:
         >>> as_number(np.array(1.5))
         1.5
     """
-    return array if array.shape else float(array)
+    if array.shape:
+        return array
+    return float(array)
 
 
 def to_numpy(array: Array) -> np.ndarray:

@@ -108,31 +108,19 @@ class Rows:
         for terms, least, most in self.terms():
             weights = {weight for _, weight in terms}
             members = [i for i, _ in terms]
-            other_group = (
-                len(members) > 1 and group.any() and set(np.flatnonzero(group)) != {*members}
-            )
-            if len(weights) > 1 or other_group:
+            if len(weights) > 1:
                 return None
-            # With one weight the row bounds a count: divide its ends by the weight.
-            weight = weights.pop() if weights else 1
-            ends = (least, most) if weight > 0 else (most, least)
-            least = math.ceil(Fraction(ends[0], weight))
-            most = math.floor(Fraction(ends[1], weight))
-            if not members:
-                least, most = (0, n) if least <= 0 <= most else (1, 0)
-            if len(members) == 1:  # it fixes a variable, or says nothing, or is infeasible
-                allowed = [
-                    value
-                    for value in (0, 1)
-                    if least <= value <= most and values[members[0]] in (-1, value)
-                ]
-                if len(allowed) == 1:
-                    values[members[0]] = allowed[0]
-                least, most = (0, n) if allowed else (1, 0)
+            # With one weight the row bounds the number of its members that are 1.
+            first, last = _count_ends(min(weights, default=1), least, most)
             if len(members) > 1:
+                if group.any() and set(np.flatnonzero(group)) != {*members}:
+                    return None
                 group[members] = True
-            low = max(low, least)
-            high = min(high, most)
+                low = max(low, first)
+                high = min(high, last)
+            elif not _fix_member(values, members, first, last):
+                low = max(low, 1)
+                high = min(high, 0)
         return Count(group, low, min(high, int(group.sum())), values)
 
     def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
@@ -142,6 +130,32 @@ class Rows:
             used = np.flatnonzero(row)
             terms.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
         return terms
+
+
+def _count_ends(weight: int, least: int, most: int) -> tuple[int, int]:
+    """Return the ends of a count whose product with `weight` is between `least` and `most`."""
+    if weight > 0:
+        ends = (least, most)
+    else:
+        ends = (most, least)
+    return math.ceil(Fraction(ends[0], weight)), math.floor(Fraction(ends[1], weight))
+
+
+def _fix_member(values: np.ndarray, members: list[int], least: int, most: int) -> bool:
+    """Write the value of the only member of a row into `values`, if the row allows no other.
+
+    Returns:
+        Whether the row, which has one member or none, can be satisfied.
+    """
+    if not members:
+        return least <= 0 <= most
+    member = members[0]
+    allowed = [
+        value for value in (0, 1) if least <= value <= most and values[member] in (-1, value)
+    ]
+    if len(allowed) == 1:
+        values[member] = allowed[0]
+    return bool(allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +220,12 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
     whole[places] = _whole_numbers([*coefficients.values(), constraint.right])
     most = int(np.abs(whole[:n]).sum())
     right = int(whole[n])
-    low = right if constraint.comparison in (">=", "==") else -most
-    high = right if constraint.comparison in ("<=", "==") else most
+    low = -most
+    high = most
+    if constraint.comparison in (">=", "=="):
+        low = right
+    if constraint.comparison in ("<=", "=="):
+        high = right
     return whole[:n], low, high
 
 

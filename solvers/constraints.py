@@ -176,11 +176,12 @@ def _whole(count: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    try:
-        number = float(value) if is_number else np.nan
-    except OverflowError:
-        number = np.inf
+    number = np.nan
+    if isinstance(value, int | float | np.integer | np.floating):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = np.inf
     if not np.isfinite(number):
         raise OptionError(
             f"coefficients and right sides are finite numbers; got {shortened(value)}"

@@ -27,7 +27,9 @@ def did_you_mean(name: object, names: Iterable[object]) -> str:
         return ""
     words = [word for word in names if isinstance(word, str)]
     near = difflib.get_close_matches(name, words, n=1)
-    return f"did you mean {shortened(near[0])}? " if near else ""
+    if near:
+        return f"did you mean {shortened(near[0])}? "
+    return ""
 
 
 class SolverError(Exception):
@@ -95,7 +97,9 @@ class UnsupportedProblemError(SolverError, ValueError):
         self.solver = solver
         self.reasons = reasons
         self.alternatives = alternatives
-        advice = "" if alternatives is None else " No other installed solver can."
+        advice = ""
+        if alternatives is not None:
+            advice = " No other installed solver can."
         if alternatives:
             advice = f" Use one of: {', '.join(alternatives)}."
         super().__init__(

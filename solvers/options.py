@@ -44,5 +44,8 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
         OptionError: it is not.
     """
     if not is_whole(value, least, most):
-        span = f"of at least {least}" if most is None else f"from {least} to {most}"
+        if most is None:
+            span = f"of at least {least}"
+        else:
+            span = f"from {least} to {most}"
         raise OptionError(f"{name} must be a whole number {span}; got {shortened(value)}")

@@ -81,7 +81,9 @@ def ranked_states(
 
 def states_of(free: int, most: int) -> int:
     """Return the number of states of `free` variables, or `most` if they have more."""
-    return most if free >= most.bit_length() else min(most, 1 << free)
+    if free >= most.bit_length():
+        return most
+    return min(most, 1 << free)
 
 
 def ranked_states_within(
@@ -93,7 +95,9 @@ def ranked_states_within(
         SolveFailedError: the backend returned an impossible answer.
     """
     ranking = solver.best_states_within(problem, constraints, count)
-    return None if ranking is None else _ranked(solver, problem, ranking)
+    if ranking is None:
+        return None
+    return _ranked(solver, problem, ranking)
 
 
 def _ranked(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking) -> Ranked:
@@ -118,7 +122,9 @@ def _ranked(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking) -> Ran
 
 def _refuse_repeats(solver: CertifiedSolver[Any], states: States) -> None:
     # of bits, eight to a byte
-    codes = np.packbits(states.astype(bool), axis=2) if states.max(initial=0) <= 1 else states
+    codes = states
+    if states.max(initial=0) <= 1:
+        codes = np.packbits(states.astype(bool), axis=2)
     for instance, rows in enumerate(codes):
         if len(np.unique(rows, axis=0)) < len(rows):
             raise SolveFailedError(

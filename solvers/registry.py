@@ -139,7 +139,9 @@ class Registry(Generic[SolverT]):
             SolverUnavailableError: a plug-in of that name cannot be imported.
         """
         if isinstance(solver, str):  # an array would not compare with a name as one value
-            return None if solver == "auto" else self.solver_class(solver)()
+            if solver == "auto":
+                return None
+            return self.solver_class(solver)()
         if isinstance(solver, CertifiedSolver) and solver.kind == self.kind:
             # Every solver of a kind is an object of its base class.
             return solver  # type: ignore[return-value]
@@ -155,7 +157,10 @@ class Registry(Generic[SolverT]):
         plugged_in = []
         for name, point in self._plug_ins().items():
             origin = point.dist.name if point.dist else point.value
-            row = self._loaded_row(name, origin) if load else SolverInfo(name, origin, None, ())
+            if load:
+                row = self._loaded_row(name, origin)
+            else:
+                row = SolverInfo(name, origin, None, ())
             plugged_in.append(row)
         return (*built_in, *plugged_in)
 

@@ -43,4 +43,6 @@ def _in_seconds(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _seconds_of(argument: Any) -> Any:
-    return argument.seconds if isinstance(argument, Deadline) else argument
+    if isinstance(argument, Deadline):
+        return argument.seconds
+    return argument

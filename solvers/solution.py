@@ -214,7 +214,9 @@ class Solution(Generic[ArrayT]):
     @property
     def _leading(self) -> tuple[int, ...]:
         """The leading dimensions of the arrays."""
-        return () if isinstance(self.score, float) else tuple(self.score.shape)
+        if isinstance(self.score, float):
+            return ()
+        return tuple(self.score.shape)
 
     def _at(self, place: tuple[int, ...]) -> tuple[list[int], float, float, bool]:
         """Return the state, score, bound and certificate at a place, as Python's own numbers."""
@@ -230,7 +232,9 @@ class Solution(Generic[ArrayT]):
             z, score, bound, optimal = self._at(place)
             numbers = map(number_text, (score, bound, gap_of(score, bound)))
             row = [state_text(z), *numbers, certificate_text(optimal), self.solver]
-            rows.append([" ".join(map(str, place)), *row] if leading else row)
+            if leading:
+                row = [" ".join(map(str, place)), *row]
+            rows.append(row)
         title = f"Solution, n = {self.z.shape[-1]}"
         if leading:
             columns = ["instance", *columns]

@@ -189,11 +189,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             2
         """
         for name in set(options) - set(self.options()):
-            have = f"it has {', '.join(self.options())}" if self.options() else "it has none"
+            have = "it has none"
+            if self.options():
+                have = f"it has {', '.join(self.options())}"
             hint = did_you_mean(name, self.options())
             raise OptionError(f"solver '{self.name}' has no option '{name}'; {hint}{have}")
+        if not options:
+            return self
         # Every solver class is a dataclass with fields.
-        return replace(self, **options) if options else self  # type: ignore[type-var]
+        return replace(self, **options)  # type: ignore[type-var]
 
     @final
     def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
@@ -249,7 +253,10 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     @final
     def solve_until(self, problem: ProblemT, deadline: Deadline) -> Solution:
         """Solve a problem that has been checked, without raising after an interrupt."""
-        work = problem if self.capabilities.on_device else problem.to_host()
+        if self.capabilities.on_device:
+            work = problem
+        else:
+            work = problem.to_host()
         try:
             maximiser = self._maximised(work, deadline)
         except MemoryError as error:
@@ -279,10 +286,16 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
         _check_maximiser(self.name, maximiser)
         z, score, bound, proved = self._proof(problem, maximiser)
-        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
+        if self.capabilities.exact:
+            optimal = proved
+        else:
+            optimal = namespace_of(z).zeros_like(proved)
         restore = problem.restore
         given_score = restore(score)
-        given_bound = given_score if bound is score else restore(bound)
+        if bound is score:
+            given_bound = given_score
+        else:
+            given_bound = restore(bound)
         solver = maximiser.solver or self.name
         return Solution(
             restore(z), given_score, restore(optimal), given_bound, solver, maximiser.stats
@@ -305,11 +318,17 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         if maximiser.bound is None:
             bound = self.bound_of_none(problem, score)
         else:
-            rounding = problem.rounding if maximiser.rounding is None else maximiser.rounding
+            if maximiser.rounding is None:
+                rounding = problem.rounding
+            else:
+                rounding = maximiser.rounding
             bound = self._bound_of(maximiser.bound, score, rounding)
         bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        tolerance = problem.tolerance if maximiser.tolerance is None else maximiser.tolerance
+        if maximiser.tolerance is None:
+            tolerance = problem.tolerance
+        else:
+            tolerance = maximiser.tolerance
         return z, score, bound, bound - score <= tolerance
 
     @final
@@ -566,7 +585,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         scores, proved = proof
         score = scores[0]
         own_proof = bound is None and tolerance is rounding
-        return maximiser.z, score, score if own_proof else scores[1], proved
+        certified_bound = score if own_proof else scores[1]
+        return maximiser.z, score, certified_bound, proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
@@ -670,4 +690,6 @@ def seconds_of(time_limit: Any) -> float | None:
         raise OptionError(
             f"time_limit must be positive seconds or None; got {shortened(time_limit)}"
         )
-    return seconds if seconds < math.inf else None
+    if seconds < math.inf:
+        return seconds
+    return None

@@ -54,7 +54,9 @@ class Table:
         for row in self.rows:
             cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
             lines.append(f"<tr>{cells}</tr>")
-        more = f"<p>... and {self._left_out} more</p>" if self._left_out else ""
+        more = ""
+        if self._left_out:
+            more = f"<p>... and {self._left_out} more</p>"
         return f"<table>{''.join(lines)}</table>{more}"
 
     @property
@@ -79,17 +81,23 @@ def seconds_text(seconds: float) -> str:
         >>> seconds_text(1.23456), seconds_text(float("nan"))
         (', 1.23 s', '')
     """
-    return "" if math.isnan(seconds) else f", {seconds:.3g} s"
+    if math.isnan(seconds):
+        return ""
+    return f", {seconds:.3g} s"
 
 
 def gap_of(score: float, bound: float) -> float:
     """Return the distance between a score and its bound; 0 where they are equal, or infinite."""
-    return 0.0 if score == bound else abs(bound - score)
+    if score == bound:
+        return 0.0
+    return abs(bound - score)
 
 
 def certificate_text(optimal: bool) -> str:
     """Return what is known of an answer."""
-    return "optimal" if optimal else "not proved"
+    if optimal:
+        return "optimal"
+    return "not proved"
 
 
 def state_text(state: Sequence[int]) -> str:
@@ -115,13 +123,18 @@ def assignment_text(assignment: Mapping[Any, Any]) -> str:
     """
     words = []
     for name, value in list(assignment.items())[: MOST_LETTERS // 2]:
-        word = name if isinstance(name, str) else shortened(name)
+        if isinstance(name, str):
+            word = name
+        else:
+            word = shortened(name)
         words.append(f"{word}={value}")
     return _cut(" ".join(words))
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+    if len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[: MOST_LETTERS - 3]}..."
 
 
 def data_frame(rows: Sequence[Mapping[Any, Any]], index: Any = None) -> Any:

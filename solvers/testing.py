@@ -61,7 +61,10 @@ def random_instances(
     for _ in range(count):
         n = int(generator.integers(1, max_size + 1))
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
-        kept = 0.0 if sign == "none" else generator.choice([0.0, 0.3, 1.0])
+        if sign == "none":
+            kept = 0.0
+        else:
+            kept = generator.choice([0.0, 0.3, 1.0])
         edges = edges[generator.random(len(edges)) < kept]
         draw = _DRAWS[generator.integers(len(_DRAWS))]
         scale = 10.0 ** generator.integers(-12, 13)
@@ -297,7 +300,9 @@ def _sign_for(solver: ArgmaxSolver) -> str:
     """The sign of the pairwise scores that a solver takes."""
     if not solver.capabilities.pairwise:
         return "none"
-    return "positive" if solver.capabilities.supermodular_only else "any"
+    if solver.capabilities.supermodular_only:
+        return "positive"
+    return "any"
 
 
 @contextmanager
@@ -389,7 +394,9 @@ def _check_several(
     solver: ArgmaxSolver, problem: Problem, scores: np.ndarray, slack: np.ndarray
 ) -> None:
     count = min(3, scores.shape[1])
-    limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
+    limits: list[float | None] = [None]
+    if solver.capabilities.time_limit:
+        limits.append(AT_ONCE)
     for limit in limits:
         ranking = ranked_states(solver, problem, count, Deadline.after(limit))
         if ranking is None:

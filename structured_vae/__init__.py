@@ -26,7 +26,9 @@ def _check_neighbours() -> None:
     """Check that Python finds our packages `solvers` and `models`, whose names others may use."""
     for name in ("solvers", "models"):
         spec = importlib.util.find_spec(name)
-        origin = Path(spec.origin) if spec and spec.origin else None
+        origin = None
+        if spec and spec.origin:
+            origin = Path(spec.origin)
         if origin is None or origin.parent.parent != Path(__file__).parent.parent:
             raise IntruderError(
                 f"the package '{name}' that Python finds is not that of structured-vae: {origin}. "

@@ -435,12 +435,16 @@ class GibbsLikelihood(StructuredLoss):
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
         # Gibbs raises an error if the structure has no sums.
-        structure: Any = self.solver if is_structure(self.solver) else None
+        structure: Any = None
+        if is_structure(self.solver):
+            structure = self.solver
         # Both terms are large compared with their difference, hence float64.
         double = potentials.widened(torch.float64)
         flat = double.flattened()
         marked = replace(flat, unary=flat.scores()[0])
-        summed = flat.penalised(NO_WEIGHT) if structure is None else marked
+        summed = marked
+        if structure is None:
+            summed = flat.penalised(NO_WEIGHT)
         log_partition = Gibbs(summed, structure).log_partition.reshape(y.shape[:-1])
         return (log_partition - double.score(y.double())).to(potentials.unary)
 

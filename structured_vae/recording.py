@@ -90,4 +90,6 @@ def is_recording() -> bool:
 
 
 def _name(what: object) -> str:
-    return what if isinstance(what, str) else type(what).__name__
+    if isinstance(what, str):
+        return what
+    return type(what).__name__

@@ -25,7 +25,9 @@ def positive(value: object) -> bool:
     if not isinstance(value, float | int | np.floating | np.integer):
         return False
     # Half precision cannot represent the maximum, so compare Python numbers.
-    number = value.item() if isinstance(value, np.generic) else value
+    number = value
+    if isinstance(value, np.generic):
+        number = value.item()
     return bool(0 < number <= sys.float_info.max)
 
 

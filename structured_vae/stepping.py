@@ -158,7 +158,9 @@ class SteppingModule(ArgmaxModule, ABC):
             steps.without_change = 0
         if steps.without_change >= PATIENCE and not steps.warned:
             steps.warned = True
-            noise = ", or pass a generator for noise" if self.seed is None else ""
+            noise = ", or pass a generator for noise"
+            if self.seed is not None:
+                noise = ""
             warnings.warn(
                 f"no argmax changed in {PATIENCE} consecutive steps, so every gradient was zero: "
                 f"the step is too small for these scores in {self!r}. Leave epsilon out or choose "

@@ -434,5 +434,7 @@ def _linear_ends(network: nn.Module) -> tuple[nn.Linear, nn.Sequential, nn.Linea
 
 
 def _what(value: object) -> str:
-    shape = f" {list(value.shape)}" if isinstance(value, torch.Tensor) else ""
+    shape = ""
+    if isinstance(value, torch.Tensor):
+        shape = f" {list(value.shape)}"
     return f"a {type(value).__name__}{shape}"

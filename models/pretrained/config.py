@@ -103,14 +103,18 @@ def checked_arguments(
     _check_keys(path, values, needed, allowed)
     types = get_type_hints(make)
     for name, value in values.items():
-        type_ = types.get(name, int)
         smallest = 1
         if others and name not in types:
             smallest = 0  # a subset may be empty
-        if type(value) is not type_ or (isinstance(value, int) and value < smallest):
-            wanted = "a positive integer" if type_ is int else "a string"
-            raise PretrainedError(f"{path}: {name} must be {wanted}; got {shortened(value)}")
+        _check_value(f"{path}: {name}", value, types.get(name, int), smallest)
     return dict(values)
+
+
+def _check_value(place: str, value: object, type_: type, smallest: int) -> None:
+    """Raise if an argument has another type, or is a smaller integer."""
+    if type(value) is not type_ or (isinstance(value, int) and value < smallest):
+        wanted = "a positive integer" if type_ is int else "a string"
+        raise PretrainedError(f"{place} must be {wanted}; got {shortened(value)}")
 
 
 def _check_keys(

@@ -37,8 +37,8 @@ class States:
     @property
     def sizes(self) -> dict[str, int]:
         """The sizes that differ from the defaults, as arguments of a network."""
-        given = {"hidden": self.hidden, "layers": self.layers}
-        return {name: size for name, size in given.items() if size}
+        sizes = {"hidden": self.hidden, "layers": self.layers}
+        return {name: size for name, size in sizes.items() if size}
 
 
 def _factorised(states: States) -> Prior:

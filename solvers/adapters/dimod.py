@@ -16,6 +16,7 @@ from ..conversions import (
     from_dimod,
     from_polynomial,
 )
+from ..conversions.polynomials.polynomial import Reduction, Variables
 from ..labels.conversions import from_dimod as from_discrete
 from ..solver import ArgmaxSolver
 from ..solving.call import solve
@@ -138,7 +139,10 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
         """
         answers = self._answers(from_discrete(dqm), time_limit, num_reads)
         samples = [answer.assignment for answer in answers]
-        energies = dqm.energies(samples) if dqm.num_variables() else [answers[0].value]
+        if dqm.num_variables():
+            energies = dqm.energies(samples)
+        else:
+            energies = [answers[0].value]
         return _dimod.SampleSet.from_samples(samples, "DISCRETE", energies, info=_info(answers))
 
     def sample_poly(
@@ -159,14 +163,16 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
             SolverError: see `sample`.
         """
         _dimod.Sampler.remove_unknown_kwargs(self, **others)
-        conversion = from_polynomial(
-            {tuple(term): number for term, number in polynomial.items()},
-            variables="spins" if polynomial.vartype is _dimod.SPIN else "bits",
-            reduction="auto" if num_reads == 1 else "labels",
-        )
+        variables: Variables = "spins" if polynomial.vartype is _dimod.SPIN else "bits"
+        reduction: Reduction = "auto" if num_reads == 1 else "labels"
+        terms = {tuple(term): number for term, number in polynomial.items()}
+        conversion = from_polynomial(terms, variables=variables, reduction=reduction)
         answers = self._answers(conversion, time_limit, num_reads)
         samples = [answer.assignment for answer in answers]
-        energies = polynomial.energies(samples) if conversion.names else [answers[0].value]
+        if conversion.names:
+            energies = polynomial.energies(samples)
+        else:
+            energies = [answers[0].value]
         return _dimod.SampleSet.from_samples(
             samples, polynomial.vartype, energies, info=_info(answers)
         )

@@ -81,7 +81,9 @@ class BranchAndBound(ArgmaxSolver):
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
         start = given_states(self.start, problem)
-        starts = [None] * problem.batch if start is None else list(start)
+        starts: list[np.ndarray | None] = [None] * problem.batch
+        if start is not None:
+            starts = list(start)
         calls = []
         for b, z in enumerate(starts):
             feasible = z is not None and constraints.satisfied(z[None])[0]
@@ -121,7 +123,9 @@ def _solve_within(
     alone = slice(instance, instance + 1)
     mine = deadline.within_whole(rest, lambda news: _lifted(news, left, whole)._replace(part=alone))
     ends = count.low - ones, count.high - ones
-    first = None if start is None else start[free]
+    first = None
+    if start is not None:
+        first = start[free]
     z, bound = search_counted(rest, count.group[free], *ends, mine, first)
     solution = left.lift(z)
     if free.all():
@@ -133,6 +137,10 @@ def _solve_within(
 
 
 def _lifted(news: Known, left: Reduced, whole: Problem) -> Known:
-    z = None if news.z is None else left.lift(news.z)
-    bound = None if news.bound is None else news.bound + left.constant + whole.rounding / 2
+    z = None
+    if news.z is not None:
+        z = left.lift(news.z)
+    bound = None
+    if news.bound is not None:
+        bound = news.bound + left.constant + whole.rounding / 2
     return Known(z, bound)

@@ -100,8 +100,9 @@ class CpSat(ArgmaxSolver):
         heard = _Heard(scores, variables)
         rows = LinearRows.of(constraints)
         crossed = Groups.of(rows, np.full(problem.n, FREE)).member.sum(axis=0).max(initial=0) > 1
+        level = CROSSED_LEVEL if crossed else DENSE_LEVEL
         options = {
-            "linearization_level": CROSSED_LEVEL if crossed else DENSE_LEVEL,
+            "linearization_level": level,
             "cp_model_presolve": bool(np.abs(constraints.matrix).max(initial=0) < LARGE),
         }
         answers = (cp_model.INFEASIBLE,)
@@ -130,7 +131,9 @@ class CpSat(ArgmaxSolver):
         solver.parameters.catch_sigint_signal = False  # it would report an expired time limit
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
-        listener = None if deadline.watch is None else heard.listener(cp_model, solver)
+        listener = None
+        if deadline.watch is not None:
+            listener = heard.listener(cp_model, solver)
         statuses: list[Any] = []
         with deadline.alarm(solver.stop_search, heard.known):
             over = ended(
@@ -206,8 +209,13 @@ class _Heard:
 
     def known(self) -> Known:
         """Return the latest state and bound."""
-        bound = None if math.isinf(self.bound) else self.scores.bound(_whole_above(self.bound))
-        state = None if self.state is None else self.state[None]
+        if math.isinf(self.bound):
+            bound = None
+        else:
+            bound = self.scores.bound(_whole_above(self.bound))
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
 
@@ -224,7 +232,9 @@ def _model(
     """Return the model, with `state` as a hint if there is one, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]
-    values = [] if state is None else state.tolist()
+    values = []
+    if state is not None:
+        values = state.tolist()
     for variable, value in zip(variables, values, strict=False):
         model.add_hint(variable, bool(value))
     terms = list(variables)
@@ -250,14 +260,22 @@ def _constrain(
     """Add low <= sum of weight * z_i <= high, as the special constraint that it is if it is one."""
     literals = [variables[i] for i, _ in terms]
     weights = [weight for _, weight in terms]
-    units = bool(weights) and set(weights) == {1}
-    if units and low == 1 and high == 1:
-        model.add_exactly_one(literals)
-    elif units and low <= 0 and high == 1:
-        model.add_at_most_one(literals)
-    elif units and low == 1 and high >= len(literals):
-        model.add_bool_or(literals)
-    elif sorted(weights) == [-1, 1] and low <= -1 and high == 0:
+    if set(weights) == {1} and _constrain_count(model, literals, low, high):
+        return
+    if sorted(weights) == [-1, 1] and low <= -1 and high == 0:
         model.add_implication(literals[weights.index(1)], literals[weights.index(-1)])
+        return
+    model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
+
+
+def _constrain_count(model: Any, literals: list[Any], low: int, high: int) -> bool:
+    """Bound how many literals are true; return False where no special constraint says that."""
+    if low == 1 and high == 1:
+        model.add_exactly_one(literals)
+    elif low <= 0 and high == 1:
+        model.add_at_most_one(literals)
+    elif low == 1 and high >= len(literals):
+        model.add_bool_or(literals)
     else:
-        model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
+        return False
+    return True

@@ -201,8 +201,13 @@ class _Heard:
 
     def known(self) -> Known:
         """Return the latest state and bound."""
-        bound = None if math.isinf(self.bound) else np.array([self.scores.bound(self.bound)])
-        state = None if self.state is None else self.state[None]
+        if math.isinf(self.bound):
+            bound = None
+        else:
+            bound = np.array([self.scores.bound(self.bound)])
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
 

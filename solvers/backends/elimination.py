@@ -65,8 +65,11 @@ class Elimination(ArgmaxSolver):
 
         The width is the least in the orders of the heuristics.
         """
+        reasons = super().why_not(problem)
         reason = why_not_eliminated(problem, lambda plan: plan.table_bytes)
-        return (*super().why_not(problem), *((reason,) if reason else ()))
+        if reason is None:
+            return reasons
+        return (*reasons, reason)
 
     @staticmethod
     def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
@@ -132,4 +135,6 @@ class Elimination(ArgmaxSolver):
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
         """Return the `count` states of highest score; None where tables take half a gigabyte."""
         states = best_states(problem, count)
-        return None if states is None else Ranking(states)
+        if states is None:
+            return None
+        return Ranking(states)

@@ -99,7 +99,9 @@ def _solve(
         return state, math.inf
     search.begin_with(state)
     search.run(deadline)
-    solution = state if search.state is None else search.state
+    solution = state
+    if search.state is not None:
+        solution = search.state
     return best_state(problem, solution), search.bound
 
 
@@ -109,7 +111,9 @@ def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None
     over = ended(
         lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted
     )
-    return searches[0] if over else None
+    if over:
+        return searches[0]
+    return None
 
 
 class _Search:
@@ -208,8 +212,13 @@ class _Search:
 
     def _known(self) -> Known:
         """Return the latest state and bound."""
-        bound = None if math.isinf(self.bound) else np.array([self.bound])
-        state = None if self.state is None else self.state[None]
+        if math.isinf(self.bound):
+            bound = None
+        else:
+            bound = np.array([self.bound])
+        state = None
+        if self.state is not None:
+            state = self.state[None]
         return Known(state, bound)
 
     def _model(self, highspy: Any, constraints: Rows | None) -> Any:

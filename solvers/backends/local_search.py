@@ -66,7 +66,10 @@ class LocalSearch(ArgmaxSolver):
                 problem.positive_part,
             )
         large = problem.e > MOST_EDGES
-        roof = RoofDuality.free(problem) if large else roof_duality(problem, deadline)
+        if large:
+            roof = RoofDuality.free(problem)
+        else:
+            roof = roof_duality(problem, deadline)
         bound = roof.bound
         if limited is not None:
             limited = limited.within_whole(

@@ -58,8 +58,12 @@ class MaxFlow(ArgmaxSolver):
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
-        unbalanced = why_no_flips(problem) if reasons else ()
-        return (*reasons, *unbalanced) if unbalanced else ()
+        if not reasons:
+            return ()
+        unbalanced = why_no_flips(problem)
+        if not unbalanced:
+            return ()
+        return (*reasons, *unbalanced)
 
     def maximise_at_once(
         self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray

@@ -82,7 +82,11 @@ def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[
             search.run(None, deadline, NODES_A_CALL)
             break
         # Every search continues from the state and the bound of the narrower one before.
-        state, proved = (z, None) if search is None else (search.z, search.bound)
+        state = z
+        proved = None
+        if search is not None:
+            state = search.z
+            proved = search.bound
         wider = Search(layout, scores, state, deadline, proved)
         if wider.cut_short:
             break

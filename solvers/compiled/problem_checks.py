@@ -94,7 +94,9 @@ def proof_of(
     scores = np.empty((2, len(z)))
     proved = np.empty(len(z), np.bool_)
     fault = kernels.certify(unary, pairwise, edges, z, bound, rounding, tolerance, scores, proved)
-    return (scores, proved) if fault == FINE else None
+    if fault == FINE:
+        return (scores, proved)
+    return None
 
 
 def in_order(array: np.ndarray) -> np.ndarray:

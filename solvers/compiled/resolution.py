@@ -63,10 +63,13 @@ def resolutions(
     units = _classified(units, magnitude, rounding, few_digits)
     suspects = (2 * rounding >= least * LEAST_DECIMAL) & (units == math.inf)
     for b in np.flatnonzero(suspects).tolist():
-        rows = [scores[b if len(scores) > 1 else 0] for scores in (first, second)]
+        # Scores that all instances share have a single row, the last one.
+        rows = [scores[min(b, len(scores) - 1)] for scores in (first, second)]
         if _decimals(rows, float(least[b]), 2 * float(rounding[b])):
             units[b] = -math.inf
-    return None if (units == math.inf).all() else units
+    if (units == math.inf).all():
+        return None
+    return units
 
 
 def _classified(

@@ -67,7 +67,8 @@ class Answer:
         low: set[Hashable] = set()
         high: set[Hashable] = set()
         for label, value in self.assignment.items():
-            (high if value == 1 else low).add(label)
+            side = high if value == 1 else low
+            side.add(label)
         return low, high
 
     def to_pandas(self) -> Any:
@@ -99,7 +100,8 @@ class Answer:
         }
         states = {}
         for name, value in self.assignment.items():
-            states[f"variable {name}" if name in facts else name] = value
+            heading = f"variable {name}" if name in facts else name
+            states[heading] = value
         return {**facts, **states}
 
     def __repr__(self) -> str:

@@ -161,7 +161,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
         """
         states = self._states_of(z)
         original = self.original
-        value = self.objective(z) if original is None else total(original.solved_terms(states))
+        if original is None:
+            value = self.objective(z)
+        else:
+            value = total(original.solved_terms(states))
         if not math.isfinite(value):
             return float(self.value(bound))
         gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
@@ -176,7 +179,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         elif margin <= UNSEEN * abs(value):
             margin = gap
         limit = beyond(value, self.sign * margin)
-        return limit if original is None or self.sign == 1 else max(limit, original.least)
+        if original is None or self.sign == 1:
+            return limit
+        return max(limit, original.least)
 
     def assignment(self, z: Any) -> dict[Hashable, Any]:
         """The value of each variable under its original name.
@@ -242,7 +247,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
         Raises:
             OptionError: a name that is none, or a value that the variable cannot have.
         """
-        return self.states(fix) if isinstance(fix, Mapping) else fix
+        if isinstance(fix, Mapping):
+            return self.states(fix)
+        return fix
 
     def start(self, start: Any) -> Any:
         """Translate `start` from the names and values of the original to those of the problem.

@@ -76,7 +76,9 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     @cached_property
     def _rounding(self) -> float:
         problem = self.problem
-        folding = 0.0 if self.original is None else folding_error(self.original)
+        folding = 0.0
+        if self.original is not None:
+            folding = folding_error(self.original)
         if sums_are_exact(np.concatenate([np.ravel(problem.unary), np.ravel(problem.pairwise)])):
             return folding
         return folding + float(problem.rounding[0])

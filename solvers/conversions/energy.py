@@ -23,7 +23,9 @@ def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, 
         raise ProblemError(
             f"the problem is a batch of {problem.batch}; convert one instance at a time"
         )
-    names = range(problem.n) if labels is None else _names(labels)
+    names: Labels = range(problem.n)
+    if labels is not None:
+        names = _names(labels)
     if len(set(names)) != problem.n or len(names) != problem.n:
         raise ProblemError(f"labels must be {problem.n} different ones; got {shortened(labels)}")
     host = problem.to_host()

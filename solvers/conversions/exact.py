@@ -46,13 +46,17 @@ class ExactTerms:
         """The objectives of two assignments are equal or differ by at least so much."""
         denominator = math.lcm(*(term.denominator for term in self.terms))
         numerator = math.gcd(*(int(term * denominator) for term in self.terms))
-        return Fraction(numerator, denominator) if numerator else Fraction(1)
+        if numerator:
+            return Fraction(numerator, denominator)
+        return Fraction(1)
 
     @cached_property
     def rounded_off(self) -> float:
         """What rounding all terms to float64 can change in the difference of two objectives."""
         errors = sum(abs(term - Fraction(float(term))) for term in self.terms)
-        return math.nextafter(2 * float(errors), math.inf) if errors else 0.0
+        if errors:
+            return math.nextafter(2 * float(errors), math.inf)
+        return 0.0
 
 
 def is_rounded(number: Any) -> bool:
@@ -79,15 +83,19 @@ def as_float(number: Any) -> Any:
     try:
         return float(number)
     except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        if number > 0:
+            return math.inf
+        return -math.inf
 
 
 def fraction_of(number: Any) -> Fraction:
     """Return a number as a fraction; 0 for one that is not finite, which no sum of terms has."""
     if isinstance(number, np.integer):
         return Fraction(int(number))
+    if isinstance(number, np.floating):
+        number = float(number)
     try:
-        return Fraction(float(number) if isinstance(number, np.floating) else number)
+        return Fraction(number)
     except (OverflowError, ValueError):
         return Fraction(0)
 
@@ -161,7 +169,9 @@ def _exact_entries(values: Any) -> np.ndarray | None:
     entries = array.ravel().tolist()
     numbers = all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries)
     special = any(isinstance(one, Fraction | Decimal) or is_rounded(one) for one in entries)
-    return array if numbers and special else None
+    if numbers and special:
+        return array
+    return None
 
 
 def floats(numbers: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -174,7 +184,9 @@ def by_places(values: Any) -> Any:
 
     Zeros of a matrix are left out. Anything else comes back as it is.
     """
-    array = _exact_entries(values) if isinstance(values, list | tuple | np.ndarray) else None
+    array = None
+    if isinstance(values, list | tuple | np.ndarray):
+        array = _exact_entries(values)
     if array is None:
         return values
     if array.ndim == 1:

@@ -267,7 +267,10 @@ def total(terms: Iterable[float]) -> float:
         >>> total([1e15, 0.1, -1e15])
         0.1
     """
-    listed = terms.tolist() if isinstance(terms, np.ndarray) else list(terms)
+    if isinstance(terms, np.ndarray):
+        listed = terms.tolist()
+    else:
+        listed = list(terms)
     try:
         return math.fsum(listed)
     except (OverflowError, ValueError):  # beyond all floats, or infinities of both signs
@@ -312,7 +315,9 @@ def folding_error(objective: Objective) -> float:
     """
     terms = objective.coefficients()
     summed = objective.most_summed()
-    rounded_off = 0.0 if objective.exact is None else objective.exact.rounded_off
+    rounded_off = 0.0
+    if objective.exact is not None:
+        rounded_off = objective.exact.rounded_off
     if summed <= 1 or sums_are_exact(terms):
         return rounded_off
     return rounded_off + EPSILON * summed * GROWTH * float(np.abs(terms).sum())
@@ -327,4 +332,6 @@ def _place(z: np.ndarray, scope: Sequence[int], shape: tuple[int, ...]) -> int:
 
 def _most(places: np.ndarray) -> int:
     """How often the most frequent number comes."""
-    return int(np.bincount(places).max()) if places.size else 0
+    if places.size:
+        return int(np.bincount(places).max())
+    return 0

@@ -129,7 +129,9 @@ def violations(
     """
     terms = [sorted(set(numbers), reverse=True) for numbers in choices]
     remaining = sum((numbers[0] for numbers in terms), Fraction(0))
-    sums = {constant} if constant + remaining > 0 else set()
+    sums: set[Fraction] = set()
+    if constant + remaining > 0:
+        sums.add(constant)
     for numbers in terms:
         remaining -= numbers[0]
         longer: set[Fraction] = set()

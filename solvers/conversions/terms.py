@@ -126,7 +126,10 @@ def edge_list(
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {pairs.shape}")
     weights, exact = separated(weights)
-    values = np.ones(len(pairs)) if weights is None else real_array("weights", weights, 1)
+    if weights is None:
+        values = np.ones(len(pairs))
+    else:
+        values = real_array("weights", weights, 1)
     if len(values) != len(pairs):
         raise ProblemError(f"{len(pairs)} edges came with {len(values)} weights")
     fits = np.isfinite(values) | (values == largest)

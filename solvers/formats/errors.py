@@ -23,5 +23,6 @@ class ProblemFileError(ProblemError):
         super().__init__(path, line, message)
 
     def __str__(self) -> str:
-        place = f"{self.path}, line {self.line}" if self.line else f"{self.path}"
-        return f"{place}: {self.message}"
+        if self.line:
+            return f"{self.path}, line {self.line}: {self.message}"
+        return f"{self.path}: {self.message}"

@@ -292,7 +292,9 @@ def _regular_file(path: str | os.PathLike[str]) -> Path:
         exists = path.exists()
     except (TypeError, OSError, ValueError) as error:  # not a path, or an impossible file name
         raise OptionError(f"path must be the path of a file; got {shortened(path)}") from error
-    reason = "not a regular file" if exists else "there is no such file"
+    reason = "there is no such file"
+    if exists:
+        reason = "not a regular file"
     raise ProblemFileError(path, None, reason)
 
 

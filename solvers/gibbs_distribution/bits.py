@@ -186,7 +186,9 @@ def uniforms_of_bits(problem: Problem, rest: Problem, method: Any) -> tuple[int,
 
 
 def _uniforms_of(method: str, problem: Problem) -> tuple[int, ...]:
-    return (problem.n,) if method == "elimination" else ()
+    if method == "elimination":
+        return (problem.n,)
+    return ()
 
 
 def exact_method(problem: Problem, method: str) -> str:
@@ -202,7 +204,10 @@ def exact_method(problem: Problem, method: str) -> str:
         raise OptionError(f"method must be one of {names}; {hint}got {shortened(method)}")
     if method in ("auto", "exact"):
         method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
-    reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
+    if method == "enumeration":
+        reasons = _no_enumeration(problem)
+    else:
+        reasons = _no_elimination(problem)
     if reasons:
         raise UnsupportedProblemError("gibbs", reasons)
     return method

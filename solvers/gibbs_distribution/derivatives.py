@@ -25,14 +25,11 @@ def derivative(
         threads: most threads to use; None for all cores.
     """
     # Only ratios matter to rounding and overflow.
-    parts = [
-        weights
-        for weights in (direction, None if drawn is None else drawn.changes)
-        if weights is not None
-    ]
-    largest = [
-        np.abs(weights).max(axis=tuple(range(1, weights.ndim)), initial=0.0) for weights in parts
-    ]
+    largest = []
+    if direction is not None:
+        largest.append(np.abs(direction).max(axis=1, initial=0.0))
+    if drawn is not None:
+        largest.append(np.abs(drawn.changes).max(axis=(1, 2), initial=0.0))
     scale = np.maximum(np.max(largest, axis=0), np.finfo(np.float64).tiny)[:, None]
     if drawn is not None:
         drawn = drawn._replace(changes=np.ascontiguousarray(drawn.changes / scale[..., None]))

@@ -104,7 +104,9 @@ class EnumeratedSums(FreeSums):
     ) -> np.ndarray:
         """Return the gradient, by one pass over all states."""
         problem = self.problem
-        along = np.zeros(self.marginals.shape) if direction is None else direction
+        along = np.zeros(self.marginals.shape)
+        if direction is not None:
+            along = direction
         means = np.sum(self.marginals * along, axis=1)
         return enumeration_derivative.derivative(
             self.running, problem.edges, drawn or _nothing(problem), along, means, threads

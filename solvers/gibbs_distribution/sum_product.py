@@ -76,7 +76,11 @@ def lanes_of(share: int, instance_bytes: int) -> int:
 
     The number fits the vector width, the cache and the memory.
     """
-    wanted = 1 if share == 1 else 8 if share <= 8 or 16 * instance_bytes > CACHE else 16
+    wanted = 16
+    if share == 1:
+        wanted = 1
+    elif share <= 8 or 16 * instance_bytes > CACHE:
+        wanted = 8
     return next(
         (lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1
     )

@@ -167,7 +167,10 @@ class Conditioned:
                 are drawn.
         """
         numbers = to_numpy(uniforms)[0]
-        fixed = np.full(numbers.shape, -1) if given is None else to_numpy(given)[0]
+        if given is None:
+            fixed = np.full(numbers.shape, -1)
+        else:
+            fixed = to_numpy(given)[0]
         chosen = np.zeros((len(numbers), 0), np.int64)
         for depth, variable in enumerate(self.split.variables):
             sums = np.cumsum(self._rows(depth, chosen), axis=-1)
@@ -224,7 +227,9 @@ class Conditioned:
         pairs = np.zeros_like(self.pairs)
         for values in np.ndindex(*slopes.shape):
             rows = samples_of.get(values)
-            branch = None if rows is None and not slopes[values] else self._branch(values)
+            if rows is None and not slopes[values]:
+                continue
+            branch = self._branch(values)
             if branch is None:
                 continue
             for total, mean in zip((ones, pairs), branch.means(), strict=True):
@@ -246,7 +251,7 @@ class Conditioned:
         for depth, variable in enumerate(self.split.variables):
             later = tuple(range(depth + 1, probabilities.ndim))
             sums = probabilities.sum(axis=later, keepdims=True)
-            given = probabilities / np.where(sums > 0, sums, 1.0)
+            conditionals = probabilities / np.where(sums > 0, sums, 1.0)
             shares = _shares(self._rows(depth, chosen[:, :depth]))
             weight = weights[:, variable, : shares.shape[1]]
             mean = (shares * weight).sum(axis=1, keepdims=True)
@@ -256,7 +261,7 @@ class Conditioned:
             for values, length in zip(chosen.T, before, strict=False):
                 place = place * length + values
             np.add.at(moves, place, shares * (weight - mean))
-            slopes += given * moves.reshape(*before, -1, *(1 for _ in later))
+            slopes += conditionals * moves.reshape(*before, -1, *(1 for _ in later))
         return slopes
 
     def _probabilities(self) -> np.ndarray:

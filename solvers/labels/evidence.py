@@ -178,7 +178,9 @@ def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> 
         own_tables = tuple(own_tables[edge] for edge in np.flatnonzero(within).tolist()) or None
     if own_tables is not None:
         table_of = np.arange(len(own_tables))
-    weights = None if host.weights is None else host.weights[:, within]
+    weights = None
+    if host.weights is not None:
+        weights = host.weights[:, within]
     return replace(
         host,
         unary=unary[:, places],

@@ -83,8 +83,8 @@ class FreeLabelSums:
             instances = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
             openers = [partial(Conditioned.of, one, split) for one in instances]
         else:
-            some = in_parts(problem, buckets)
-            openers = [partial(Conditionals.of, part, buckets, way) for part in some]
+            batches = in_parts(problem, buckets)
+            openers = [partial(Conditionals.of, batch, buckets, way) for batch in batches]
         parts = list[Callable[[], Part]]()
         log_z = []
         features = []
@@ -92,7 +92,10 @@ class FreeLabelSums:
             sums = opener()
             log_z.append(sums.log_partition)
             features.append(sums.marginals())
-            parts.append(partial(_itself, sums) if way.keeps_instances else opener)
+            if way.keeps_instances:
+                parts.append(partial(_itself, sums))
+            else:
+                parts.append(opener)
         xp = namespace_of(problem.unary)
         ones, pairs = concatenated(problem, features)
         return cls(problem, tuple(parts), xp.concat(log_z, axis=0), ones, pairs)
@@ -119,7 +122,9 @@ class FreeLabelSums:
             given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where
                 all are.
         """
-        arrays = (uniforms,) if given is None else (uniforms, given)
+        arrays = [uniforms]
+        if given is not None:
+            arrays.append(given)
         drawn = [to_numpy(sums.samples(*rows)) for sums, *rows in self.by_part(*arrays)]
         return np.concatenate(drawn)
 
@@ -155,8 +160,8 @@ class FreeLabelSums:
         The rows are arrays of the same kind as those of the part's problem.
         """
         start = 0
-        for part in self.parts:
-            sums = part()
+        for opener in self.parts:
+            sums = opener()
             rows = slice(start, start + sums.problem.batch)
             yield sums, *(beside(sums.problem.unary, array[rows]) for array in arrays)
             start += sums.problem.batch

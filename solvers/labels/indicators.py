@@ -23,14 +23,13 @@ def rows_of(constraints: Any, problem: LabelProblem) -> Rows:
         OptionError: no list of constraints of `solvers.constraints`, or one that does not name
             values of the variables.
     """
-    named = [
-        _over_columns(constraint, problem) if isinstance(constraint, Constraint) else constraint
-        for constraint in listed(constraints)
-    ]
+    named = [_over_columns(constraint, problem) for constraint in listed(constraints)]
     return Rows.of(named, problem.n * problem.k)
 
 
-def _over_columns(constraint: Constraint, problem: LabelProblem) -> Constraint:
+def _over_columns(constraint: Any, problem: LabelProblem) -> Any:
+    if not isinstance(constraint, Constraint):
+        return constraint  # `Rows.of` names the fault
     if constraint.coefficients is None:
         raise OptionError(
             f"{constraint.name} counts variables that are 1; of labels say which: pass a group of "

@@ -57,7 +57,9 @@ class Labelled(Kind[LabelProblem]):
         if states is None:
             return None
         allowed = LabelFixing.of(problem, fix).problem.to_host()
-        return states if (self.score(allowed, states) > -np.inf).all() else None
+        if (self.score(allowed, states) > -np.inf).all():
+            return states
+        return None
 
     def rows(self, constraints: Any, problem: LabelProblem) -> Rows:
         """Return constraints over the values of variables."""

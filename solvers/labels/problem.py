@@ -373,7 +373,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         """What `resolutions` says."""
         if self.is_empty:
             return None
-        tables = self.tables if self.weights is None else self.weights
+        if self.weights is None:
+            tables = self.tables
+        else:
+            tables = self.weights
         if self.own is not None:
             tables = np.concatenate([np.ravel(table) for table in self.own])[None]
         parts = self.unary, tables
@@ -444,9 +447,9 @@ class LabelProblem(AnyProblem[ArrayT]):
             shared = max(shared, self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
         tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
-        return (
-            tables if self.weights is None else tables * np.asarray(self.weights)[:, :, None, None]
-        )
+        if self.weights is not None:
+            tables = tables * np.asarray(self.weights)[:, :, None, None]
+        return tables
 
     def score(self, labels: Any) -> ArrayT:
         """The score of each assignment, summed in float64.
@@ -523,7 +526,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         `part` is a slice or, on the host, the numbers of the instances.
         """
         unary = self.unary[part, ...]
-        tables = self.tables if self.tables.shape[0] == 1 else self.tables[part, ...]
+        if self.tables.shape[0] == 1:
+            tables = self.tables
+        else:
+            tables = self.tables[part, ...]
         weights = self.weights
         if weights is not None and weights.shape[0] > 1:
             weights = weights[part, :]
@@ -554,7 +560,9 @@ class LabelProblem(AnyProblem[ArrayT]):
         """This problem with numpy scores; its answers still go back to the caller's device."""
         if isinstance(self.unary, np.ndarray):
             return self
-        weights = None if self.weights is None else to_numpy(self.weights)
+        weights = None
+        if self.weights is not None:
+            weights = to_numpy(self.weights)
         return replace(
             self, unary=to_numpy(self.unary), tables=to_numpy(self.tables), weights=weights
         )
@@ -613,7 +621,8 @@ def _shape_of(unary: Array) -> tuple[int, int]:
     shape = tuple(unary.shape)
     if len(shape) < 2:
         raise ProblemError(f"unary must be [..., n, k]; its shape is {shape}")
-    n, k = int(shape[-2]), int(shape[-1])
+    n = int(shape[-2])
+    k = int(shape[-1])
     if n and not k:
         raise ProblemError(f"the {n} variables have no values; unary is [..., n, k] with k >= 1")
     return n, k
@@ -683,9 +692,10 @@ def _of_tables(
             f"pairwise must be [..., {e}, {k}, {k}] for {e} edges "
             f"and unary [..., {topology.n}, {k}], or [{k}, {k}] for all edges; its shape is {shape}"
         )
-    turned = (
-        xp.swapaxes(pairwise, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(pairwise)
-    )
+    if hasattr(xp, "swapaxes"):
+        turned = xp.swapaxes(pairwise, -1, -2)
+    else:
+        turned = xp.matrix_transpose(pairwise)
     if shape[-3] == 1 != e:
         if not swapped.any():
             return pairwise, np.zeros(e, np.int64), None
@@ -726,7 +736,8 @@ def _flatten(
     flat = with_batch(xp.reshape(unary, (*unary.shape[:-2], variables * values)), leading)
     unary = xp.reshape(flat, (batch, *unary.shape[-2:]))
     tables = _once_or_batch(tables, 3, leading)
-    weights = None if weights is None else _once_or_batch(weights, 1, leading)
+    if weights is not None:
+        weights = _once_or_batch(weights, 1, leading)
     return cls(
         *_padded(unary, tables, table_of, sizes, topology),
         table_of,

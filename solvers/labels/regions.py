@@ -122,7 +122,9 @@ class LabelRegions:
         try:
             best = self._searches.best(batch)
         except InfeasibleError:
-            return self._one_by_one(problem, around, parts) if len(parts) > 1 else []
+            if len(parts) > 1:
+                return self._one_by_one(problem, around, parts)
+            return []
         except SolveFailedError:
             if not self._searches.excuses(batch):
                 raise
@@ -164,7 +166,9 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
     the part is known.
     """
     is_allowed = around.score > -math.inf
-    changed = _scores_of_changes(problem, around.z) if is_allowed else None
+    changed = None
+    if is_allowed:
+        changed = _scores_of_changes(problem, around.z)
     bound = min(around.bound, float(problem.trivial_bound[0]))
     regions = []
     for piece in parts:
@@ -191,7 +195,9 @@ def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
         i, j = problem.topology.pairs.T
         tables = problem.tables[0].astype(np.float64)
         table_of = problem.table_of
-        weights = 1.0 if problem.weights is None else problem.weights[0].astype(np.float64)[:, None]
+        weights = 1.0
+        if problem.weights is not None:
+            weights = problem.weights[0].astype(np.float64)[:, None]
         np.add.at(scores, i, tables[table_of, :, z[j]] * weights)
         np.add.at(scores, j, tables[table_of, z[i]] * weights)
     unchanged = scores[np.arange(problem.n), z]

@@ -31,4 +31,6 @@ def given_labels(start: Any, problem: LabelProblem) -> np.ndarray | None:
 def starts_of(start: Any, problem: LabelProblem) -> list[np.ndarray | None]:
     """`[batch]`: the labels `[n]` that each instance starts from; None for none."""
     labels = given_labels(start, problem)
-    return [None] * problem.batch if labels is None else list(labels)
+    if labels is None:
+        return [None] * problem.batch
+    return list(labels)

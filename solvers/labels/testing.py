@@ -42,9 +42,11 @@ class LabelInstances:
 
     def problem(self) -> LabelProblem[np.ndarray]:
         """As solvers get it."""
-        pairwise = self.pairwise if len(self.edges) else None
-        edges = self.edges if len(self.edges) else None
-        return LabelProblem.from_arrays(self.unary, pairwise, edges=edges, sizes=self.sizes)
+        if not len(self.edges):
+            return LabelProblem.from_arrays(self.unary, sizes=self.sizes)
+        return LabelProblem.from_arrays(
+            self.unary, self.pairwise, edges=self.edges, sizes=self.sizes
+        )
 
     def scores(self) -> np.ndarray:
         """Return the scores `[3, assignments]` of all assignments, as an oracle.
@@ -97,7 +99,9 @@ def random_instances(
         k = int(sizes.max())
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
         draws = generator.random(len(edges))
-        density = generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0
+        density = 0.0
+        if pairs:
+            density = generator.choice([0.0, 0.4, 1.0])
         edges = edges[draws < density]
         edges = np.where(generator.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
         draw = _DRAWS[generator.integers(len(_DRAWS))]

@@ -36,7 +36,10 @@ class _Clock:
 
     def now(self) -> float:
         with self._lock:
-            running = self._since if self._pauses else time.monotonic()
+            if self._pauses:
+                running = self._since
+            else:
+                running = time.monotonic()
             return running - self._paused
 
     def stop(self) -> None:
@@ -135,7 +138,9 @@ class Deadline:
     def after(cls, seconds: float | None) -> Deadline:
         """Return a deadline `seconds` from now; None leaves only interrupts and callbacks."""
         _CLOCK.begin()
-        end = math.inf if seconds is None else now() + seconds
+        end = math.inf
+        if seconds is not None:
+            end = now() + seconds
         return cls(end, first_interrupts(), watch())
 
     @classmethod
@@ -148,7 +153,9 @@ class Deadline:
         if not isinstance(limit, Deadline):
             return cls.after(limit)
         watching = watch()
-        return limit if limit.watch is watching else replace(limit, watch=watching)
+        if limit.watch is watching:
+            return limit
+        return replace(limit, watch=watching)
 
     @property
     def limited(self) -> bool:
@@ -163,7 +170,9 @@ class Deadline:
         """
         if self.interrupted:
             return min(0.0, self.end - now())
-        return self.end - now() if self.end < math.inf else math.inf
+        if self.end < math.inf:
+            return self.end - now()
+        return math.inf
 
     @property
     def interrupted(self) -> bool:
@@ -181,7 +190,9 @@ class Deadline:
     def seconds(self) -> float | None:
         """The remaining time as a time limit: None for no limit, and never zero."""
         left = self.left
-        return None if left == math.inf else max(1e-3, left)
+        if left == math.inf:
+            return None
+        return max(1e-3, left)
 
     def within(self, seconds: float) -> Deadline:
         """Return this deadline, or one in so many seconds if that is sooner."""

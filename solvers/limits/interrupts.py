@@ -88,7 +88,9 @@ def first_interrupts() -> int:
     that time counts too.
     """
     first = _FIRST.get()
-    return _INTERRUPTS.count if first is None else first
+    if first is None:
+        return _INTERRUPTS.count
+    return first
 
 
 @contextmanager
@@ -165,7 +167,9 @@ class _Queue(Generic[T]):
 
     def _next(self) -> int | None:
         with self._lock:
-            return None if self.closed else next(self._numbers, None)
+            if self.closed:
+                return None
+            return next(self._numbers, None)
 
 
 class _Worker(threading.Thread):

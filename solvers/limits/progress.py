@@ -70,7 +70,9 @@ class Known(NamedTuple):
     @classmethod
     def of(cls, z: np.ndarray, bound: float | None = None) -> Known:
         """Build the news of a single instance from a state `[n]` and a bound."""
-        bounds = None if bound is None else np.array([bound])
+        bounds = None
+        if bound is not None:
+            bounds = np.array([bound])
         return cls(z[None], bounds)
 
 

@@ -29,7 +29,10 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
         )
     if not n:
         return namespace_of(matrix).reshape(matrix, matrix.shape[:-1]), _topology(NO_PAIRS, 0)
-    triangle = _triangle(n) if n * n <= KEPT else _triangle.__wrapped__(n)
+    if n * n <= KEPT:
+        triangle = _triangle(n)
+    else:
+        triangle = _triangle.__wrapped__(n)
     if isinstance(matrix, np.ndarray):
         return _from_host(matrix, triangle)
     upper = _checked_upper(matrix, triangle)
@@ -163,7 +166,9 @@ def check_length(weights: Array, e: int) -> None:
 
 
 def _topology(pairs: Edges, n: int) -> Topology:
-    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype, n)
+    if len(pairs) > KEPT:
+        return _checked(pairs, n)
+    return _kept(pairs.tobytes(), pairs.dtype, n)
 
 
 @lru_cache(maxsize=64)
@@ -190,7 +195,9 @@ def upright(edges: np.ndarray) -> np.ndarray:
     A 2 x 2 array counts as `[e, 2]`.
     """
     transposed = edges.ndim == 2 and edges.shape[0] == 2 != edges.shape[1]
-    return np.ascontiguousarray(edges.T) if transposed else edges
+    if transposed:
+        return np.ascontiguousarray(edges.T)
+    return edges
 
 
 def _checked(pairs: Edges, n: int) -> Topology:

@@ -306,7 +306,10 @@ class Problem(AnyProblem[ArrayT]):
         on_host = isinstance(self.unary, np.ndarray)
         if not on_host and isinstance(z, np.ndarray) and z.dtype.kind == "f":
             z = z.astype(np.float64)  # a type that every library has
-        flat = to_numpy(z) if on_host else self.home.place(z)
+        if on_host:
+            flat = to_numpy(z)
+        else:
+            flat = self.home.place(z)
         home_of(self.unary, flat)
         if not bool(namespace_of(flat).all((flat == 0) | (flat == 1))):
             raise ProblemError(f"z must contain only zeros and ones; got {shortened(z)}")
@@ -567,7 +570,10 @@ def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, 
         raise ProblemError(
             f"unary must be [..., {topology.n}] as prepared; its shape is {tuple(unary.shape)}"
         )
-    weights = scores["pairwise"] if "pairwise" in scores else unary[..., :0]
+    if "pairwise" in scores:
+        weights = scores["pairwise"]
+    else:
+        weights = unary[..., :0]
     pairs.check_length(weights, topology.e)
     return weights, topology
 

@@ -28,8 +28,13 @@ def over_batch(name: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndar
             return np.broadcast_to(values, shape)
         except ValueError:
             pass
-    got = f"the shape {values.shape}" if values.ndim else "a number"
-    whole = f"[{shape[-1]}]" if len(shape) == 1 else f"[{shape[-1]}] or {list(shape)}"
+    got = "a number"
+    if values.ndim:
+        got = f"the shape {values.shape}"
+    if len(shape) == 1:
+        whole = f"[{shape[-1]}]"
+    else:
+        whole = f"[{shape[-1]}] or {list(shape)}"
     raise OptionError(f"{name} must be {whole}, a value for each variable; got {got}")
 
 

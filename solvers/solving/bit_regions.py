@@ -78,15 +78,21 @@ class BitRegions:
                 region = self._searched(Fixing.of(problem, values.copy()))
                 yield replace(region, bound=min(region.bound, taken.bound))
             else:
-                gains = flip_gains(problem, taken.z) if gains is None else gains
+                if gains is None:
+                    gains = flip_gains(problem, taken.z)
                 yield _flipped(taken, int(i), values.copy(), float(gains[i]))
             values[i] = taken.z[i]
 
     def _searched(self, fixing: Fixing) -> _Region:
-        of_rest = None if fixing.rest is None else self._searches.best(fixing.rest)
+        of_rest = None
+        if fixing.rest is not None:
+            of_rest = self._searches.best(fixing.rest)
         whole = fixing.lifted(of_rest)
         score = float(np.ravel(whole.score)[0])
         # Proved up to rounding: that of sums of bounds would add up.
         proved = bool(np.ravel(whole.optimal)[0])
-        bound = score if proved else float(np.ravel(whole.bound)[0])
+        if proved:
+            bound = score
+        else:
+            bound = float(np.ravel(whole.bound)[0])
         return _Region(whole.z.reshape(-1), score, bound, fixing.values[0])

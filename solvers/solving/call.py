@@ -159,13 +159,10 @@ def solve(
     problem: AnyProblem[Any]
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    elif pairwise is not None or edges is not None:
-        raise ProblemError(
-            f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
-        )
-    elif isinstance(unary, AnyConversion):
-        return _answer(unary, solver, time_limit, fix, start, k_best, constraints, callback)
     else:
+        _refuse_pairs(unary, pairwise, edges)
+        if isinstance(unary, AnyConversion):
+            return _answer(unary, solver, time_limit, fix, start, k_best, constraints, callback)
         problem = unary
     deadline = deadline_of(time_limit)
     # most calls: of microseconds
@@ -174,8 +171,19 @@ def solve(
         return solution.after(perf_counter() - begin)
     rows = kind_of(problem).rows(constraints, problem)
     request = Request(problem, solver, deadline, fix, start, k_best, rows)
-    solution = answered(request) if callback is None else _heard(request, callback)
+    if callback is None:
+        solution = answered(request)
+    else:
+        solution = _heard(request, callback)
     return solution.after(perf_counter() - begin)
+
+
+def _refuse_pairs(problem: object, pairwise: Any, edges: Any) -> None:
+    """Raise if pairs come beside a problem or a conversion."""
+    if pairwise is not None or edges is not None:
+        raise ProblemError(
+            f"a {type(problem).__name__} has its pairs; pass neither pairwise nor edges"
+        )
 
 
 def _answer(
@@ -249,7 +257,8 @@ def _solved(request: Request) -> Solution:
     if request.start is not None:
         states = kind.states(request.start, problem)
         takes_start = "start" in chosen.options()
-        chosen = chosen.with_options(start=request.start) if takes_start else chosen
+        if takes_start:
+            chosen = chosen.with_options(start=request.start)
     try:
         solution = chosen.solve(problem, request.deadline)
     except UnsupportedProblemError as error:
@@ -297,8 +306,11 @@ def _within(request: Request, rows: Rows) -> Solution:
         with heard_of(problem, lambda known: known):
             return k_best_within(replace(request, problem=problem), rows, chosen)
     takes_start = states is not None and "start" in chosen.options()
-    chosen = chosen.with_options(start=request.start) if takes_start else chosen
-    allowed = None if states is None else rows.satisfied(problem.columns(states))
+    if takes_start:
+        chosen = chosen.with_options(start=request.start)
+    allowed = None
+    if states is not None:
+        allowed = rows.satisfied(problem.columns(states))
     try:
         with heard_of(problem, lambda known: known):
             solution = chosen.solve_within(problem, rows, request.deadline)
@@ -395,7 +407,9 @@ def _at_least(
     """
     if states is None:
         return solution
-    word = solution.stats.get("start", "used") if takes_start else "unused"
+    word = "unused"
+    if takes_start:
+        word = solution.stats.get("start", "used")
     solution = replace(solution, stats={**solution.stats, "start": word})
     optimal = to_numpy(solution.optimal).reshape(-1)
     if optimal.all():

@@ -39,7 +39,9 @@ class Searches:
             SolveInterrupted: nothing was known then.
         """
         solver = self._choose(problem)
-        limit = self._deadline if solver.capabilities.time_limit else None
+        limit = None
+        if solver.capabilities.time_limit:
+            limit = self._deadline
         try:
             return solver.solve(problem, limit)
         except SolveInterrupted as stopped:

@@ -85,7 +85,9 @@ class Fixing:
     def instance(self, number: int) -> Fixing:
         """One of the batch, by itself."""
         rows = slice(number, number + 1)
-        rest = None if self.rest is None else self.rest.instances(rows)
+        rest = None
+        if self.rest is not None:
+            rest = self.rest.instances(rows)
         problem = replace(self.problem, home=home_of(self.values)).instances(rows)
         return Fixing(problem, self.values[rows], self.constant[rows], rest)
 
@@ -104,7 +106,9 @@ class Fixing:
 
     def states(self, most: int) -> int:
         """How many states the rest has; `most` where it has more."""
-        free = 0 if self.rest is None else self.rest.n
+        free = 0
+        if self.rest is not None:
+            free = self.rest.n
         return states_of(free, most)
 
     def free(self, z: States) -> States:

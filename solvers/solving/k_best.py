@@ -63,11 +63,15 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     fixed = kind.fixed(request.problem.to_host(), request.fix)
     problem = fixed.problem
     rest = fixed.rest
-    searched = problem if rest is None else rest
+    searched = problem
+    if rest is not None:
+        searched = rest
     solver = choose_ranking(searched)
     existing = fixed.states(count)
     solver.check(searched)
-    ranked = None if rest is None else _ranked(kind, fixed, existing, solver, deadline)
+    ranked = None
+    if rest is not None:
+        ranked = _ranked(kind, fixed, existing, solver, deadline)
     if ranked is None:
         solver = choose(searched)
         open_ = np.arange(problem.batch)

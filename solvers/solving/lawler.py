@@ -56,7 +56,9 @@ def lawler(
         bounds.append(regions.bound)
         taken = regions.take()
         states.append(taken.z)
-        for region in others(taken) if len(states) < count else ():
+        if len(states) == count:
+            break
+        for region in others(taken):
             regions.add(region)
     # No state of the regions that remain is known; where there is no region, there is no other
     # state.
@@ -82,14 +84,18 @@ class _Regions(Generic[RegionT]):
     @property
     def best_score(self) -> float:
         """The highest score that is known; minus infinity where none is."""
-        return -self._by_score[0][0] if self._by_score else -math.inf
+        if self._by_score:
+            return -self._by_score[0][0]
+        return -math.inf
 
     @property
     def bound(self) -> float:
         """On the scores of all regions; minus infinity where there are none."""
         while self._by_bound and self._by_bound[0][1] in self._taken:
             self._taken.remove(heapq.heappop(self._by_bound)[1])
-        return -self._by_bound[0][0] if self._by_bound else -math.inf
+        if self._by_bound:
+            return -self._by_bound[0][0]
+        return -math.inf
 
     def take(self) -> RegionT:
         """Remove the region of the best state."""

@@ -56,7 +56,9 @@ def heard_by(
     kind = kind_of(problem)
 
     def score(z: States, part: slice) -> Scores:
-        instances = host if part == slice(None) else host.instances(part)
+        instances = host
+        if part != slice(None):
+            instances = host.instances(part)
         return kind.score(instances, np.ascontiguousarray(z))
 
     bound = to_numpy(host.trivial_bound)
@@ -109,7 +111,9 @@ def _heard_from(
 def heard_of(part: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
     """Inside it, what searches tell of a part is told of the problem that it helps to solve."""
     whole = watch()
-    listener = None if whole is None else Part(whole, part, lift)
+    listener = None
+    if whole is not None:
+        listener = Part(whole, part, lift)
     with watched_by(listener):
         yield
 

@@ -179,8 +179,13 @@ def in_turn(
             rows = rows[standing.proved_by[rows] == name]
             if not len(rows):
                 continue
-        batch = problem if len(rows) == problem.batch else problem.instances(rows)
-        states = start if standing is None else standing.z[rows]
+        if len(rows) == problem.batch:
+            batch = problem
+        else:
+            batch = problem.instances(rows)
+        states = start
+        if standing is not None:
+            states = standing.z[rows]
         ledger.turns[name] += len(rows)
         try:
             solution = turn.ready(states).solve_until(batch, turn.deadline(deadline))

@@ -152,7 +152,9 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
         def solve(
             part: Problem, until: Deadline, start: np.ndarray | None
         ) -> tuple[np.ndarray, float]:
-            states = None if start is None else start[None]
+            states = None
+            if start is not None:
+                states = start[None]
             outcome = search(part, until, states)
             return outcome.z[0], float(outcome.bound[0])
 
@@ -225,7 +227,6 @@ def ranking_turns(problem: Problem) -> Iterator[Turn[ArgmaxSolver]]:
 def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield the backends that run on a part, one after the other until one has proved it."""
     elimination = _with_one_thread("elimination")
-    branch_and_bound = _with_one_thread("branch_and_bound")
     sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
     in_a_field = _in_a_field(problem)
     excludes = _excludes(problem)
@@ -242,19 +243,32 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
         yield Turn(elimination)
     elif is_penalised(problem):
-        if not branch_and_bound.why_not(problem):
-            yield Turn(branch_and_bound, _of_a_turn(deadline))
-        yield Turn(_within_constraints(problem.n))
+        yield from _penalised(problem, deadline)
     elif excludes:
         yield Turn(third_party(problem.n))
     elif sparse and problem.n <= MOST_CUT:
         yield from _cuts(problem, deadline, in_a_field)
-    elif not branch_and_bound.why_not(problem):
-        yield Turn(branch_and_bound)
     else:
-        if _tables_in_time(_entries(problem, deadline=deadline), deadline):
-            yield Turn(elimination)
-        yield from _large(problem, deadline)
+        yield from _dense(problem, deadline)
+
+
+def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield what proves a problem with penalties in the place of constraints."""
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    if not branch_and_bound.why_not(problem):
+        yield Turn(branch_and_bound, _of_a_turn(deadline))
+    yield Turn(_within_constraints(problem.n))
+
+
+def _dense(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield convex bounds, or what proves a problem that is too large for them."""
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    if not branch_and_bound.why_not(problem):
+        yield Turn(branch_and_bound)
+        return
+    if _tables_in_time(_entries(problem, deadline=deadline), deadline):
+        yield Turn(_with_one_thread("elimination"))
+    yield from _large(problem, deadline)
 
 
 def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
@@ -290,7 +304,9 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     elimination = _with_one_thread("elimination")
     cuts = _with_one_thread("cycle_cuts")
     branch_and_bound = _with_one_thread("branch_and_bound")
-    share = 1.0 if in_a_field and entries <= MOST_ENTRIES else TABLES_SHARE
+    share = TABLES_SHARE
+    if in_a_field and entries <= MOST_ENTRIES:
+        share = 1.0
     tables = _tables_in_time(entries, deadline, share)
     degree = 2 * problem.e / problem.n
     seconds = _of_a_turn(deadline)
@@ -323,7 +339,10 @@ def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
 
 def _of_a_turn(deadline: Deadline) -> float:
     """Seconds of a turn that tells who is better."""
-    share = 0.0 if deadline.left == math.inf else TURN_SHARE * deadline.left
+    if deadline.left == math.inf:
+        share = 0.0
+    else:
+        share = TURN_SHARE * deadline.left
     return min(max(CUT_SECONDS, share), MOST_SECONDS)
 
 

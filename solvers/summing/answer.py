@@ -147,8 +147,9 @@ def answered(conversion: AnyConversion[Any], sums: AnySums) -> GibbsAnswer:
     for place, name in enumerate(conversion.names):
         values = conversion.values_of(place)
         marginals[name] = dict(zip(values, rows[place, : len(values)].tolist(), strict=True))
-    drawn = None if isinstance(sums, GibbsEstimate) else sums.samples
-    samples = None if drawn is None else in_words(conversion, drawn)
+    samples = None
+    if not isinstance(sums, GibbsEstimate) and sums.samples is not None:
+        samples = in_words(conversion, sums.samples)
     return GibbsAnswer(
         log_partition=_log_partition(conversion, sums, rows),
         bound=sums.bound,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
@@ -97,12 +97,9 @@ def marginal_map(
     if mass == -math.inf:
         raise InfeasibleError()
     log_probability = mass - whole
-    return MarginalMap(
-        _assignment(problem, places, best),
-        log_probability,
-        mass if total is None else total + log_probability,
-        count,
-    )
+    if total is not None:
+        mass = total + log_probability
+    return MarginalMap(_assignment(problem, places, best), log_probability, mass, count)
 
 
 def _places(problem: Any, inner: Any, variables: list[Any]) -> list[int]:
@@ -130,8 +127,16 @@ def _best(
     inner: Any, places: list[int], fixed: Mapping[int, int], method: Any
 ) -> tuple[tuple[int, ...], float, int]:
     """Return the best values of variables, the log of their sum, and how many were compared."""
-    sizes = [2] * inner.n if isinstance(inner, Problem) else inner.sizes.tolist()
-    choices = [(fixed[place],) if place in fixed else range(sizes[place]) for place in places]
+    if isinstance(inner, Problem):
+        sizes = [2] * inner.n
+    else:
+        sizes = inner.sizes.tolist()
+    choices: list[Sequence[int]] = []
+    for place in places:
+        if place in fixed:
+            choices.append((fixed[place],))
+        else:
+            choices.append(range(sizes[place]))
     count = math.prod(map(len, choices))
     if count > MOST_STATES:
         raise UnsupportedProblemError(

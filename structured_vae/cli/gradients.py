@@ -53,6 +53,12 @@ def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, report in reports.items():
         numbers = (f"{report[key]:.2g}" for key in shown)
-        stats = (f"{report['stats'][key]:.2f}" if key in report["stats"] else "" for key in STATS)
+        stats = (_stat(report["stats"], key) for key in STATS)
         table.add_row(name, *numbers, *stats)
     return table
+
+
+def _stat(stats: dict[str, float], key: str) -> str:
+    if key in stats:
+        return f"{stats[key]:.2f}"
+    return ""

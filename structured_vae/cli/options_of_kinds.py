@@ -39,7 +39,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--prior", type=Literal[priors], default="uniform", help=PRIOR)
     for names, options in _groups().items():
         every = len(names) == len(KINDS)
-        of = "every model" if every else f"the model {', '.join(names)}"
+        if every:
+            of = "every model"
+        else:
+            of = f"the model {', '.join(names)}"
         group = parser.add_argument_group(f"options of {of}")
         config = config_classes()[names[0]]
         named = {option.name for option in fields(config) if NAMES in option.metadata}

@@ -69,4 +69,6 @@ def _columns(capabilities: Capabilities) -> list[str]:
 
 
 def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+    if value:
+        return "yes"
+    return "no"

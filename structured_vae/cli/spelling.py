@@ -22,7 +22,9 @@ class Parser(ArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Add the suggestions to the message, and report it as the base class does."""
         meant = suggestions(message, self._options(ex))
-        hint = f"\ndid you mean {', '.join(meant)}?" if meant else ""
+        hint = ""
+        if meant:
+            hint = f"\ndid you mean {', '.join(meant)}?"
         super().error(plainly(message) + hint, ex)
 
     def _options(self, error: Exception | None) -> list[str]:
@@ -35,7 +37,7 @@ class _Formatter(DefaultHelpFormatter):
 
     def _get_type_str(self, action: Any) -> str | None:
         hint = getattr(action, "_typehint", None)
-        if any(get_origin(part) is Literal for part in (hint, *get_args(hint))):
+        if any(get_origin(type_) is Literal for type_ in (hint, *get_args(hint))):
             return None
         return super()._get_type_str(action)
 
@@ -44,11 +46,15 @@ def with_underscores(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with every option spelled as it is defined.
 
     Example:
-        >>> with_underscores(["solve", "a-b.npz", "--time-limit", "3", "--output=c-d.json", "--", "--e-f"])
-        ['solve', 'a-b.npz', '--time_limit', '3', '--output=c-d.json', '--', '--e-f']
+        >>> with_underscores(["solve", "a-b.npz", "--time-limit", "3", "--", "--e-f"])
+        ['solve', 'a-b.npz', '--time_limit', '3', '--', '--e-f']
+        >>> with_underscores(["solve", "--output-file=c-d.json"])
+        ['solve', '--output_file=c-d.json']
     """
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [_with_underscores(each) for each in arguments[:end]] + list(arguments[end:])
+    end = len(arguments)
+    if "--" in arguments:
+        end = arguments.index("--")
+    return [_with_underscores(word) for word in arguments[:end]] + list(arguments[end:])
 
 
 def _with_underscores(argument: str) -> str:
@@ -62,11 +68,11 @@ def suggestions(message: str, options: Iterable[str]) -> list[str]:
     """Return commands, options or values close to the one that argparse rejects in a message.
 
     Example:
-        >>> suggestions("unrecognized arguments: --batch_size 3", ["--data.name", "--data.batch_size"])
+        >>> suggestions("unrecognized arguments: --batch_size 3", ["--data.batch_size"])
         ['--data.batch_size']
-        >>> suggestions("argument COMMAND: invalid choice: 'trian' (choose from 'train', 'solve')", [])
+        >>> suggestions("argument COMMAND: invalid choice: 'trian' (choose from 'train')", [])
         ['train']
-        >>> suggestions("Parser key 'epsilon': Unable to load config '0.5'", ["--epsilon", "--epsilon.start"])
+        >>> suggestions("Parser key 'epsilon': Unable to load config '0.5'", ["--epsilon.start"])
         ['--epsilon.start']
     """
     if group := re.search(r"Parser key ['\"](\w+)['\"]:\s+Unable to load config", message):
@@ -78,10 +84,13 @@ def suggestions(message: str, options: Iterable[str]) -> list[str]:
         )
     choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     value = re.search(r"Literal\[(.*?)\](?s:.*)(?:Got|Given) value: (.*)", message)
-    if not (choice or value):
+    if choice:
+        rejected, choices = choice.groups()
+    elif value:
+        choices, rejected = value.groups()
+    else:
         return []
-    given, known = choice.groups() if choice else value.groups()[::-1]  # type: ignore[union-attr]  # one is
-    return difflib.get_close_matches(given.strip(), re.findall(r"[\w.-]+", known), n=1)
+    return difflib.get_close_matches(rejected.strip(), re.findall(r"[\w.-]+", choices), n=1)
 
 
 EXPECTED: Final = {
@@ -93,7 +102,8 @@ EXPECTED: Final = {
 
 REFUSED: Final = re.compile(
     r"""Parser key ["'](?P<key>[\w.]+)["']:\s+(?s:Does not validate.*?)??"""
-    r"""Expected a (?P<kind>typing\.Literal\[.*?\]|<class '\w+'>)(?s:.*)(?:Got|Given) value: (?P<value>.*)"""
+    r"""Expected a (?P<kind>typing\.Literal\[.*?\]|<class '\w+'>)(?s:.*)"""
+    r"""(?:Got|Given) value: (?P<value>.*)"""
 )
 """The pattern of the parser's message about a value of a simple type, perhaps optional."""
 
@@ -105,21 +115,21 @@ def plainly(message: str) -> str:
         >>> plainly("Parser key 'n': Expected a <class 'int'>. Got value: x")
         'n must be a whole number; got x'
     """
-    found = REFUSED.search(message)
-    if not found:
+    refused = REFUSED.search(message)
+    if not refused:
         return message
-    values = re.findall(r"[\w.-]+", found["kind"].removeprefix("typing.Literal"))
-    kind = EXPECTED.get(found["kind"]) or f"one of {', '.join(values)}"
-    return f"{found['key']} must be {kind}; got {found['value']}"
+    values = re.findall(r"[\w.-]+", refused["kind"].removeprefix("typing.Literal"))
+    kind = EXPECTED.get(refused["kind"]) or f"one of {', '.join(values)}"
+    return f"{refused['key']} must be {kind}; got {refused['value']}"
 
 
 def _near_options(name: str, options: list[str]) -> list[str]:
     """Return the options whose last part has this spelling, or else the nearest ones."""
-    last = {option: option.removeprefix("--").rpartition(".")[2] for option in options}
-    own = name.removeprefix("--").rpartition(".")[2]
-    own = CALLED.get(own, own)
-    same = [option for option, part in last.items() if part == own]
+    last_words = {option: option.removeprefix("--").rpartition(".")[2] for option in options}
+    wanted = name.removeprefix("--").rpartition(".")[2]
+    wanted = CALLED.get(wanted, wanted)
+    same = [option for option, word in last_words.items() if word == wanted]
     if same or (near := difflib.get_close_matches(name, options, n=1)):
         return same or near
-    parts = difflib.get_close_matches(own, list(last.values()), n=1)
-    return [option for option, part in last.items() if part in parts]
+    near_words = difflib.get_close_matches(wanted, list(last_words.values()), n=1)
+    return [option for option, word in last_words.items() if word in near_words]

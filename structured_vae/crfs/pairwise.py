@@ -88,7 +88,9 @@ class PairwiseCRF(nn.Module):
         table_of = _groups(groups, self.structure.e)
         self.register_buffer("_table_of", torch.from_numpy(table_of), persistent=False)
         self._table_of: torch.Tensor
-        count = int(table_of.max()) + 1 if len(table_of) else 1
+        count = 1
+        if len(table_of):
+            count = int(table_of.max()) + 1
         self.pairwise = nn.Parameter(torch.zeros(count, self.structure.k, self.structure.k))
 
     def extra_repr(self) -> str:

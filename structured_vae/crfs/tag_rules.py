@@ -79,9 +79,9 @@ def tag_rules(tags: Sequence[str], scheme: Scheme = "BIO") -> TagRules:
     transitions = [[_follows(before, after, scheme) for after in parts] for before in parts]
     closes = scheme == "BIO"
     return TagRules(
-        start=np.array([part in OPENING for part, _ in parts]),
+        start=np.array([position in OPENING for position, _ in parts]),
         transitions=np.array(transitions),
-        end=np.array([closes or part not in ("begin", "inside") for part, _ in parts]),
+        end=np.array([closes or position not in ("begin", "inside") for position, _ in parts]),
     )
 
 
@@ -98,10 +98,10 @@ def _part(name: object, scheme: str) -> tuple[str, str]:
 
 
 def _follows(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
-    part, kind = before
-    next_part, next_kind = after
-    inside = part in ("begin", "inside")
-    continues = next_part in ("inside", "end") and inside and kind == next_kind
+    position, kind = before
+    next_position, next_kind = after
+    inside = position in ("begin", "inside")
+    continues = next_position in ("inside", "end") and inside and kind == next_kind
     if scheme == "BIO":
-        return continues or next_part in OPENING
-    return continues or (not inside and next_part in OPENING)
+        return continues or next_position in OPENING
+    return continues or (not inside and next_position in OPENING)

@@ -130,5 +130,8 @@ def instance_weights(
         of_classes = checked.to(target.device, torch.float64)
         of_labels = (frequencies(target, k) @ of_classes).masked_fill(~on, 0.0)
         means = of_labels.sum(dim=0) / on.sum(dim=0)
-        weights = means if weights is None else weights * means
+        if weights is None:
+            weights = means
+        else:
+            weights = weights * means
     return weights

@@ -124,7 +124,10 @@ class ImageDataset:
         validation = self.validation
         grey = train.grey
         if grey is not None:
-            more = validation.images if validation.grey is None else validation.grey
+            if validation.grey is None:
+                more = validation.images
+            else:
+                more = validation.grey
             grey = np.concatenate((grey, more.astype(grey.dtype)))
         joined = Split(
             images=np.concatenate((train.images, validation.images)),
@@ -175,7 +178,8 @@ def load_dataset(
         (5000, 784)
     """
     reader = _path_reader(name) or _look_up("dataset", name, READERS)
-    binarisation = usual_binarisation(name) if binarisation is None else binarisation
+    if binarisation is None:
+        binarisation = usual_binarisation(name)
     chosen = _allowed(name, reader, binarisation)
     return _dataset(name, reader.read(root), binarisation, chosen, reader.shown)
 
@@ -197,7 +201,8 @@ def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDatase
         >>> dataset.train.images.shape, dataset.name[:6]
         ((80, 64), 'given-')
     """
-    binarisation = usual_binarisation(IN_MEMORY) if binarisation is None else binarisation
+    if binarisation is None:
+        binarisation = usual_binarisation(IN_MEMORY)
     chosen = _look_up("binarisation", binarisation, BINARISATIONS)
     stored = images_in_memory(data)
     name = name_in_memory(stored.train, stored.validation, stored.test)
@@ -271,7 +276,9 @@ def usual_binarisation(name: str) -> str:
         >>> usual_binarisation("mnist")
         'threshold'
     """
-    binarisations = READERS[name].binarisations if name in READERS else BINARISATIONS
+    binarisations = BINARISATIONS
+    if name in READERS:
+        binarisations = READERS[name].binarisations
     return next(iter(binarisations))
 
 
@@ -303,7 +310,9 @@ def _look_up(kind: str, name: str, choices: Mapping[str, T]) -> T:
     if isinstance(name, str) and name in choices:
         return choices[name]
     close = get_close_matches(str(name).lower(), choices, n=1)
-    suggestion = f"Did you mean {close[0]!r}? " if close else ""
+    suggestion = ""
+    if close:
+        suggestion = f"Did you mean {close[0]!r}? "
     names = ", ".join(repr(choice) for choice in choices)
     raise UnknownDataNameError(
         f"Unknown {kind} {shortened(name)}. {suggestion}Choose one of: {names}."
@@ -324,8 +333,9 @@ def _binarised(
     stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False
 ) -> Split:
     flat = stored.images.reshape(len(stored.images), -1)
+    grey = none(flat) if redrawn else None
     return Split(
         images=binarisation.binarise(flat, number),
         labels=stored.labels.astype(np.int64),
-        grey=none(flat) if redrawn else None,
+        grey=grey,
     )

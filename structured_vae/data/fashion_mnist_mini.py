@@ -41,7 +41,8 @@ def read_mini(file: Traversable | None = None) -> StoredDataset:
     Raises:
         DataError: the file is missing or damaged.
     """
-    file = mini_file() if file is None else file
+    if file is None:
+        file = mini_file()
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             train, validation, test = (_split(arrays, split) for split in MINI_COUNTS)

@@ -80,7 +80,9 @@ def _split_folders(folder: Path) -> dict[str, Path]:
         for name in names
         if (folder / name).is_dir()
     }
-    return folders if "train" in folders else {}
+    if "train" in folders:
+        return folders
+    return {}
 
 
 def _files(folder: Path) -> list[Path]:
@@ -114,7 +116,9 @@ def _read(folder: Path, classes: dict[str, int], grey: bool) -> StoredSplit:
         )
     images = [_pixels(file, grey) for file in files]
     _check_one_size(files, images)
-    labels = [0 if without_class else classes[file.parent.name] for file in files]
+    labels = [0] * len(files)
+    if not without_class:
+        labels = [classes[file.parent.name] for file in files]
     return StoredSplit(np.stack(images), np.array(labels, np.int64))
 
 
@@ -143,7 +147,9 @@ def _pixels(file: Path, grey: bool) -> NDArray[Any]:
             pixels = np.asarray(image.convert(mode))
         except (OSError, SyntaxError, ValueError) as error:
             raise DataError(f"{file} is damaged: {error}") from error
-    return pixels if grey else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+    if grey:
+        return pixels
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
 @contextmanager

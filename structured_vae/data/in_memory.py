@@ -95,7 +95,9 @@ def checked_images(images: NDArray[Any], what: str) -> NDArray[np.uint8 | np.flo
             raise DataError(f"{what}: got floats from {images.min():g} to {images.max():g}. {WAY}")
     if images.ndim == 2:
         return images[:, None, :]
-    return images if images.ndim == 3 else _colours_first(images, what)
+    if images.ndim == 3:
+        return images
+    return _colours_first(images, what)
 
 
 def checked_labels(labels: NDArray[Any], count: int, what: str) -> NDArray[np.int64]:
@@ -121,7 +123,9 @@ def _colours_first(images: NDArray[Any], what: str) -> NDArray[Any]:
         raise DataError(
             f"{what}: shape {list(images.shape)} has neither one colour nor three. {WAY}"
         )
-    return images[:, 0] if images.shape[1] == 1 else images
+    if images.shape[1] == 1:
+        return images[:, 0]
+    return images
 
 
 def _of_splits(data: Mapping[Any, Any]) -> StoredDataset:

@@ -108,7 +108,9 @@ def _names(path: Path) -> set[str]:
 
 
 def _reader(file: Path) -> Callable[[Path], tuple[tuple[Grey, Grey], ...]]:
-    return _from_mat if file.suffix == ".mat" else _from_npz
+    if file.suffix == ".mat":
+        return _from_mat
+    return _from_npz
 
 
 def _from_npz(file: Path) -> tuple[tuple[Grey, Grey], ...]:

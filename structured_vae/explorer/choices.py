@@ -78,7 +78,9 @@ def test_image(model: Explored, palette: Palette, key: str) -> int:
             st.button(
                 name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number)
             )
-    words = "Number of the test image" if key == "image" else "Number of the other image"
+    words = "Number of the other image"
+    if key == "image":
+        words = "Number of the test image"
     return int(st.number_input(words, 0, count - 1, key=key, width=220))
 
 
@@ -107,7 +109,9 @@ def controls(model: Explored) -> dict[int, int]:
     if not model.bits:
         free = "most probable"
         chosen = st.radio("Category", [free, *model.names], horizontal=True, key="category")
-        return {} if chosen in (None, free) else {model.names.index(chosen): 1}
+        if chosen in (None, free):
+            return {}
+        return {model.names.index(chosen): 1}
     st.text("A bit without a choice is free. Press a value again to free it.")
     fixed = {}
     with st.container(key="bits"):
@@ -143,7 +147,10 @@ def chosen_style(
     choices = [OF_PRIOR, *(f"draw {number}" for number in range(1, STYLES + 1))]
     if pixels is not None:
         choices = [OF_IMAGE, *choices]
-    chosen = st.selectbox("Style" if model.colours == 1 else "Person", choices, key="style")
+    heading = "Style" if model.colours == 1 else "Person"
+    chosen = st.selectbox(heading, choices, key="style")
     if chosen == OF_IMAGE:
         return scored_image(folder, pixels).style
-    return None if chosen == OF_PRIOR else model.drawn_style(int(chosen.split()[1]))
+    if chosen == OF_PRIOR:
+        return None
+    return model.drawn_style(int(chosen.split()[1]))

@@ -42,7 +42,9 @@ class Palette:
 
     def shade(self, value: float) -> str:
         """Return the colour of a coupling in [-1, 1]; 0 has the colour of the page."""
-        paper = (23, 22, 20) if self.dark else (255, 255, 255)  # Streamlit's
+        paper = (255, 255, 255)
+        if self.dark:
+            paper = (23, 22, 20)  # Streamlit's
         end = self.positive if value >= 0 else self.negative
         mixed = [round(p + (e - p) * min(abs(value), 1.0)) for p, e in zip(paper, end, strict=True)]
         return "#{:02x}{:02x}{:02x}".format(*mixed)
@@ -157,14 +159,9 @@ def bars_html(
             f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" '
             f'height="{tall:.2f}" fill="{colour}"/>'
         )
-        below = 10 + high + 16
-        turn = f' transform="rotate(-50 {x + wide / 2} {below})"' if slanted else ""
-        parts.append(
-            _text(
-                x + wide / 2, below, name, palette.ink, "end" if slanted else "middle", extra=turn
-            )
-        )
-    size = (left + wide * len(values) + 8, 10 + high + (90 if slanted else 24))
+        parts.append(_name(x + wide / 2, 10 + high + 16, name, palette, slanted, "end"))
+    room = 90 if slanted else 24
+    size = (left + wide * len(values) + 8, 10 + high + room)
     return _svg_html(parts, size, description)
 
 
@@ -175,7 +172,11 @@ def heat_map_html(
     n = len(values)
     side = 24
     slanted = are_words(names)
-    left, top = (16 + _width(names), 14 + _width(names)) if slanted else (30, 30)
+    left = 30
+    top = 30
+    if slanted:
+        left = 16 + _width(names)
+        top = 14 + _width(names)
     right = left + side * n
     below = top + side * n
     largest = _largest(values)
@@ -183,13 +184,13 @@ def heat_map_html(
     for i in range(n):
         x = left + side * (i + 0.5)
         y = top + side * (i + 0.5)
-        turn = f' transform="rotate(-50 {x} {top - 8})"' if slanted else ""
-        parts.append(
-            _text(x, top - 8, names[i], palette.ink, "start" if slanted else "middle", extra=turn)
-        )
+        parts.append(_name(x, top - 8, names[i], palette, slanted, "start"))
         parts.append(_text(left - 6, y + 4, names[i], palette.ink, "end"))
         for j in range(n):
-            fill = palette.faint + "44" if i == j else palette.shade(values[i, j] / largest)
+            if i == j:
+                fill = palette.faint + "44"
+            else:
+                fill = palette.shade(values[i, j] / largest)
             parts.append(
                 f'<rect x="{left + side * j}" y="{top + side * i}" '
                 f'width="{side - 1}" height="{side - 1}" '
@@ -227,28 +228,20 @@ def graph_html(
     """
     n = len(values)
     words = are_words(names)
-    # words stand outside the ring
-    radius, beside = (130, 26 + _width(names)) if words else (160, 40)
+    radius = 160
+    beside = 40
+    if words:  # they stand outside the ring
+        radius = 130
+        beside = 26 + _width(names)
     middle = radius + beside
     centre = radius + 40
     angle = [2 * math.pi * i / n - math.pi / 2 for i in range(n)]
     place = [(middle + radius * math.cos(a), centre + radius * math.sin(a)) for a in angle]
-    largest = _largest(values)
     kept = set(fixed)
-    parts = []
-    pairs = sorted(((i, j) for i in range(n) for j in range(i)), key=lambda pair: abs(values[pair]))
-    for i, j in pairs:
-        strength = values[i, j] / largest
-        if abs(strength) > 0.05:
-            (a, b), (c, d) = place[i], place[j]
-            parts.append(
-                f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" '
-                f'stroke="{palette.shade(math.copysign(0.9, strength))}" '
-                f'stroke-opacity="{min(abs(strength) + 0.05, 1):.2f}" '
-                f'stroke-width="{0.5 + 6 * abs(strength):.2f}"/>'
-            )
+    parts = _edges(values, place, palette)
     for i, (x, y) in enumerate(place):
         ring = palette.fixed if i in kept else palette.ink
+        filling = palette.fixed if i in kept else palette.bar
         paper = palette.shade(0.0)
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="14" fill="{paper}" stroke="{ring}" '
@@ -257,15 +250,56 @@ def graph_html(
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" '
             f'r="{13 * math.sqrt(min(max(float(marginals[i]), 0), 1)):.2f}" '
-            f'fill="{palette.fixed if i in kept else palette.bar}"/>'
+            f'fill="{filling}"/>'
         )
-        sideways = math.cos(angle[i]) if words else 0.0
-        anchor = "middle" if abs(sideways) < 0.1 else "start" if sideways > 0 else "end"
-        out = radius + (20 if anchor != "middle" else 28)
+        anchor = "middle"
+        if words:
+            anchor = _anchor(math.cos(angle[i]))
+        out = radius + 20
+        if anchor == "middle":
+            out = radius + 28
         name_x = middle + out * math.cos(angle[i])
         name_y = centre + out * math.sin(angle[i]) + 4
         parts.append(_text(name_x, name_y, names[i], palette.ink, anchor))
     return _svg_html(parts, (2 * middle, 2 * centre), description)
+
+
+def _edges(
+    values: NDArray[np.float64], place: Sequence[tuple[float, float]], palette: Palette
+) -> list[str]:
+    """Return a line for each coupling that can be seen, the strongest on top."""
+    largest = _largest(values)
+    pairs = [(i, j) for i in range(len(place)) for j in range(i)]
+    lines = []
+    for i, j in sorted(pairs, key=lambda pair: abs(values[pair])):
+        strength = values[i, j] / largest
+        if abs(strength) <= 0.05:
+            continue
+        x, y = place[i]
+        end_x, end_y = place[j]
+        lines.append(
+            f'<path d="M{x:.1f} {y:.1f}L{end_x:.1f} {end_y:.1f}" '
+            f'stroke="{palette.shade(math.copysign(0.9, strength))}" '
+            f'stroke-opacity="{min(abs(strength) + 0.05, 1):.2f}" '
+            f'stroke-width="{0.5 + 6 * abs(strength):.2f}"/>'
+        )
+    return lines
+
+
+def _anchor(sideways: float) -> str:
+    """Return the end of a name that is next to the ring, at a place from -1, left, to 1."""
+    if abs(sideways) < 0.1:
+        return "middle"
+    if sideways > 0:
+        return "start"
+    return "end"
+
+
+def _name(x: float, y: float, name: str, palette: Palette, slanted: bool, anchor: str) -> str:
+    """Return a name below or above its place: slanted from its anchor, or in the middle."""
+    if not slanted:
+        return _text(x, y, name, palette.ink, "middle")
+    return _text(x, y, name, palette.ink, anchor, extra=f' transform="rotate(-50 {x} {y})"')
 
 
 def are_words(names: Sequence[str]) -> bool:

@@ -208,7 +208,9 @@ class Explored:
         generator = torch.Generator().manual_seed(seed)
         columns = COLUMNS
         fixed = fixed or {}
-        rows = self.parts.grid(count, generator) if scored is None else None
+        rows = None
+        if scored is None:
+            rows = self.parts.grid(count, generator)
         if rows is None:
             z = self._drawn(scored, fixed, count, generator)
             images = self.parts.means(z, self._styles(count, generator, scored))
@@ -218,7 +220,9 @@ class Explored:
                 images = images.reshape(count, columns, -1)[:, next(iter(fixed))]
                 columns = COLUMNS
         tiles = grid(images.float(), min(columns, len(images)), self.colours, *self.size)
-        return tiles if self.colours > 1 else tiles[..., 0]
+        if self.colours > 1:
+            return tiles
+        return tiles[..., 0]
 
     def _drawn(
         self,
@@ -268,7 +272,9 @@ class Explored:
         """Return a test image `[pixels]`, in [0, 1]."""
         stored = np.array(self.test_images[number])
         pixels = stored.astype(np.float32)
-        return pixels / np.float32(255) if stored.dtype == np.uint8 else pixels
+        if stored.dtype == np.uint8:
+            pixels /= np.float32(255)
+        return pixels
 
     def shown(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an image as `[height, width]`, with a last dimension for colours."""
@@ -308,7 +314,10 @@ class Explored:
     def _decoded(
         self, z: torch.Tensor, style: NDArray[np.float32] | None
     ) -> list[NDArray[np.float32]]:
-        styles = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
+        if style is None:
+            styles = torch.zeros(self.parts.style_size)
+        else:
+            styles = torch.from_numpy(style)
         means = self.parts.means(z, styles.expand(len(z), -1).to(z.dtype)).float().numpy()
         return [self.shown(image) for image in means]
 

@@ -40,4 +40,6 @@ def read_query(query: Mapping[str, str], n: int) -> tuple[int | None, dict[int, 
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,7}", text) else None
+    if text is not None and re.fullmatch(r"[0-9]{1,7}", text):
+        return int(text)
+    return None

@@ -36,12 +36,14 @@ h1 {font-size: 1.7rem !important}
 h2 {font-size: 1.35rem !important; padding-top: 1rem !important}
 h3 {font-size: 1.1rem !important}
 .stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem; max-width: 78rem}
-.st-key-bits {display: grid; grid-template-columns: repeat(auto-fill, minmax(%s, 1fr)); gap: 0.4rem 0.6rem}
+.st-key-bits {display: grid; gap: 0.4rem 0.6rem;
+  grid-template-columns: repeat(auto-fill, minmax(%s, 1fr))}
 .st-key-bits [data-testid=stButtonGroup] {min-width: 0}
 [class*=st-key-thumbnails] {display: flex; flex-direction: row; flex-wrap: wrap; gap: 6px}
 [class*=st-key-thumbnails] > div {width: auto !important}
-[class*=st-key-thumbnails] button {width: 58px; height: 58px; min-height: 0; padding: 0; border-radius: 4px;
-  background-size: contain; background-repeat: no-repeat; background-position: center; image-rendering: pixelated}
+[class*=st-key-thumbnails] button {width: 58px; height: 58px; min-height: 0; padding: 0;
+  border-radius: 4px; background-size: contain; background-repeat: no-repeat;
+  background-position: center; image-rendering: pixelated}
 [class*=st-key-thumbnails] button p {font-size: 0}
 [class*=st-key-thumbnails] button[kind=primary] {outline: 3px solid #c65d00; outline-offset: 1px}
 """
@@ -63,9 +65,10 @@ def main(folder: str) -> None:
     image, pixels = chosen_image(model, palette)
     left, right = st.columns(2, gap="large")
     with left:
-        st.header(
-            "Fix some bits, and the rest is solved again" if model.bits else "Choose a category"
-        )
+        heading = "Choose a category"
+        if model.bits:
+            heading = "Fix some bits, and the rest is solved again"
+        st.header(heading)
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
     try:
@@ -73,7 +76,10 @@ def main(folder: str) -> None:
     except StructuredVAEError as error:  # no state has all the fixed bits
         refuse(error)
         st.stop()
-    ranking = posterior if model.bits else encoded(folder, pixels, ())
+    if model.bits:
+        ranking = posterior
+    else:
+        ranking = encoded(folder, pixels, ())
     view = View(
         model,
         folder,
@@ -101,9 +107,10 @@ def main(folder: str) -> None:
 def title(model: Explored) -> str:
     """Return a line that describes the model."""
     kind = "bits" if model.bits else "categories"
-    return f"{type(model.vae).__name__}, {model.vae.n} {kind}" + (
-        "" if model.training is None else f", {model.training.title}"
-    )
+    description = f"{type(model.vae).__name__}, {model.vae.n} {kind}"
+    if model.training is None:
+        return description
+    return f"{description}, {model.training.title}"
 
 
 if __name__ == "__main__":

@@ -89,12 +89,16 @@ def decoded(view: View) -> None:
     images = [picture]
     captions = ["decoded"]
     if view.scored.pixels is not None:
-        what = "its best state" if model.bits else f"category {model.names[best.state.index(1)]}"
+        if model.bits:
+            what = "its best state"
+        else:
+            what = f"category {model.names[best.state.index(1)]}"
         images = [model.shown(view.scored.pixels), picture]
         captions = ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
-    name = "-".join(map(str, best.state)) if not model.bits else "".join(map(str, best.state))
+    between = "" if model.bits else "-"
+    name = between.join(map(str, best.state))
     if model.passed_on:
         file = png_of(picture, LIGHT, ENLARGED)
         st.download_button("Download the decoded picture", file, f"state-{name}.png", "image/png")
@@ -107,25 +111,19 @@ def facts(view: View) -> list[tuple[str, str]]:
     best = view.encoded.best
     ranking = view.ranking.best
     model = view.model
-    state = (
-        "".join(map(str, view.encoded.state))
-        if model.bits
-        else model.names[view.encoded.state.index(1)]
-    )
-    condition = " with the fixed bits" if view.fixed and model.bits else ""
-    proof = f" (no {'state' if model.bits else 'category'}{condition} scores more: proved)"
+    condition = ""
+    if view.fixed and model.bits:
+        condition = " with the fixed bits"
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
-    rows = [("state", state)]
-    if model.bits and are_words(model.names):
-        ones = [name for name, bit in zip(model.names, view.encoded.state, strict=True) if bit]
-        rows.append(("bits that are 1", ", ".join(ones) or "none"))
+    rows = _state_rows(model, view.encoded.state)
     rows.append(("score", f"{best.scores[0]:.3f}"))
     if ranking.note:
         rows.append(("best state", f"score {ranking.scores[0]:.3f}, {ranking.note}"))
     if ranking.bound is not None:
         bound = f"{ranking.bound:.3f}"
         if proved:
-            bound += proof
+            others = "state" if model.bits else "category"
+            bound += f" (no {others}{condition} scores more: proved)"
         rows.append(("bound on scores", bound))
     probability = np.exp(best.log_probability[0])
     density = view.scored.posterior.density
@@ -133,9 +131,19 @@ def facts(view: View) -> list[tuple[str, str]]:
     if condition:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
     if view.encoded.cost is not None:
-        rows.append(
-            ("-log p(x) at most", f"{view.encoded.cost:.1f} nats, -log p(x, z) of this state")
-        )
+        cost = f"{view.encoded.cost:.1f} nats, -log p(x, z) of this state"
+        rows.append(("-log p(x) at most", cost))
+    return rows
+
+
+def _state_rows(model: Explored, state: tuple[int, ...]) -> list[tuple[str, str]]:
+    """Return the best state, and which bits are 1 where bits have names."""
+    if not model.bits:
+        return [("state", model.names[state.index(1)])]
+    rows = [("state", "".join(map(str, state)))]
+    if are_words(model.names):
+        ones = [name for name, bit in zip(model.names, state, strict=True) if bit]
+        rows.append(("bits that are 1", ", ".join(ones) or "none"))
     return rows
 
 
@@ -166,7 +174,10 @@ def best_states(view: View) -> None:
     captions = []
     for state, score, log_given in zip(best.states, best.scores, best.log_given, strict=True):
         changed = [model.names[i] for i in np.flatnonzero(state != best.states[0])]
-        what = model.names[int(state.argmax())] if not model.bits else "flips " + ", ".join(changed)
+        if model.bits:
+            what = "flips " + ", ".join(changed)
+        else:
+            what = model.names[int(state.argmax())]
         first = "best" if model.bits and not changed else what
         captions.append(f"{first}\nscore {score:.2f}\np {np.exp(log_given):.3f}")
     images = model.decode_all(best.states, view.style)
@@ -218,7 +229,9 @@ def samples(view: View) -> None:
 def share(view: View) -> None:
     """Show a link to the current state of the page, and make it the page's address."""
     st.header("Share")
-    other = st.session_state.get("other") if view.image is not None else None
+    other = None
+    if view.image is not None:
+        other = st.session_state.get("other")
     query = query_of(view.image, view.fixed, other)
     st.query_params.from_dict(query)
     if view.image is None:

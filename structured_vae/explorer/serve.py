@@ -66,7 +66,10 @@ def explore(
 def _check_free(address: str, port: int) -> None:
     """Raise unless the port is free to listen at."""
     try:
-        family = socket.AF_INET6 if ip_address(address).version == 6 else socket.AF_INET
+        if ip_address(address).version == 6:
+            family = socket.AF_INET6
+        else:
+            family = socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address, port))

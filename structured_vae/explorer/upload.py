@@ -69,7 +69,9 @@ def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDA
     grey = _on_paper(content, size).convert("L").resize((size[1], size[0]), Image.Resampling.BOX)
     values = np.asarray(grey)
     border = np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])
-    ink = 255 - values if np.median(border) > 127 else values
+    ink = values
+    if np.median(border) > 127:
+        ink = 255 - values
     pixels: NDArray[np.float32] = BINARISATIONS[binarisation].binarise(ink.reshape(1, -1), 0)[0]
     return pixels
 
@@ -110,7 +112,10 @@ def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
         if isinstance(error, DataError):
             raise
         # Pillow names the object in memory, not the file, of what it does not know at all.
-        why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
+        if isinstance(error, UnidentifiedImageError):
+            why = ""
+        else:
+            why = f": {error}"
         raise DataError(f"this is no image that can be read ({', '.join(FORMATS)}){why}") from error
 
 

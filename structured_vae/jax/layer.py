@@ -120,7 +120,8 @@ def argmax_layer(
         pairwise = jnp.zeros((), unary.dtype)
 
     def best(unary: Any, pairwise: Any) -> Any:
-        return argmax(unary, None if pairs is None else pairwise, edges=pairs, solver=solver)
+        scores_of_pairs = None if pairs is None else pairwise
+        return argmax(unary, scores_of_pairs, edges=pairs, solver=solver)
 
     layer = jax.custom_vjp(best)
 

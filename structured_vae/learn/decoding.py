@@ -144,7 +144,9 @@ def solve_group(
         k_best: how many of the best labels to return; the arrays of the solution are
             `[batch, k_best, ...]`.
     """
-    limit = None if time_limit is None else time_limit * len(group.members)
+    limit = None
+    if time_limit is not None:
+        limit = time_limit * len(group.members)
     scores: np.ndarray = unary[group.nodes]
     options: dict[str, Any] = {"solver": solver, "time_limit": limit}
     if k_best > 1:
@@ -152,7 +154,9 @@ def solve_group(
     if not len(group.edges):
         solution = labels.solve(scores, **options)
     else:
-        pairwise: np.ndarray | None = table if tables is None else tables[group.pairs]
+        pairwise: np.ndarray | None = table
+        if tables is not None:
+            pairwise = tables[group.pairs]
         solution = labels.solve(scores, pairwise, edges=group.edges, **options)
     if k_best > 1:
         return solution

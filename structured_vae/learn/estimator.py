@@ -52,7 +52,8 @@ class LinearEstimator(_Base):  # type: ignore[misc]
     _borders: ClassVar[bool]
     """Whether the first and the last node have separate weights; else all share an intercept."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # scikit-learn's
+    # X is scikit-learn's name.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
         """Train on instances and their labels.
 
         Args:
@@ -147,7 +148,9 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         importlib.import_module("sklearn.utils.validation").check_is_fitted(self, "classes_")
         instances = self._of_prediction(X)
         labels = self.classes_[self._decoded(instances).labels]
-        return labels if is_table(X) else instances.split(labels)
+        if is_table(X):
+            return labels
+        return instances.split(labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """Return the accuracy: the share of nodes whose predicted label is correct.
@@ -168,7 +171,9 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         else:
             counts = np.array([len(labels) for labels in predicted])
             correct = np.concatenate(predicted) == labels_of(y, counts)
-        weights = None if sample_weight is None else np.repeat(np.asarray(sample_weight), counts)
+        weights = None
+        if sample_weight is not None:
+            weights = np.repeat(np.asarray(sample_weight), counts)
         return float(np.average(correct, weights=weights))
 
     @abstractmethod
@@ -186,7 +191,9 @@ class LinearEstimator(_Base):  # type: ignore[misc]
     @property
     def _border_features(self) -> int:
         """The number of features added to those of X: both borders, or an intercept."""
-        return 2 if self._borders else 1
+        if self._borders:
+            return 2
+        return 1
 
     def _check(self) -> None:
         """Check the parameters.
@@ -232,7 +239,9 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         instances = self._of_prediction(x)
         scope = Scope(rules=self._rules())
         marginals = log_sums(instances, self._of_edges(instances), scope)[1]
-        return marginals if is_table(x) else instances.split(marginals)
+        if is_table(x):
+            return marginals
+        return instances.split(marginals)
 
     def _of_edges(self, instances: Instances) -> Weights:
         """Return the weights, with a single pairwise table if the instances have no edges."""

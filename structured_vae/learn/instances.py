@@ -121,7 +121,9 @@ class Weights:
     @classmethod
     def zeros(cls, instances: Instances, k: int) -> Weights:
         """Return zeros, in the shapes that these instances need."""
-        p = 1 if instances.pair_features is None else instances.pair_features.shape[1]
+        p = 1
+        if instances.pair_features is not None:
+            p = instances.pair_features.shape[1]
         return cls(np.zeros((instances.features.shape[1], k)), np.zeros((p, k, k)))
 
     @property

@@ -87,7 +87,10 @@ def graph_sums(
     log_z = 0.0
     for group in instances.groups:
         for batch in group.batches(BATCH):
-            pairwise = weights.pairs[0] if tables is None else tables[batch.pairs]
+            if tables is None:
+                pairwise = weights.pairs[0]
+            else:
+                pairwise = tables[batch.pairs]
             factors = of_instances[batch.members]
             log_z += factors @ _sums_of_group(batch, unary, pairwise, marginals, pairs)
             marginals[batch.nodes] *= factors[:, None, None]

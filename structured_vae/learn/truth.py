@@ -38,7 +38,7 @@ class Truth:
             classes, numbers = np.unique(labels, return_inverse=True)
             return cls(classes, numbers.reshape(-1).astype(np.int64), None)
         _refuse_none(labels)
-        sets = [label if _is_set(label) else {label} for label in labels]
+        sets = [_as_set(label) for label in labels]
         every = sorted_labels(set().union(*sets))
         if not len(every):
             raise DataError("y must have some labels; it has only empty sets")
@@ -74,7 +74,9 @@ class Truth:
             return weights
         sums = np.add.reduceat(self.node_weights(of_classes), instances.offsets[:-1])
         means = sums / np.diff(instances.offsets)
-        return means if weights is None else weights * means
+        if weights is None:
+            return means
+        return weights * means
 
     def node_weights(self, of_classes: np.ndarray) -> np.ndarray:
         """Return the class weight of each node, `[nodes]`; the mean over a set of labels."""
@@ -191,6 +193,12 @@ def sorted_labels(labels: set[Any]) -> np.ndarray:
 
 def _is_set(label: object) -> bool:
     return isinstance(label, set | frozenset)
+
+
+def _as_set(label: Any) -> set[Any] | frozenset[Any]:
+    if isinstance(label, set | frozenset):
+        return label
+    return {label}
 
 
 def _refuse_none(labels: np.ndarray) -> None:

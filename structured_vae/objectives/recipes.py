@@ -167,7 +167,10 @@ def whole_bound(
             return kl_weight * (to_uniform + prior.expected(posterior))
 
         return Objective(cost, kl)
-    potentials = q if isinstance(q, AnyPotentials) else q.potentials
+    if isinstance(q, AnyPotentials):
+        potentials = q
+    else:
+        potentials = q.potentials
     inner = cost
     if prior is not None:
         inner = WithPrior(cost, prior, kl_weight)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import mean
 
 from matplotlib.figure import Figure
 
 from ..runs.folder.curves import PAGE_WIDTH
 from .experiments import Experiment
-from .quantities import Records, markdown_table, shown, values_of
+from .quantities import Records, markdown_table, mean_or_nan, shown, values_of
 from .records import Record
 
 PREFIX = "accuracy_"
@@ -113,5 +112,4 @@ def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str
 
 
 def _means(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[float]:
-    by_attribute = [values_of(records, f"{kind}_{name}") for name in names]
-    return [mean(values) if values else float("nan") for values in by_attribute]
+    return [mean_or_nan(values_of(records, f"{kind}_{name}")) for name in names]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jsonargparse import Namespace
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -94,7 +94,9 @@ def _number(path: Path) -> str:
         for name in ("accuracy", "bound")
         if record is not None and values_of([record], name)
     ]
-    return f"{numbers[0]}, {path}" if numbers else str(path)
+    if numbers:
+        return f"{numbers[0]}, {path}"
+    return str(path)
 
 
 @contextmanager
@@ -129,7 +131,10 @@ def report(options: Namespace, console: Console) -> None:
         ConfigError: the experiment does not exist.
         RunError: the experiment has no records, or one is damaged.
     """
-    names = experiment_names() if options.experiment is None else [options.experiment]
+    if options.experiment is None:
+        names = experiment_names()
+    else:
+        names = [options.experiment]
     for name in names:
         experiment = Experiment.named(name)
         results = Path(options.results)
@@ -172,7 +177,8 @@ def _cells(title: str, rows: list[list[str]]) -> Table:
     ]
     for place in used:
         name = IN_TERMINAL[header[place]]
-        table.add_column(name, justify="left" if name == "cell" else "right", no_wrap=True)
+        side: JustifyMethod = "left" if name == "cell" else "right"
+        table.add_column(name, justify=side, no_wrap=True)
     for row in body:
         table.add_row(*(row[place] for place in used))
     return table

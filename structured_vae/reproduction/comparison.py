@@ -48,7 +48,9 @@ class Comparison:
     def is_as_good(self) -> bool:
         """Whether our mean is at least as good as the paper's number."""
         ours = mean(self.values)
-        return ours <= self.paper if self.is_lower_better else ours >= self.paper
+        if self.is_lower_better:
+            return ours <= self.paper
+        return ours >= self.paper
 
     @property
     def is_level(self) -> bool:
@@ -60,11 +62,15 @@ class Comparison:
         """The outcome of the comparison: `better`, `level` or `worse`."""
         if self.is_level:
             return "level"
-        return "better" if self.is_as_good else "worse"
+        if self.is_as_good:
+            return "better"
+        return "worse"
 
     def row(self, quantity: str) -> list[str]:
         """Return the row of a table with this name of the quantity."""
-        after = "" if self.read_after is None else f" after {self.read_after}"
+        after = ""
+        if self.read_after is not None:
+            after = f" after {self.read_after}"
         return [
             self.cell,
             quantity,
@@ -101,7 +107,9 @@ def comparisons(
             paper = experiment.paper_of(other, epochs).get(quantity)
             if paper is None:
                 continue
-            read_after = epochs if experiment.read_early(other, epochs) else None
+            read_after = None
+            if experiment.read_early(other, epochs):
+                read_after = epochs
             is_lower_better = experiment.quantities[quantity] == "lower"
             compared.append(
                 Comparison(
@@ -131,7 +139,9 @@ def tables_beside_the_paper(experiment: Experiment, records: Records) -> list[Ve
             rows += [comparison.row(name) for comparison in compared]
     if not rows:
         return []
-    beside = "" if experiment.beside is None else f"as good as the paper's {experiment.beside}"
+    beside = ""
+    if experiment.beside is not None:
+        beside = f"as good as the paper's {experiment.beside}"
     counted = ("quantity", "line", "as good as the paper's", "level", beside)
     header = ("cell", "quantity", "paper", "ours, mean ± sd", "seeds", "verdict")
     return [
@@ -186,7 +196,9 @@ def _counts(
         same = [comparison for comparison in with_same if comparison.line == line]
         other = [comparison for comparison in with_other if comparison.line == line]
         is_level_known = any(comparison.deviation is not None for comparison in same)
-        level = _share([comparison.is_level for comparison in same]) if is_level_known else ""
+        level = ""
+        if is_level_known:
+            level = _share([comparison.is_level for comparison in same])
         as_good = _share([comparison.is_as_good for comparison in same])
         as_good_as_other = _share([comparison.is_as_good for comparison in other])
         if same or other:
@@ -194,7 +206,9 @@ def _counts(
 
 
 def _share(answers: Sequence[bool]) -> str:
-    return f"{sum(answers)} of {len(answers)}" if answers else ""
+    if answers:
+        return f"{sum(answers)} of {len(answers)}"
+    return ""
 
 
 def _setting(experiment: Experiment, records: Records) -> VerdictTable:
@@ -202,8 +216,13 @@ def _setting(experiment: Experiment, records: Records) -> VerdictTable:
     counted = _counted(experiment, records)
     binarisation = {record.config["data"]["binarisation"] for record in counted}
     epochs = {record.trained for record in counted}
-    ours = f"{min(epochs)}" if len(epochs) == 1 else f"{min(epochs)} to {max(epochs)}"
-    paper = "not stated" if experiment.paper_epochs is None else f"{experiment.paper_epochs}"
+    if len(epochs) == 1:
+        ours = f"{min(epochs)}"
+    else:
+        ours = f"{min(epochs)} to {max(epochs)}"
+    paper = "not stated"
+    if experiment.paper_epochs is not None:
+        paper = f"{experiment.paper_epochs}"
     rows = [
         ["binarisation", ", ".join(sorted(binarisation)), ""],
         ["epochs", ours, paper],
@@ -219,7 +238,9 @@ def _recipe(counted: Sequence[Record]) -> str:
     differ = [_has_another_recipe(record) for record in counted]
     if all(differ):
         return "another"
-    return "another in some cells" if any(differ) else "paper"
+    if any(differ):
+        return "another in some cells"
+    return "paper"
 
 
 def _has_another_recipe(record: Record) -> bool:

@@ -90,7 +90,9 @@ def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
     axis = "k" if named == "categorical" else "n"
     if (variables := config.get("variables", 1)) > 1:
         return config["data"]["name"], f"{variables} variables of k", config[axis], ""
-    encoder = f", {named}" if by_encoder and axis == "n" else ""
+    encoder = ""
+    if by_encoder and axis == "n":
+        encoder = f", {named}"
     return config["data"]["name"], axis, config[axis], encoder
 
 
@@ -99,7 +101,11 @@ def _draw(
 ) -> None:
     for number, (name, runs) in enumerate(cells.items()):
         _, valid = _losses(runs[0])
-        style, note = ("-", "") if valid else ("--", " (no bound)")
+        style = "-"
+        note = ""
+        if not valid:
+            style = "--"
+            note = " (no bound)"
         of_seeds = list(zip(*(_losses(run)[0] for run in runs), strict=False))
         shown = [median(places) for places in zip(*map(place, runs), strict=False)]
         mean_of_seeds = [mean(values) for values in of_seeds]

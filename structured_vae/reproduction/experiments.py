@@ -109,7 +109,9 @@ class Experiment:
     @cached_property
     def _source(self) -> Experiment:
         """The experiment that defines the cells."""
-        return Experiment.named(self.content["cells_of"]) if "cells_of" in self.content else self
+        if "cells_of" in self.content:
+            return Experiment.named(self.content["cells_of"])
+        return self
 
     @property
     def folder(self) -> str:
@@ -233,8 +235,11 @@ class Experiment:
         if not settings:
             names = ", ".join(named)
             raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {names}")
-        chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
-        chosen += [] if root is None else [("data.root", root)]
+        chosen: list[tuple[str, Any]] = []
+        if epochs is not None:
+            chosen.append(("epochs", epochs))
+        if root is not None:
+            chosen.append(("data.root", root))
         return [
             Cell(
                 self.folder, name, _config([*values, *chosen, ("seed", seed)]), _own(values), **kept
@@ -249,10 +254,10 @@ class Experiment:
         base = list(content["base"].items())
         named = [(name, list(values.items())) for name, values in content.get("cells", {}).items()]
         grid = content.get("grid", {})
-        rows = product(*grid.values()) if grid else ()
-        for row in rows:
-            values = list(zip(grid, row, strict=True))
-            named.append((self._source.name_of(*row), values))
+        if grid:  # the product of no settings would have one row
+            for row in product(*grid.values()):
+                values = list(zip(grid, row, strict=True))
+                named.append((self._source.name_of(*row), values))
         return [(name, [*base, *self._of_names_like(name), *values]) for name, values in named]
 
     def _of_names_like(self, name: str) -> list[tuple[str, Any]]:
@@ -286,7 +291,10 @@ def _nested(settings: list[tuple[str, Any]]) -> dict[str, Any]:
         *groups, key = path.split(".")
         for group in groups:
             place = place.setdefault(group, {})
-        place[key] = {**place.get(key, {}), **deepcopy(value)} if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            place[key] = {**place.get(key, {}), **deepcopy(value)}
+        else:
+            place[key] = value
     return values
 
 

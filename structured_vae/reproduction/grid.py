@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import isnan
-from statistics import mean
 
 from matplotlib.figure import Figure
 
 from ..runs.folder.curves import PAGE_WIDTH, legend_below
 from .comparison import comparisons, of_the_papers_kind
 from .experiments import Experiment
-from .quantities import Records, markdown_table, shown, unit
+from .quantities import Records, markdown_table, mean_or_nan, shown, unit
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
@@ -53,9 +52,13 @@ def _row(
         values = of_the_papers_kind(records, name, quantity)
         epochs = records[name][0].trained if values else 0
         paper = experiment.paper_of(name, epochs).get(quantity)
-        text = shown(values)
-        cells.append(f"**{text}**" if name in as_good else text)
-        cells.append("" if paper is None else f"{paper:g}")
+        ours = shown(values)
+        if name in as_good:
+            ours = f"**{ours}**"
+        theirs = ""
+        if paper is not None:
+            theirs = f"{paper:g}"
+        cells += [ours, theirs]
     return cells
 
 
@@ -71,7 +74,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
             for number, line in enumerate(lines.values):
                 names = [experiment.name_of(panel, row, line) for row in rows.values]
                 by_cell = [of_the_papers_kind(records, name, quantity) for name in names]
-                ours = [mean(values) if values else float("nan") for values in by_cell]
+                ours = [mean_or_nan(values) for values in by_cell]
                 paper = [
                     experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names
                 ]

@@ -35,9 +35,14 @@ def order_table(experiment: Experiment, records: Records) -> VerdictTable | None
         for quantity, number in NUMBERS.items():
             values = {cell: _values(records, cell, quantity) for cell in cells}
             if all(values.values()):
-                since = "" if quantity else _since([records[cell] for cell in cells])
+                if quantity:
+                    since = ""
+                else:
+                    since = _since([records[cell] for cell in cells])
                 rows += [[training, number, *pair, since] for pair in _pairs(values)]
-    return VerdictTable("The paper's order of encoders", HEADER, rows) if rows else None
+    if rows:
+        return VerdictTable("The paper's order of encoders", HEADER, rows)
+    return None
 
 
 def _values(records: Records, cell: str, quantity: str) -> list[float]:
@@ -70,7 +75,9 @@ def standing(first: Sequence[float], second: Sequence[float]) -> str:
         return "untested"
     if not differ(first, second):
         return "level"
-    return "ahead" if mean(first) < mean(second) else "behind"
+    if mean(first) < mean(second):
+        return "ahead"
+    return "behind"
 
 
 def _since(cells: Sequence[Sequence[Record]]) -> str:
@@ -95,4 +102,6 @@ def _curve(records: Sequence[Record]) -> list[float]:
 
 
 def _papers_kind(row: Mapping[str, float]) -> float:
-    return row["test/bound_surrogate"] if "test/bound_surrogate" in row else row["test/bound"]
+    if "test/bound_surrogate" in row:
+        return row["test/bound_surrogate"]
+    return row["test/bound"]

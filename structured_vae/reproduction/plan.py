@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final
 
 from jsonargparse import Namespace
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from ..errors import RunError
@@ -80,14 +80,15 @@ def plan(options: Namespace, console: Console) -> None:
     table = Table(title=experiment.title, caption=caption)
     for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
         whole = column == "cell"
-        table.add_column(
-            column, justify="left" if whole else "right", no_wrap=whole, overflow="fold"
-        )
+        side: JustifyMethod = "left" if whole else "right"
+        table.add_column(column, justify=side, no_wrap=whole, overflow="fold")
     seconds = seconds_of_kinds(cells, places)
     for state in (status(cell, places) for cell in cells):
         config = state.cell.config
         an_epoch = seconds.get(kind_of(config)) if state.left else 0.0
-        hours = "?" if an_epoch is None else f"{an_epoch * state.left / 3600:.2f}"
+        hours = "?"
+        if an_epoch is not None:
+            hours = f"{an_epoch * state.left / 3600:.2f}"
         evaluated = "yes" if state.evaluated else "no"
         if state.other:
             evaluated = f"with other {', '.join(state.other)}"
@@ -102,13 +103,16 @@ def status(cell: Cell, places: Places) -> Status:
         RunError: its record, or a file of its run, is damaged.
     """
     record = read_record(places.record(cell))
-    other = () if record is None else tuple(record.differing(cell))
-    if record is not None and not other and record.finished(cell.config.epochs):
-        return Status(cell, cell.config.epochs, True)
+    other: tuple[str, ...] = ()
+    if record is not None:
+        other = tuple(record.differing(cell))
+        if not other and record.finished(cell.config.epochs):
+            return Status(cell, cell.config.epochs, True)
     run = places.run(cell)
-    return Status(
-        cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False, other
-    )
+    trained = 0
+    if run.checkpoint("last").exists():
+        trained = run.recorded_epochs()
+    return Status(cell, trained, False, other)
 
 
 def finished(cell: Cell, places: Places) -> bool:

@@ -28,20 +28,33 @@ def values_of(records: Sequence[Record], name: str) -> list[float]:
 
 def unit(name: str) -> str:
     """Return the unit in which `values_of` gives a quantity."""
-    return "%" if name.startswith(PERCENT) else "nats"
+    if name.startswith(PERCENT):
+        return "%"
+    return "nats"
+
+
+def mean_or_nan(values: Sequence[float]) -> float:
+    """Return the mean, or not a number where there are no values."""
+    if values:
+        return mean(values)
+    return float("nan")
 
 
 def shown(values: Sequence[float], digits: int = 2) -> str:
     """Return the mean with its standard error over seeds; empty for no values."""
     if not values:
         return ""
-    error = f" ± {standard_error(values):.{digits}f}" if len(values) > 1 else ""
+    error = ""
+    if len(values) > 1:
+        error = f" ± {standard_error(values):.{digits}f}"
     return f"{mean(values):.{digits}f}{error}"
 
 
 def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
     """Return the mean with the standard deviation over seeds, where there are several."""
-    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    deviation = ""
+    if len(values) > 1:
+        deviation = f" ± {stdev(values):.{digits}f}"
     return f"{mean(values):.{digits}f}{deviation}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -96,9 +96,16 @@ class Record:
         """
         spans = spans_of(row["epoch"] for row in self.epochs)
         an_epoch = seconds_an_epoch(self.epochs)
-        usual = median(an_epoch) if an_epoch else 0.0
-        awake = (usual if took > PAUSE * usual else took for took in an_epoch)
-        return list(accumulate(span * took / 3600 for span, took in zip(spans, awake, strict=True)))
+        usual = 0.0
+        if an_epoch:
+            usual = median(an_epoch)
+        hours = []
+        total = 0.0
+        for span, took in zip(spans, an_epoch, strict=True):
+            awake = usual if took > PAUSE * usual else took
+            total += span * awake / 3600
+            hours.append(total)
+        return hours
 
     @property
     def dirty(self) -> bool:
@@ -119,7 +126,9 @@ class Record:
         """
         here = renamed(self.config)
         there = cell.config.to_dict()
-        paths = [*cell.own, ("epochs",)] if cell.falls else cell.own
+        paths = list(cell.own)
+        if cell.falls:
+            paths.append(("epochs",))
         return [".".join(path) for path in paths if _at(here, path) != _at(there, path)]
 
     def write(self, path: Path) -> None:
@@ -132,7 +141,10 @@ def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
     """Return the value at a path of nested settings; None where there is none."""
     value: Any = values
     for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(key)
+        else:
+            value = None
     return value
 
 
@@ -149,7 +161,9 @@ def seconds_an_epoch(rows: Sequence[Mapping[str, float]]) -> list[float]:
 
 def trained_epochs(rows: list[dict[str, float]]) -> int:
     """Return the epoch of the last row of a run; 0 before the first."""
-    return int(rows[-1]["epoch"]) if rows else 0
+    if rows:
+        return int(rows[-1]["epoch"])
+    return 0
 
 
 def read_record(path: Path) -> Record | None:

@@ -215,7 +215,9 @@ def _paper(experiment: Experiment, name: str, epochs: int) -> str:
     number = experiment.paper_of(name, epochs).get("bound")
     if number is None:
         return ""
-    return f"{number:g} after {epochs}" if experiment.read_early(name, epochs) else f"{number:g}"
+    if experiment.read_early(name, epochs):
+        return f"{number:g} after {epochs}"
+    return f"{number:g}"
 
 
 def _reference_rows(references: Records) -> list[list[str]]:
@@ -226,13 +228,19 @@ def _row(name: str, records: Sequence[Record], paper: str, refine: int) -> list[
     config = records[0].config
     epochs = sorted({record.trained for record in records})
     steps = [row["ms_per_step"] for record in records for row in record.epochs]
+    moves = ""
+    if values_of(records, "refined_bound"):
+        moves = str(refine * (config["n"] + 1))
+    note = ""
+    if any(record.dirty for record in records):
+        note = NO_COMMIT
     return [
         name,
         "-".join(map(str, epochs)),
         str(len(records)),
         _capacity(config),
         *(shown(values_of(records, key)) for key in ("bound", "refined_bound")),
-        str(refine * (config["n"] + 1)) if values_of(records, "refined_bound") else "",
+        moves,
         *(shown(values_of(records, key)) for key in ("minus_log_p", "gap")),
         shown(values_of(records, "bound_surrogate")),
         paper,
@@ -240,7 +248,7 @@ def _row(name: str, records: Sequence[Record], paper: str, refine: int) -> list[
         shown(values_of(records, "active"), 0),
         f"{median(steps):.1f}",
         f"{mean(record.hours[-1] for record in records):.2f}",
-        NO_COMMIT if any(record.dirty for record in records) else "",
+        note,
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,9 @@ class Outcome:
 def _epochs_of(cell: Cell, places: Places) -> int:
     """Return the epochs of the last checkpoint, which is the last file that an epoch writes."""
     last = places.run(cell).checkpoint("last")
-    return int(read_checkpoint(last)["epoch"]) + 1 if last.exists() else 0
+    if last.exists():
+        return int(read_checkpoint(last)["epoch"]) + 1
+    return 0
 
 
 def run_cells(
@@ -68,10 +71,13 @@ def run_cells(
         jobs: number of cells at once; several share the cores that this process may use.
         each: a function of the cell that replaces `run_cell`.
     """
-    threads = None if jobs == 1 else min(torch.get_num_threads(), max(1, cpu_count() // jobs))
-    calls = [
-        delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells
-    ]
+    run = each
+    if run is None:
+        threads = None
+        if jobs != 1:
+            threads = min(torch.get_num_threads(), max(1, cpu_count() // jobs))
+        run = partial(run_cell, places=places, threads=threads)
+    calls = [delayed(run)(cell) for cell in cells]
     yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
 
@@ -124,7 +130,9 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
 
 def _differing(run: TrainConfig, cell: Cell) -> list[str]:
     """Return the settings that keep a run from being resumed as this cell."""
-    free = {*WITHOUT_EFFECT} | (set() if cell.falls else {"epochs"})
+    free = {*WITHOUT_EFFECT}
+    if not cell.falls:
+        free.add("epochs")
     here = run.to_dict()
     there = cell.config.to_dict()
     here["data"]["root"] = there["data"]["root"]

@@ -41,7 +41,9 @@ def verdict(
 def attributes_verdict(records: Records) -> list[VerdictTable]:
     """Return the best accuracy beside that of the majority, and what decoded faces show."""
     majority = [value for runs in records.values() for value in values_of(runs, "majority")]
-    of_majority = [["majority", f"{mean(majority):.2f}", "", "reference"]] if majority else []
+    of_majority = []
+    if majority:
+        of_majority = [["majority", f"{mean(majority):.2f}", "", "reference"]]
     tables = _best(records, {}, of_majority)
     shares = {cell: _appearing(runs) for cell, runs in records.items()}
     rows = [[cell, f"{mean(values):.1f}"] for cell, values in shares.items() if values]

@@ -19,7 +19,9 @@ def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
     dataset = given.dataset
     if dataset is None:
         dataset = load_dataset(config.data.name, config.data.root, config.data.binarisation)
-    return dataset.all_for_training() if config.data.train_on == "train+validation" else dataset
+    if config.data.train_on == "train+validation":
+        return dataset.all_for_training()
+    return dataset
 
 
 def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> AnyVAE:
@@ -55,5 +57,7 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     """
     labelled = kind_of(config).labelled(config, dataset)
     splits = (dataset.train, dataset.validation, dataset.test)
-    digest = name_in_memory(*splits) if config.data.is_path else None
+    digest = None
+    if config.data.is_path:
+        digest = name_in_memory(*splits)
     return ImageData(dataset, config.data.batch_size, config.seed, labelled, digest)

@@ -69,16 +69,16 @@ def evaluate_run(
             "Leave importance out"
         )
     kind.check_evaluation(config, refine, appearance)
-    given = given_for(config, model, data, estimator)
+    custom = given_for(config, model, data, estimator)
     question = Question(
         config,
-        load_vae(folder, which, given.model),
-        dataset_of(config, given),
+        load_vae(folder, which, custom.model),
+        dataset_of(config, custom),
         split,
         samples,
         refine,
         appearance,
-        given.estimator,
+        custom.estimator,
         tuple(importance),
     )
     return kind.evaluate(question)

@@ -71,7 +71,8 @@ def export_run(
         raise ConfigError(
             f"license must be an identifier such as mit or cc-by-4.0; got '{license}'"
         )
-    run, target = Run.at(run_folder), Run.at(folder)
+    run = Run.at(run_folder)
+    target = Run.at(folder)
     if target.config_file.exists():
         raise RunError(f"{folder} is the folder of a run; name another one")
     config = run.config()
@@ -99,7 +100,9 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
         ConfigError: it has unknown or impossible values.
     """
     training = pretrained_config(folder).training
-    return None if training is None else TrainConfig.from_dict(dict(training))
+    if training is None:
+        return None
+    return TrainConfig.from_dict(dict(training))
 
 
 def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
@@ -140,9 +143,12 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
         ) from error
     figures = [Figure(name, value, None, "logged by training") for name, value in values.items()]
     commit = record.get("commit")
-    facts = [f"Commit `{commit}`."] if commit else []
-    facts += [f"Versions: {versions}."] if versions else []
-    return tuple(each for each in figures if math.isfinite(each.value)), tuple(facts)
+    facts = []
+    if commit:
+        facts.append(f"Commit `{commit}`.")
+    if versions:
+        facts.append(f"Versions: {versions}.")
+    return tuple(figure for figure in figures if math.isfinite(figure.value)), tuple(facts)
 
 
 def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
@@ -150,16 +156,16 @@ def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
     file = run.folder / f"evaluation-test-{which}.json"
     if not file.exists() or file.stat().st_mtime < run.checkpoint(which).stat().st_mtime:
         return "", ()
-    found = _read_json(file)
+    evaluation = _read_json(file)
     try:
-        return f"{int(found['images']):,} images of the test split", tuple(
+        return f"{int(evaluation['images']):,} images of the test split", tuple(
             Figure(
                 name,
-                float(each["value"]),
-                float(each["standard_error"]),
-                f"{each['kind']}: {each['meaning']}",
+                float(quantity["value"]),
+                float(quantity["standard_error"]),
+                f"{quantity['kind']}: {quantity['meaning']}",
             )
-            for name, each in found["quantities"].items()
+            for name, quantity in evaluation["quantities"].items()
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(

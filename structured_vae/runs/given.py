@@ -108,7 +108,9 @@ def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
     if isinstance(name, str | Path):
         _check_name(config, str(name))
         name = None
-    dataset = None if name is None else _images(data, config.data.binarisation)
+    dataset = None
+    if name is not None:
+        dataset = _images(data, config.data.binarisation)
     _check_images(config, dataset)
     return dataset
 
@@ -120,9 +122,9 @@ def given_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> Giv
         ConfigError: an object does not match the configuration.
         DataError: the images are not valid.
     """
-    given = Given(_checked_model(model), estimator=_checked_estimator(estimator))
-    given.check_objects(config)
-    return replace(given, dataset=given_images(config, data))
+    custom = Given(_checked_model(model), estimator=_checked_estimator(estimator))
+    custom.check_objects(config)
+    return replace(custom, dataset=given_images(config, data))
 
 
 def configured(
@@ -146,7 +148,8 @@ def configured(
     if not isinstance(config, TrainConfig | None):
         raise ConfigError(f"expected a TrainConfig; got {shortened(config)}")
     model = _checked_model(model)
-    changes, source = _split_options(options, config.data if config else DataConfig(), model)
+    defaults = config.data if config else DataConfig()
+    changes, source = _split_options(options, defaults, model)
     dataset = None
     if isinstance(data, DataConfig):
         source = replace(data, **{name: options[name] for name in DATA_OPTIONS if name in options})
@@ -160,14 +163,20 @@ def configured(
     changes |= {"data": source}
     if model is not None:
         changes["model"] = "own"
-    if estimator is not None:
-        changes["estimator"] = estimator if isinstance(estimator, str) else "own"
-    given = Given(
-        model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator)
-    )
-    chosen = _with_place(replace(config, **changes) if config else TrainConfig(**changes))
-    given.check(chosen)
-    return chosen, given
+    custom_estimator = None
+    if isinstance(estimator, str):
+        changes["estimator"] = estimator
+    elif estimator is not None:
+        changes["estimator"] = "own"
+        custom_estimator = _checked_estimator(estimator)
+    custom = Given(model, dataset, custom_estimator)
+    if config is None:
+        config = TrainConfig(**changes)
+    else:
+        config = replace(config, **changes)
+    chosen = _with_place(config)
+    custom.check(chosen)
+    return chosen, custom
 
 
 def _with_place(config: TrainConfig) -> TrainConfig:
@@ -182,16 +191,18 @@ def _split_options(
     options: dict[str, Any], source: DataConfig, model: DiscreteVAE | None
 ) -> tuple[dict[str, Any], DataConfig]:
     """Return the fields of a training and the fields of its data."""
-    known = set(option_types()) - {"model", "data", "estimator"}
-    if unknown := set(options) - known - set(DATA_OPTIONS):
-        near = [match for name in sorted(unknown) for match in get_close_matches(name, known, n=1)]
-        suggestion = f". Did you mean {', '.join(near)}?" if near else ""
+    names = set(option_types()) - {"model", "data", "estimator"}
+    if unknown := set(options) - names - set(DATA_OPTIONS):
+        near = [match for name in sorted(unknown) for match in get_close_matches(name, names, n=1)]
+        suggestion = ""
+        if near:
+            suggestion = f". Did you mean {', '.join(near)}?"
         raise ConfigError(
             f"no option is called {', '.join(sorted(unknown))}{suggestion}; there are: "
-            f"{', '.join(sorted(known))}, and "
+            f"{', '.join(sorted(names))}, and "
             f"of the data {', '.join(DATA_OPTIONS)}"
         )
-    changes = {name: value for name, value in options.items() if name in known}
+    changes = {name: value for name, value in options.items() if name in names}
     source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
     likelihood = getattr(model and model.decoder, "likelihood", None)
     means = isinstance(likelihood, GaussianLikelihood | DiscretisedGaussianLikelihood)

@@ -97,7 +97,10 @@ def gradient_figure(
     if images < 1 or draws < 2:
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
     run = Run.at(folder)
-    place = run.folder if output is None else Path(output)
+    if output is None:
+        place = run.folder
+    else:
+        place = Path(output)
     config = run.config()
     if not kind_of(config).compares_gradients:
         raise ConfigError(
@@ -119,18 +122,23 @@ def gradient_figure(
     }
     for name, form in compared(has_setting=False).items():
         candidates[name] = form.of_setting(SETTINGS[0], solver)
-    estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
+    estimators = {
+        name: candidate
+        for name, candidate in candidates.items()
+        if not candidate.why_not(potentials)
+    }
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
-    picture, record = place / "gradients.png", place / "gradients.json"
+    picture = place / "gradients.png"
+    record = place / "gradients.json"
     values = {"checkpoint": which, "images": len(x), "draws": draws, "config": config.to_dict()}
     values |= {
         **environment(),
         "reports": {name: report.to_dict() for name, report in reports.items()},
     }
-    with whole_file(record) as part:
-        part.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    with whole_file(picture) as part:
-        bias_and_deviation(reports).savefig(part, format="png", dpi=150)
+    with whole_file(record) as unfinished:
+        unfinished.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    with whole_file(picture) as unfinished:
+        bias_and_deviation(reports).savefig(unfinished, format="png", dpi=150)
     return GradientFigure(reports, picture, record)
 
 
@@ -141,8 +149,8 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
         RunError: there is no such file, or it is damaged.
     """
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))["reports"]
-        return {name: GradientReport(**values) for name, values in found.items()}
+        reports = json.loads(record.read_text(encoding="utf-8"))["reports"]
+        return {name: GradientReport(**values) for name, values in reports.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(
             f"{record} is not a record of gradients ({error}); make one: structured-vae reproduce "
@@ -185,7 +193,9 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
         right.axhline(deviation, color="0.6", linewidth=0.8)
         _above(right, name, deviation)
     none = ", ".join(name for name in of_unbiased if name not in noisy)
-    title = f"standard deviation ({none}: none)" if none else "standard deviation"
+    title = "standard deviation"
+    if none:
+        title = f"standard deviation ({none}: none)"
     right.set(title=title, ylabel="of a coordinate, nats")
     for axes in (left, right):
         axes.set_xlabel("epsilon, or temperature")

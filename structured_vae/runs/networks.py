@@ -52,7 +52,11 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
         name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)
     }
     try:
-        vae: AnyVAE = _sized(model, run) if model else _fitting(config, weights)
+        vae: AnyVAE
+        if model:
+            vae = _sized(model, run)
+        else:
+            vae = _fitting(config, weights)
         require_sound_weights(weights, vae)
         vae.load_state_dict(weights)
     except UnsoundError as error:

@@ -27,6 +27,9 @@ from .trainer.fit import fit
 from .trainer.processes import alone, end_with_launcher
 from .trainer.trainer import check_lightning, trainer_of
 
+OTHER: dict[Which, Which] = {"last": "best", "best": "last"}
+"""The other checkpoint of a run."""
+
 
 def resume(
     folder: str | Path,
@@ -73,11 +76,12 @@ def resume(
     config = run.config()
     if isinstance(logger, str):
         by_name: dict[str, Any] = {"logger": logger}
-        config, logger = replace(config, **by_name), None
-    given = given_for(config, model, data, estimator)
+        config = replace(config, **by_name)
+        logger = None
+    custom = given_for(config, model, data, estimator)
     check_lightning(callbacks, logger)
     with alone(config, run):
-        _continue(run, config, given, epochs, start, progress, callbacks, logger)
+        _continue(run, config, custom, epochs, start, progress, callbacks, logger)
     return run
 
 
@@ -99,7 +103,8 @@ def _continue(
         if given.model is None:
             load_vae(folder, start)  # refuses weights that do not fit, before any work
         done = read_checkpoint(checkpoint)["epoch"] + 1
-    config = config if epochs is None else replace(config, epochs=epochs)
+    if epochs is not None:
+        config = replace(config, epochs=epochs)
     if done >= config.epochs:
         raise RunError(
             f"{folder} has trained all of its {done} epochs; for more: epochs={2 * done}, or "
@@ -130,7 +135,8 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
     Raises:
         RunError: there is no checkpoint, though the run has trained for longer.
     """
-    checkpoint, other = run.checkpoint(start), run.checkpoint("best" if start == "last" else "last")
+    checkpoint = run.checkpoint(start)
+    other = run.checkpoint(OTHER[start])
     if checkpoint.exists():
         return checkpoint
     if other.exists():

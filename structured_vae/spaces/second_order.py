@@ -40,7 +40,8 @@ class SecondOrderChains(SpaceOfPaths):
         >>> space = SecondOrderChains(3, 2)
         >>> triples = torch.zeros(2, 2, 2)
         >>> triples[0, 1, 0] = 2.0  # 0, 1, 0 is likely
-        >>> scores = space.scores(torch.tensor([[[0.0, 0.5], [0.0, 0.5], [0.0, 0.5]]]), None, triples)
+        >>> unary = torch.tensor([[[0.0, 0.5], [0.0, 0.5], [0.0, 0.5]]])
+        >>> scores = space.scores(unary, None, triples)
         >>> space.labels(space.argmax(scores))
         tensor([[0, 1, 0]])
         >>> space.gibbs(torch.zeros(1, space.dimension)).log_partition.exp()

@@ -343,7 +343,9 @@ class StateSpace(ABC):
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():
             z: torch.Tensor | Any = self.argmax(scores.detach().clone())
-        detached: torch.Tensor = z.detach() if isinstance(z, torch.Tensor) else z
+        detached: torch.Tensor = z
+        if isinstance(z, torch.Tensor):
+            detached = z.detach()
         return detached  # `maximise` checks whether these are states
 
     def sums(self, potentials: AnyPotentials) -> Any:

@@ -98,10 +98,12 @@ def fitting_estimator(
             for name in ESTIMATORS
             if not _misfit(_estimator(name, config, solver, vae.n), worst)
         ]
-        of = f" {config.encoder_name}" if config.encoder_name else ""
+        of = ""
+        if config.encoder_name:
+            of = f" {config.encoder_name}"
+        name = type(given).__name__ if given else config.estimator
         raise ConfigError(
-            f"the estimator {type(given).__name__ if given else config.estimator} does not fit "
-            f"the encoder{of}: "
+            f"the estimator {name} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
     return estimator
@@ -254,5 +256,7 @@ def _worst_of_own(blank: AnyPotentials, solver: str) -> AnyPotentials:
         return blank
     if blank.categorical:
         return _worst_tables(blank)
-    pairwise = None if blank.pairwise is None else -torch.ones_like(blank.pairwise)
+    pairwise = None
+    if blank.pairwise is not None:
+        pairwise = -torch.ones_like(blank.pairwise)
     return replace(blank, unary=-torch.ones_like(blank.unary), pairwise=pairwise)

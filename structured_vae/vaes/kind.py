@@ -56,6 +56,12 @@ class Question(Generic[Config, VAE]):
     estimator: Estimator | None = None
     importance: tuple[int, ...] = ()
 
+    def samples_or(self, default: int) -> int:
+        """Return the number of posterior samples per image, or the default of the kind."""
+        if self.samples is None:
+            return default
+        return self.samples
+
     @property
     def batches(self) -> torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]:
         """Return batches of images and labels of the split, in order."""

@@ -9,7 +9,9 @@ from .config import Decay, TrainConfig, known
 
 def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
     """Return a schedule with this start and this decay over all epochs."""
-    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
+    if decay == "cosine":
+        return CosineDecay(start, epochs)
+    return Constant(start)
 
 
 def training_options(config: TrainConfig) -> TrainingOptions:

@@ -62,7 +62,9 @@ class Shown(ABC):
         They are zeros for the uniform prior, and for a prior that has only a density.
         """
         zeros = torch.zeros((1, self.n), dtype=self.like.dtype)
-        return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
+        if self.bits:
+            return Potentials(zeros)
+        return CategoricalPotentials(zeros)
 
     def prior_density(self) -> Callable[[torch.Tensor], torch.Tensor] | None:
         """Return the function that gives log p(z) `[m]` of states `[m, n]` of the prior.

@@ -143,7 +143,9 @@ class BranchAndCut:
         if len(quick.cycles) >= TREE_ENOUGH * len(x):
             return quick
         exact = shortest_cycles(self.graph, x, np.arange(self.cut.vertices), stop)
-        return exact if len(exact.cycles) else quick
+        if len(exact.cycles):
+            return exact
+        return quick
 
     def search(self, deadline: Deadline, nodes: float = np.inf) -> None:
         """Branch until the search ends, the deadline passes, or so many nodes are handled."""

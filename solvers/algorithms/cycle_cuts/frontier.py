@@ -204,7 +204,10 @@ class Changes:
             paths += longer
 
     def _add(self, step: int, a: int, b: int, change: int) -> None:
-        key = (step, a, b) if self._step[a] < self._step[b] else (step, b, a)
+        if self._step[a] < self._step[b]:
+            key = (step, a, b)
+        else:
+            key = (step, b, a)
         self.terms[key] = self.terms.get(key, 0) + change
 
 

@@ -31,7 +31,9 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
         return
     hub = cut.n if cut.vertices > cut.n else -1
     order = frontier_order(search.graph.starts, search.graph.near, hub, deadline)
-    steps = None if order is None else Steps.of(Weighed.of(cut, certificate), order)
+    if order is None:
+        return
+    steps = Steps.of(Weighed.of(cut, certificate), order)
     if steps is None:
         return
     narrow = steps.bits <= SMALL_BITS

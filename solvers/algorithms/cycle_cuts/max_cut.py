@@ -83,7 +83,10 @@ class MaxCut:
 
     def score_bound(self, bound: int) -> float:
         """Return a bound on the scores of the problem, from a bound on the weights of cuts."""
-        scores = bound / 2 if abs(bound) < 2**53 else math.nextafter(bound / 2, math.inf)
+        if abs(bound) < 2**53:
+            scores = bound / 2
+        else:
+            scores = math.nextafter(bound / 2, math.inf)
         if self.units.error:
             scores = math.nextafter(scores + self.units.error, math.inf)
         return self.units.upper_bound(scores)

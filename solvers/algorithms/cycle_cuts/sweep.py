@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -100,18 +101,88 @@ def _swept(
     turns: ExitStack,
 ) -> Swept:
     """Return the result of `sweep`, which releases the memory turns in `turns` afterwards."""
-    key = np.zeros((1, 2), np.uint64)
-    value = np.full(1, bound)
-    origins = []
+    frontier = _Frontier(steps, bound, needed, traced, most)
     states = 0
-    bits = steps.bits
-    table = None
-    live = 0
-    tabled = False
-    crowd = min(1 << bits >> DENSE_SHARE, most >> 1)
-    # Invariant: the best partial cuts of every frontier state whose bound is at least `needed` are
-    # in `key` and `value`, or in `table` by the bits of the state.
     for step in range(len(steps.order)):
+        if frontier.wants_table(deadline) and turns.enter_context(
+            turn_of(8 << frontier.bits, deadline.left)
+        ):
+            frontier.move_to_table()
+        count = frontier.extend(step)
+        states += count
+        if not count:
+            return Swept(True, NO_CUT, states, tabled=frontier.tabled)
+        too_many = frontier.table is None and count > most
+        if too_many or deadline.passed or (traced and states > MOST_TRACED):
+            return Swept(False, NO_CUT, states, tabled=frontier.tabled)
+    side = None
+    if traced:
+        side = _traced(steps, frontier.origins, int(frontier.value.argmax()))
+    return Swept(True, frontier.best, states, side, frontier.tabled)
+
+
+_Change: TypeAlias = tuple[int, np.ndarray, np.ndarray, np.ndarray]
+"""The constant of a step, and the first slots, second slots and changes of its terms."""
+
+
+class _Frontier:
+    """The states of the frontier: keys and values or, where there are many, a table.
+
+    Invariant: the best partial cuts of every state whose bound is at least `needed` are in `key`
+    and `value`, or in `table` by the bits of the state.
+
+    Attributes:
+        bits: of a state in a table.
+        key: `[states, 2]`, the sides of the vertices of the frontier, as bits.
+        value: `[states]`, the bound of each state.
+        table: `[2^bits]`, the bound of each state, or `NO_CUT`; None where keys hold the states.
+        tabled: whether there has been a table.
+        origins: by step, the state that each state comes from, where the cut is traced.
+    """
+
+    def __init__(self, steps: Steps, bound: int, needed: int, traced: bool, most: int):
+        self.bits = steps.bits
+        self.key = np.zeros((1, 2), np.uint64)
+        self.value = np.full(1, bound)
+        self.table: np.ndarray | None = None
+        self.tabled = False
+        self.origins: list[np.ndarray] = []
+        self._steps = steps
+        self._needed = needed
+        self._traced = traced
+        self._most = most
+        self._crowd = min(1 << self.bits >> DENSE_SHARE, most >> 1)
+        self._live = 0  # the bits of the present frontier
+
+    @property
+    def best(self) -> int:
+        """The highest bound of a state."""
+        if self.table is None:
+            return int(self.value.max())
+        return int(self.table.max())
+
+    def wants_table(self, deadline: Deadline) -> bool:
+        """Return whether there are so many states that a table is quicker, and time for one."""
+        return (
+            self.table is None
+            and not self._traced
+            and len(self.value) > self._crowd
+            and self.bits <= table_bits(len(self._steps.order), deadline)
+        )
+
+    def move_to_table(self) -> None:
+        """Move all states from the keys to a table."""
+        self.table = np.full(1 << self.bits, NO_CUT)
+        self.table[self.key[:, 0].astype(np.int64)] = self.value
+        self.tabled = True
+
+    def extend(self, step: int) -> int:
+        """Give a vertex both sides, add its change, and merge states that now agree.
+
+        Returns:
+            The number of states.
+        """
+        steps = self._steps
         terms = slice(steps.starts[step], steps.starts[step + 1])
         change = (
             int(steps.constant[step]),
@@ -119,47 +190,34 @@ def _swept(
             steps.second[terms],
             steps.change[terms],
         )
-        slot = int(steps.slot[step])
-        kept = steps.kept[step]
-        # Many states move to a table, if memory and time allow one.
-        if (
-            table is None
-            and not traced
-            and len(value) > crowd
-            and bits <= table_bits(len(steps.order), deadline)
-            and turns.enter_context(turn_of(8 << bits, deadline.left))
-        ):
-            table = np.full(1 << bits, NO_CUT)
-            table[key[:, 0].astype(np.int64)] = value
-            tabled = True
-        # Give the vertex both sides, add its change, and merge states that now agree on the
-        # frontier.
-        if table is not None:
-            after = live | 1 << slot
-            count = kernels.extend_table(table, live, slot, *change, needed)
-            live = after & int(kept[0])
-            kernels.drop_slots(table, after, after & ~live)
-            if count < crowd >> DENSE_SHARE:  # few states remain: back to keys
-                (left,) = np.nonzero(table != NO_CUT)
-                key = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64)
-                value = table[left]
-                table = None
-        else:
-            key, value, origin = kernels.extended(
-                key, value, step > 0, slot, *change, kept, needed, most
-            )
-            count = len(value)
-            live = int(kept[0])
-            if traced:
-                origins.append(origin)
-        states += count
-        if not count:
-            return Swept(True, NO_CUT, states, tabled=tabled)
-        if (table is None and count > most) or deadline.passed or (traced and states > MOST_TRACED):
-            return Swept(False, NO_CUT, states, tabled=tabled)
-    best = int(value.max()) if table is None else int(table.max())
-    side = _traced(steps, origins, int(value.argmax())) if traced else None
-    return Swept(True, best, states, side, tabled)
+        if self.table is None:
+            return self._extend_keys(step, change)
+        return self._extend_table(self.table, step, change)
+
+    def _extend_keys(self, step: int, change: _Change) -> int:
+        kept = self._steps.kept[step]
+        slot = int(self._steps.slot[step])
+        # The first vertex needs one side only: the other one gives the same cuts.
+        self.key, self.value, origin = kernels.extended(
+            self.key, self.value, step > 0, slot, *change, kept, self._needed, self._most
+        )
+        self._live = int(kept[0])
+        if self._traced:
+            self.origins.append(origin)
+        return len(self.value)
+
+    def _extend_table(self, table: np.ndarray, step: int, change: _Change) -> int:
+        slot = int(self._steps.slot[step])
+        after = self._live | 1 << slot
+        count = kernels.extend_table(table, self._live, slot, *change, self._needed)
+        self._live = after & int(self._steps.kept[step, 0])
+        kernels.drop_slots(table, after, after & ~self._live)
+        if count < self._crowd >> DENSE_SHARE:  # few states remain: back to keys
+            (left,) = np.nonzero(table != NO_CUT)
+            self.key = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64)
+            self.value = table[left]
+            self.table = None
+        return int(count)
 
 
 def table_bits(count: int, deadline: Deadline) -> int:

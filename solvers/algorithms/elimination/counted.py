@@ -59,4 +59,6 @@ def counted_max_sum(
     workers = threads_in_memory(threads, tables.bytes)
     work = NANOSECONDS * tables.work
     over_slices(kernel, unary, pairwise, z, nanoseconds=work, threads=workers)
-    return None if (z < 0).any() else z
+    if (z < 0).any():
+        return None
+    return z

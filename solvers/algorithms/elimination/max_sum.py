@@ -99,7 +99,9 @@ def _readable(scores: np.ndarray) -> np.ndarray:
         and scores.flags.c_contiguous
         and scores.flags.aligned
     )
-    return scores if kept else np.require(scores, np.float64, ("C", "A"))
+    if kept:
+        return scores
+    return np.require(scores, np.float64, ("C", "A"))
 
 
 def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
@@ -116,7 +118,9 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
     """Estimate the work of an instance when LANES of them share a vector."""
     if not plan.has_offsets:
         return np.inf
-    used = batch / (LANES * -(-batch // LANES)) if batch else 1.0
+    used = 1.0
+    if batch:
+        used = batch / (LANES * -(-batch // LANES))
     return (LANE_ENTRY_NANOSECONDS * plan.entries + LANE_STEP_NANOSECONDS * plan.n) / used
 
 

@@ -194,7 +194,9 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
     size = n - peeled
     least = min(1, len(edges))
     if size == 0:
-        return least if least <= give_up_above else None
+        if least <= give_up_above:
+            return least
+        return None
     if size > MAX_CORE or len(inner) > size * give_up_above:
         return None
     until = preparation() or Deadline.after(None)

@@ -64,7 +64,10 @@ def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> P
         order: `[n]`, the order of elimination.
     """
     edges = np.ascontiguousarray(edges, np.int64).reshape(-1, 2)
-    order = elimination_order(n, edges) if order is None else np.ascontiguousarray(order, np.int64)
+    if order is None:
+        order = elimination_order(n, edges)
+    else:
+        order = np.ascontiguousarray(order, np.int64)
     schedule = kernels.Schedule(edges, order)
     return Plan(
         n=n,

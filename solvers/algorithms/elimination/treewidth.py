@@ -43,7 +43,9 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
     width = treewidth_bound(problem.topology, PROBED)
     if width is not None and problem.n << width <= SMALL:
         return None
-    plan = None if width is None else problem.topology.recall(cached_plan)
+    plan = None
+    if width is not None:
+        plan = problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
     needed = bytes_of(plan)

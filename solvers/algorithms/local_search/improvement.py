@@ -106,7 +106,9 @@ class Improvement:
         if deadline.passed:
             return np.asarray(best[0])
         if is_recombined(self.problem):
-            share = 1.0 if has_subgraph_moves(self.problem) else RECOMBINED_SHARE
+            share = RECOMBINED_SHARE
+            if has_subgraph_moves(self.problem):
+                share = 1.0
             soon = deadline.within(share * deadline.left)
             best = recombined(self.problem, best, self._slices, soon)
             self._slices += 1

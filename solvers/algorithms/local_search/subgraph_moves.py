@@ -110,7 +110,10 @@ class SubgraphMoves:
             subgraph = self._subgraph()
             moved = subgraph.best(self.problem, z)
             gain = self._score(moved) - score
-            stalled = 0 if gain > self.problem.rounding[0] else stalled + 1
+            if gain > self.problem.rounding[0]:
+                stalled = 0
+            else:
+                stalled += 1
             if gain >= 0:
                 z = moved
                 score += gain

@@ -34,7 +34,8 @@ def sparse_argmax(
     Another thread may set `stop [1]`, uint8, to end the flow early. The states may then not be
     maximisers, and the numbers are upper bounds on twice the maxima.
     """
-    stop = np.zeros(1, np.uint8) if stop is None else stop
+    if stop is None:
+        stop = np.zeros(1, np.uint8)
     kernel = partial(kernels.sparse, np.ascontiguousarray(edges), stop)
     # The estimate is within a factor of 3 on grids and random graphs.
     work = 1000 + 50 * unary.shape[1] + 100 * len(edges)

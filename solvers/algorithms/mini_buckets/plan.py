@@ -139,21 +139,8 @@ def _layout(order: np.ndarray, starts: np.ndarray, minis: list[_Mini], rank: lis
         {u: bit for bit, u in enumerate([*scope, owner])}
         for scope, owner in zip(scopes, owners, strict=True)
     ]
-    # By message, in the order of the readers: the reader's bits of its variables.
-    places = [
-        [bits[reader][u] for u in scopes[source]]
-        for reader, mini in enumerate(minis)
-        for source in mini.sources
-    ]
-    # By mini-bucket: the bits of the variables that all mini-buckets of its bucket share.
-    shared = [
-        [
-            bits[m][u]
-            for u in (owners[first], *sorted(set.intersection(*map(set, scopes[first:last]))))
-        ]
-        for first, last in pairwise(starts.tolist())
-        for m in range(first, last)
-    ]
+    places = _message_bits(scopes, minis, bits)
+    shared = _shared_bits(scopes, starts.tolist(), owners, bits)
     return Layout(
         order=order.astype(np.int64),
         minis=starts.astype(np.int64),
@@ -170,6 +157,29 @@ def _layout(order: np.ndarray, starts: np.ndarray, minis: list[_Mini], rank: lis
         shared=_flat(shared),
         shared_starts=_starts([len(row) for row in shared]),
     )
+
+
+def _message_bits(
+    scopes: list[list[int]], minis: list[_Mini], bits: list[dict[int, int]]
+) -> list[list[int]]:
+    """Return the reader's bits of the variables of each message, in the order of the readers."""
+    return [
+        [bits[reader][u] for u in scopes[source]]
+        for reader, mini in enumerate(minis)
+        for source in mini.sources
+    ]
+
+
+def _shared_bits(
+    scopes: list[list[int]], starts: list[int], owners: list[int], bits: list[dict[int, int]]
+) -> list[list[int]]:
+    """Return, by mini-bucket, the bits of the variables that all of its bucket share."""
+    rows = []
+    for first, last in pairwise(starts):
+        common = sorted(set.intersection(*map(set, scopes[first:last])))
+        variables = (owners[first], *common)
+        rows += [[bits[number][u] for u in variables] for number in range(first, last)]
+    return rows
 
 
 def _starts(lengths: list[int]) -> np.ndarray:

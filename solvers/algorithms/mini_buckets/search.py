@@ -56,7 +56,9 @@ class Search:
             filled = self._search.fill(scores.unary[0], scores.pairwise[0], stop)
         self._cut_short = filled is None
         first_bound = UNFILLED if bound is None else bound
-        self.bound = first_bound if filled is None else min(first_bound, filled)
+        self.bound = first_bound
+        if filled is not None:
+            self.bound = min(first_bound, filled)
 
     @property
     def z(self) -> np.ndarray:

@@ -68,7 +68,9 @@ class FloatingPoint:
     @property
     def gap(self) -> float:
         """The absolute gap at which a backend may stop."""
-        return 0.5 if self.whole else 0.0
+        if self.whole:
+            return 0.5
+        return 0.0
 
     def bound(self, reported: float) -> float:
         """Return the bound on true scores, from the bound that a backend reports on scaled scores.

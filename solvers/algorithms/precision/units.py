@@ -36,7 +36,9 @@ class Units(NamedTuple):
         with np.errstate(over="ignore", under="ignore"):
             scaled = float(np.ldexp(product, self.exponent))
             rounded_down = float(np.ldexp(scaled, -self.exponent)) < product
-        return math.nextafter(scaled, math.inf) if rounded_down else scaled
+        if rounded_down:
+            return math.nextafter(scaled, math.inf)
+        return scaled
 
 
 def _finest(scaled: np.ndarray) -> Units:

@@ -233,7 +233,10 @@ def _blocks(
         count = 1
     order = np.argsort(number, kind="stable")
     starts = np.bincount(number).cumsum()[:-1]
-    for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
+    blocks: Sequence[np.ndarray | slice] = [slice(None)]
+    if count > 1:
+        blocks = np.split(order, starts)
+    for chosen in blocks:
         names, ends = numbered(nodes, edges[chosen])
         yield SpinGraph(len(names), ends, weight[chosen]), names
 

@@ -91,12 +91,17 @@ def one_by_one(
         start: `[batch, n]`, states to start from.
     """
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
-    roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
+    if sparse:
+        roof = roof_duality(problem, deadline)
+    else:
+        roof = RoofDuality.free(problem)
     searched = _by_parts if sparse else _at_once
     solve_part = partial(_then_improved, solve_one)
 
     def solve(instance: int) -> Answer:
-        first = None if start is None else start[instance]
+        first = None
+        if start is not None:
+            first = start[instance]
         fixed = roof.fixed[instance]
         if (fixed >= 0).all():
             return Answer(fixed, roof.bound[instance])
@@ -114,7 +119,9 @@ def one_by_one(
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
         late = slice(int(np.argmin(reached)), None)
-        first = None if start is None else start[late]
+        first = None
+        if start is not None:
+            first = start[late]
         guessed = _unsearched(problem.instances(late), roof.fixed[late], first)
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
@@ -192,9 +199,14 @@ def _by_parts(
     whole = decompose(
         problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline
     )
-    starts = None if first is None else whole.states(first)
+    starts = None
+    if first is not None:
+        starts = whole.states(first)
     sizes = [piece.problem.n for piece in whole.parts]
-    states = [np.zeros(size, np.int8) for size in sizes] if starts is None else list(starts)
+    if starts is None:
+        states = [np.zeros(size, np.int8) for size in sizes]
+    else:
+        states = list(starts)
     bounds = [math.inf] * len(sizes)
 
     def news_of_all(k: int, news: Known) -> Known:
@@ -209,7 +221,9 @@ def _by_parts(
     for k, piece in enumerate(whole.parts):
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
         share = share.within_whole(piece.problem, partial(news_of_all, k))
-        start = None if starts is None else starts[k]
+        start = None
+        if starts is not None:
+            start = starts[k]
         states[k], bounds[k] = solve_one(piece.problem, share, start)
     z = whole.state(states)
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:

@@ -114,7 +114,10 @@ def is_penalised(problem: Problem) -> bool:
     """
     if problem.e > MOST_PAIRS:
         return False
-    first = problem if problem.batch == 1 else problem.instances(slice(0, 1))
+    if problem.batch == 1:
+        first = problem
+    else:
+        first = problem.instances(slice(0, 1))
     return penalties_of(first.to_host()) is not None
 
 
@@ -134,7 +137,9 @@ def by_penalties(
         penalties = penalties_of(problem)
         if penalties is None:
             return solve_one(problem, deadline, start)
-        states = None if start is None else start[None]
+        states = None
+        if start is not None:
+            states = start[None]
         answer = each_instance(problem, penalties, deadline, solve_within(penalties), states)
         bound = float(np.asarray(answer.bound)[0]) + penalties.loss
         z = np.asarray(answer.z)[0]

@@ -57,7 +57,9 @@ def proved_diagonal(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray | No
     for _ in range(MOST_SHIFTS):
         if (proved := factorised(matrix, diagonal + shift)) is not None:
             closer = factorised(matrix, diagonal + shift / 2)
-            return proved if closer is None else closer
+            if closer is None:
+                return proved
+            return closer
         shift *= SHIFTED
     return None
 

@@ -113,7 +113,10 @@ class _Alternation:
             if proved >= proofs or not self._relaxation.has_cycles:
                 break
             gain = before - self._relaxation.bound
-            patience = PATIENCE if gain >= STALLED * self._gap else patience - 1
+            if gain >= STALLED * self._gap:
+                patience = PATIENCE
+            else:
+                patience -= 1
             if not patience and not self._relaxation.has_chords:
                 self._relaxation.add_chords()
                 patience = PATIENCE

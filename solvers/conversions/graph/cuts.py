@@ -137,7 +137,9 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
             "so every cut is infinite; give one of them a finite capacity"
         )
     cut = total(capacities[side[arcs[:, 0]] & ~side[arcs[:, 1]]])
-    most = 2 * cut if cut else 1.0
+    most = 1.0
+    if cut:
+        most = 2 * cut
     capped: np.ndarray = np.minimum(capacities, most)
     return capped
 

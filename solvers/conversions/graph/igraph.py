@@ -51,7 +51,7 @@ def from_igraph(
         >>> solve(from_igraph(graph, kind="max_cut")).value  # doctest: +SKIP
         2.0
     """
-    if not all(hasattr(graph, part) for part in PARTS):
+    if not all(hasattr(graph, name) for name in PARTS):
         raise ProblemError(f"expected an igraph graph; got {shortened(graph)}")
     attributes = Attributes(unary, pairwise, weight, capacity, source, sink)
     return problem_of(_graph_of(graph), kind, attributes)

@@ -156,7 +156,10 @@ def objective_of(
         summed: maximum number of contributions to one coefficient.
         is_solved_exactly: whether sums over all states of the problem are those of the original.
     """
-    expanded = 1 if polynomial.values == (0, 1) else len(polynomial.terms) + 1
+    if polynomial.values == (0, 1):
+        expanded = 1
+    else:
+        expanded = len(polynomial.terms) + 1
     return Polynomial(
         polynomial.constant,
         tuple(polynomial.terms),

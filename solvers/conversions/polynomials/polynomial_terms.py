@@ -157,6 +157,30 @@ def read(terms: Any, offset: Any, values: tuple[int, int]) -> Read:
     Raises:
         ProblemError: no such dict, or a number that is not finite.
     """
+    _check_keys(terms)
+    labels = tuple(ordered_labels(label for key in terms for label in key))
+    place = {label: number for number, label in enumerate(labels)}
+    numbers = real_array("the terms", list(floats(terms).values()), 1)
+    check_terms((tuple(key) or ("the constant",) for key in terms), numbers)
+    added = real_array("the offset", list(floats({0: offset}).values()), 1)
+    if not np.isfinite(added).all():
+        raise ProblemError(f"the offset must be a finite number; got {shortened(offset)}")
+    summands: dict[Scope, list[Any]] = {(): [offset]}
+    for key, number in terms.items():
+        scope = _scope([place[label] for label in key], values)
+        summands.setdefault(scope, []).append(number)
+    sums = {scope: Fraction(sum(map(fraction_of, summed))) for scope, summed in summands.items()}
+    exact = None
+    if any(map(is_rounded, sums.values())):
+        whole = [number for scope, number in sums.items() if scope]
+        exact = ExactTerms(sums[()], whole)
+    floating = {scope: float(number) for scope, number in sums.items()}
+    constant = floating.pop(())
+    return Read(labels, constant, floating, exact, values)
+
+
+def _check_keys(terms: Any) -> None:
+    """Raise if `terms` is not a dict whose keys are tuples of names."""
     if not isinstance(terms, Mapping):
         raise ProblemError(
             f"a polynomial is a dict {{(name, name, ...): number}}; got {shortened(terms)}"
@@ -167,25 +191,6 @@ def read(terms: Any, offset: Any, values: tuple[int, int]) -> Read:
                 f"the keys of a polynomial are tuples of names; got {shortened(key)}. Write "
                 f"({shortened(key)},) for a linear term"
             )
-    labels = tuple(ordered_labels(label for key in terms for label in key))
-    place = {label: number for number, label in enumerate(labels)}
-    numbers = real_array("the terms", list(floats(terms).values()), 1)
-    check_terms((tuple(key) or ("the constant",) for key in terms), numbers)
-    added = real_array("the offset", list(floats({0: offset}).values()), 1)
-    if not np.isfinite(added).all():
-        raise ProblemError(f"the offset must be a finite number; got {shortened(offset)}")
-    sums: dict[Scope, list[Any]] = {(): [offset]}
-    for key, number in terms.items():
-        scope = _scope([place[label] for label in key], values)
-        sums.setdefault(scope, []).append(number)
-    exact = None
-    fractions = {scope: Fraction(sum(map(fraction_of, each))) for scope, each in sums.items()}
-    if any(map(is_rounded, fractions.values())):
-        whole = [number for scope, number in fractions.items() if scope]
-        exact = ExactTerms(fractions[()], whole)
-    floating = {scope: float(number) for scope, number in fractions.items()}
-    constant = floating.pop(())
-    return Read(labels, constant, floating, exact, values)
 
 
 def _scope(places: list[int], values: tuple[int, int]) -> Scope:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...conversions.conversion import Conversion
+from ...conversions.graph.graphs import Kind
 from ...conversions.graph.networkx import from_networkx
 from ...errors import ProblemError
 from ..parsing.text import TextFile
@@ -27,8 +28,9 @@ def read_gml(text: TextFile) -> Conversion:
         raise text.error(f"networkx cannot read the graph: {str(error)[:200]}") from error
     if not len(graph):
         raise text.error("the graph has no nodes")
+    kind: Kind = "scores" if _has_scores(graph) else "max_cut"
     try:
-        return from_networkx(graph, kind="scores" if _has_scores(graph) else "max_cut")
+        return from_networkx(graph, kind=kind)
     except ProblemError as error:
         raise text.error(str(error)) from error
 

@@ -125,7 +125,9 @@ def read_entries(
     for row in rows:
         width = width or len(row)
         if len(row) != width or width not in (2, 3):
-            expected = "'i j weight'" if width == 3 else "'i j' or 'i j weight'"
+            expected = "'i j' or 'i j weight'"
+            if width == 3:
+                expected = "'i j weight'"
             raise text.error(f"expected {expected}; the line has {len(row)} words")
         if len(lines) == count:
             raise text.error(f"the header claims {count} entries, but there are more")
@@ -156,7 +158,9 @@ class _Numbers:
         self._n = n
         self._first = first
         self._low = first or 0
-        self._high = n if first is None else n - 1 + first
+        self._high = n
+        if first is not None:
+            self._high = n - 1 + first
         self._lines: dict[int, int] = {}
 
     @property
@@ -164,7 +168,9 @@ class _Numbers:
         """The number of the first variable."""
         if self._first is not None:
             return self._first
-        return 0 if 0 in self._lines else 1
+        if 0 in self._lines:
+            return 0
+        return 1
 
     def add(self, word: bytes) -> None:
         """Add the number of a variable.

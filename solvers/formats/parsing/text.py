@@ -74,7 +74,9 @@ class TextFile:
             raise self.error(
                 f"the file has {size} bytes; pass a larger max_bytes than {max_bytes} to read it"
             )
-        largest = (size + 1) * DEFLATE_RATIO if self._compressed else size
+        largest = size
+        if self._compressed:
+            largest = (size + 1) * DEFLATE_RATIO
         self._capacity = min(max_bytes, largest)
 
     def rows(self, title: re.Pattern[bytes] = NO_TITLE) -> Iterator[list[bytes]]:
@@ -136,7 +138,9 @@ class TextFile:
                     self.line += 1
                     left -= len(line)
                     self._check_length(len(line), left)
-                    yield self._unmarked(line) if self.line == 1 else line
+                    if self.line == 1:
+                        line = self._unmarked(line)
+                    yield line
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
@@ -244,7 +248,9 @@ class TextFile:
         Raises:
             ProblemFileError: it is not a number, or too large for float64.
         """
-        value = float(word) if NUMBER.fullmatch(word) else math.nan
+        value = math.nan
+        if NUMBER.fullmatch(word):
+            value = float(word)
         if not math.isfinite(value):
             raise self.error(f"{name} must be a finite number; it is {shown(word)}")
         return value
@@ -256,7 +262,9 @@ class TextFile:
             ProblemFileError: see `number`.
         """
         number = self.number(word, name)
-        return int(word) if INTEGER.fullmatch(word) else number
+        if INTEGER.fullmatch(word):
+            return int(word)
+        return number
 
     def check_claim(self, variables: int, entries: int, entry_bytes: int) -> None:
         """Check a header against the size of the file, before anything is allocated.

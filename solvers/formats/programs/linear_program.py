@@ -171,7 +171,11 @@ def _members(program: Any) -> list[dict[int, float]]:
     starts = np.array(matrix.start_, np.int64)
     outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     inner = np.array(matrix.index_, np.int64)
-    rows, columns = (outer, inner) if matrix.format_.name == "kRowwise" else (inner, outer)
+    rows = inner
+    columns = outer
+    if matrix.format_.name == "kRowwise":
+        rows = outer
+        columns = inner
     members: list[dict[int, float]] = [{} for _ in range(program.num_row_)]
     for row, column, value in zip(rows.tolist(), columns.tolist(), matrix.value_, strict=True):
         members[row][column] = float(value)

@@ -47,10 +47,15 @@ def full_matrix(text: TextFile, numbers: Iterable[float], layout: bytes, n: int)
     rows, columns = np.divmod(np.arange(n * n), n)
     if layout in TRIANGLES:
         upper, diagonal = TRIANGLES[layout]
-        rows, columns = np.triu_indices(n, diagonal) if upper else np.tril_indices(n, -diagonal)
+        if upper:
+            rows, columns = np.triu_indices(n, diagonal)
+        else:
+            rows, columns = np.tril_indices(n, -diagonal)
     listed = list(islice(numbers, len(rows) + 1))
     if len(listed) != len(rows):
-        many = "more" if len(listed) > len(rows) else len(listed)
+        many = str(len(listed))
+        if len(listed) > len(rows):
+            many = "more"
         raise text.error(f"{n} cities have {len(rows)} distances here, and the file has {many}")
     matrix = np.zeros((n, n))
     if layout in TRIANGLES:

@@ -64,7 +64,9 @@ class _Header:
     @property
     def variables(self) -> int:
         """The number of variables that the header claims."""
-        return self.claims[0] if self.claims else 0
+        if self.claims:
+            return self.claims[0]
+        return 0
 
 
 def _header(text: TextFile, row: list[bytes]) -> _Header:
@@ -150,8 +152,9 @@ class _Clauses:
 
     def _add_terms(self, weight: float, literals: list[int]) -> None:
         """Add weight * product of (1 - literal); a positive literal is z, a negative one 1 - z."""
-        signs = [-1 if literal > 0 else 1 for literal in literals]
-        starts = [1 if literal > 0 else 0 for literal in literals]
+        # 1 - literal is start + sign * z.
+        starts = [int(literal > 0) for literal in literals]
+        signs = [1 - 2 * start for start in starts]
         variables = [abs(literal) - 1 for literal in literals]
         self.constant += weight * math.prod(starts)
         for place, variable in enumerate(variables):

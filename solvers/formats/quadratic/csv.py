@@ -74,7 +74,10 @@ def read_csv(text: TextFile) -> Conversion:
     for cells in rows:
         first, second, score = columns.cells(text, cells)
         name = _name(text, "i", first)
-        other = name if second in EMPTY else _name(text, "j", second)
+        if second in EMPTY:
+            other = name
+        else:
+            other = _name(text, "j", second)
         pairs.append(places.setdefault(name, len(places)))
         pairs.append(places.setdefault(other, len(places)))
         scores.append(text.number(score.encode(), "the score"))
@@ -177,7 +180,9 @@ def _name(text: TextFile, column: str, cell: str) -> str:
             intended.
     """
     if cell in EMPTY:
-        cell_text = _shown(cell) if cell else "empty"
+        cell_text = "empty"
+        if cell:
+            cell_text = _shown(cell)
         raise text.error(
             f"{column} is {cell_text}, and every row needs a variable there; an empty j stands for "
             "the score of i alone"
@@ -191,7 +196,9 @@ def _name(text: TextFile, column: str, cell: str) -> str:
             f"{column} is {_shown(cell)}: floats cannot distinguish integers of 2^53 and more; "
             f"write whole numbers, with table['{column}'].astype('Int64') of pandas, or texts"
         )
-    return cell if long else str(int(digits))
+    if long:
+        return cell
+    return str(int(digits))
 
 
 def _shown(cell: str) -> str:

@@ -70,7 +70,9 @@ def description_of(text: TextFile) -> dict[str, Any]:
     )
     if process.returncode:
         lines = process.stderr.decode(errors="replace").strip().splitlines()
-        reason = lines[-1][:200] if lines else "it crashes"
+        reason = "it crashes"
+        if lines:
+            reason = lines[-1][:200]
         raise text.error(f"dimod cannot read the model: {reason}")
     model: dict[str, Any] = json.loads(process.stdout)
     return model

@@ -87,9 +87,11 @@ def _read(text: TextFile) -> tuple[_Kind, Entries]:
     kind = _kind(text, next(lines, b""))
     rows = (line.split() for line in lines)
     sizes = next(rows, [])
-    expected = "'n n'" if kind.dense else "'n n entries'"
-    if len(sizes) != (2 if kind.dense else 3):
-        raise text.error(f"expected the sizes {expected}; the line has {len(sizes)} words")
+    expected = ["n", "n"] if kind.dense else ["n", "n", "entries"]
+    if len(sizes) != len(expected):
+        raise text.error(
+            f"expected the sizes '{' '.join(expected)}'; the line has {len(sizes)} words"
+        )
     n = text.integer(sizes[0], "the number of rows", 1, 2**31)
     columns = text.integer(sizes[1], "the number of columns", 1, 2**31)
     if n != columns:
@@ -97,7 +99,8 @@ def _read(text: TextFile) -> tuple[_Kind, Entries]:
     if kind.dense:
         return kind, _read_dense(text, rows, n, kind.symmetric)
     count = text.integer(sizes[2], "the number of entries", 0, 2**62)
-    text.check_claim(n, count, EDGE_BYTES if kind.pattern else ENTRY_BYTES)
+    entry_bytes = EDGE_BYTES if kind.pattern else ENTRY_BYTES
+    text.check_claim(n, count, entry_bytes)
     entries = read_entries(text, rows, n, count, first=1, weighted=not kind.pattern)
     _check_places(text, entries, kind.symmetric)
     return kind, entries
@@ -119,12 +122,18 @@ def _kind(text: TextFile, line: bytes) -> _Kind:
 
 def _read_dense(text: TextFile, rows: Iterator[list[bytes]], n: int, symmetric: bool) -> Entries:
     """Read all numbers of a matrix, or of its lower triangle, column by column."""
-    count = n * (n + 1) // 2 if symmetric else n * n
+    if symmetric:
+        count = n * (n + 1) // 2
+    else:
+        count = n * n
     text.check_claim(n, count, NUMBER_BYTES)
     numbers = [text.number(word, "an entry") for row in rows for word in row]
     if len(numbers) != count:
         raise text.error(f"the matrix has {count} entries, and the file has {len(numbers)}")
-    columns, lines = np.triu_indices(n) if symmetric else np.divmod(np.arange(n * n), n)
+    if symmetric:
+        columns, lines = np.triu_indices(n)
+    else:
+        columns, lines = np.divmod(np.arange(n * n), n)
     values = np.array(numbers)
     used = values != 0
     pairs = np.stack([lines, columns], axis=-1)[used]

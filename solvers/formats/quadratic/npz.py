@@ -93,12 +93,16 @@ def _read(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.n
         shape = tuple(int(length) for length in re.findall(r"[0-9]+", header[3]))
         size = math.prod(shape) * dtype.itemsize
         left = member.file_size - stream.tell()
-        data = stream.read(size) if size == left else b""
+        data = b""
+        if size == left:
+            data = stream.read(size)
         if not size == left == len(data):
             message = f"{member.filename} has {left} bytes of {dtype} and claims the shape {shape}"
             raise ProblemFileError(path, None, message[:400])
     flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
-    order: Literal["C", "F"] = "F" if header[2] == "True" else "C"
+    order: Literal["C", "F"] = "C"
+    if header[2] == "True":
+        order = "F"
     return flat.reshape(shape, order=order)
 
 
@@ -109,14 +113,17 @@ def _header(stream: IO[bytes]) -> str:
         (length,) = struct.unpack("<H", stream.read(2))
     else:
         (length,) = struct.unpack("<I", stream.read(4))
-    return stream.read(length).decode("latin1") if length <= MAX_HEADER else ""
+    if length <= MAX_HEADER:
+        return stream.read(length).decode("latin1")
+    return ""
 
 
 def _check_batch(path: Path, arrays: dict[str, np.ndarray], max_bytes: int) -> None:
     """Raise if leading dimensions broadcast to a batch that takes more than `max_bytes`."""
     unary = arrays["unary"]
     pairwise = arrays.get("pairwise", np.zeros(0))
-    leading = pairwise.shape[: -1 if "edges" in arrays or pairwise.ndim < 2 else -2]
+    is_list = "edges" in arrays or pairwise.ndim < 2
+    leading = pairwise.shape[:-1] if is_list else pairwise.shape[:-2]
     try:
         batch = math.prod(np.broadcast_shapes(unary.shape[:-1], leading))
     except ValueError:

@@ -43,7 +43,10 @@ def read_qplib(text: TextFile) -> Conversion:
     if sense is None:
         raise text.error(f"the sense must be minimize or maximize; it is {shown(word)}")
     n = text.integer(_word(text, rows, "n"), "n", 1, 2**62)
-    count = 0 if kind[:1] == b"L" else _count(text, rows, "the number of quadratic terms", 2**62)
+    if kind[:1] == b"L":
+        count = 0
+    else:
+        count = _count(text, rows, "the number of quadratic terms", 2**62)
     text.check_claim(n, count, ENTRY_BYTES)
     entries = read_entries(text, (row[:3] for row in islice(rows, count)), n, count, first=1)
     entries.check_repeats()

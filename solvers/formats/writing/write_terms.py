@@ -21,6 +21,9 @@ LEAST = 1e-12
 BREAK = 8
 """Terms in a line of an LP file."""
 
+SENSES = {1: "maximize", -1: "minimize"}
+"""The words of files for senses."""
+
 
 def biq_mac_text(terms: Terms) -> Iterator[str]:
     """Write one triangle of Q for x'Qx: half of the weight of a pair."""
@@ -59,7 +62,7 @@ def qplib_text(terms: Terms) -> Iterator[str]:
     """Write a problem of the type QBN; the objective counts half of the quadratic terms."""
     yield "problem"
     yield "QBN"
-    yield "maximize" if terms.sense == 1 else "minimize"
+    yield SENSES[terms.sense]
     yield f"{terms.n} # number of variables"
     yield f"{len(terms.pairs)} # number of quadratic terms in objective"
     yield from _entries(terms, terms.weights * 2, 1, lower=True)
@@ -158,7 +161,7 @@ def lp_text(terms: Terms) -> Iterator[str]:
 
 
 def _lp_lines(terms: Terms, rows: list[dict[int, float]]) -> Iterator[str]:
-    yield "Maximize" if terms.sense == 1 else "Minimize"
+    yield SENSES[terms.sense].capitalize()
     yield " obj:"
     yield from _lines(_linear(dict(enumerate(terms.linear.tolist()))))
     if len(terms.pairs):
@@ -191,7 +194,9 @@ def _linear(coefficients: dict[int, float]) -> Iterator[str]:
 
 
 def _signed(value: float) -> str:
-    return f"- {number(-value)}" if value < 0 else f"+ {number(value)}"
+    if value < 0:
+        return f"- {number(-value)}"
+    return f"+ {number(value)}"
 
 
 def _lines(words: Iterator[str]) -> Iterator[str]:
@@ -217,5 +222,8 @@ def _entries(terms: Terms, weights: np.ndarray, first: int, lower: bool = False)
     for (i, j), weight in zip(terms.pairs.tolist(), weights.tolist(), strict=True):
         small = i + first
         large = j + first
-        ends = f"{large} {small}" if lower else f"{small} {large}"
+        if lower:
+            ends = f"{large} {small}"
+        else:
+            ends = f"{small} {large}"
         yield f"{ends} {number(weight)}"

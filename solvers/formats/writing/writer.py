@@ -132,7 +132,8 @@ def write_problem(
             "as 'npz'"
         )
     written = terms.with_sense(writer.sense or terms.sense)
-    relation = Relation(written.sense * terms.sense, 0.0 if writer.constant else terms.constant)
+    left_out = 0.0 if writer.constant else terms.constant
+    relation = Relation(written.sense * terms.sense, left_out)
     writer.write(Path(path), replace(written, constant=written.constant + 0.0))
     return relation
 

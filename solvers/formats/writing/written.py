@@ -40,7 +40,9 @@ class Relation:
 
     def __str__(self) -> str:
         if not self.constant:
-            return "the objective" if self.sign == 1 else "the negative of the objective"
+            if self.sign == 1:
+                return "the objective"
+            return "the negative of the objective"
         operator = "+" if self.sign == 1 else "-"
         return f"{number(self.constant)} {operator} the objective"
 

@@ -182,7 +182,9 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
             for u in ahead:
                 seen[u] = True
             order += ahead
-    return order[::-1] if len(edges) == n - trees else None
+    if len(edges) == n - trees:
+        return order[::-1]
+    return None
 
 
 def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]) -> str | None:
@@ -217,7 +219,9 @@ def why_too_wide(problem: LabelProblem) -> str | None:
 
 def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
     """The batch, so many instances at a time as have small tables together."""
-    most = PART_BYTES if home_of(problem.unary).on_host else DEVICE_PART_BYTES
+    most = DEVICE_PART_BYTES
+    if home_of(problem.unary).on_host:
+        most = PART_BYTES
     count = max(1, most // (8 * max(1, buckets.largest)))
     if count >= problem.batch:
         yield problem

@@ -70,8 +70,12 @@ class DomainWall:
     def known(self, known: Known) -> Known:
         """What is known of labels, by what is known of bits."""
         z, bound, rows = known
-        labels = None if z is None else self.labels(z)
-        total = None if bound is None else self.bound(bound, rows)
+        labels = None
+        if z is not None:
+            labels = self.labels(z)
+        total = None
+        if bound is not None:
+            total = self.bound(bound, rows)
         return Known(labels, total, rows)
 
 
@@ -139,7 +143,10 @@ def _bits_of(
     """(variable, place) of each bit, and the pairs of bits that edges join."""
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     places = np.arange(starts[-1]) - starts[variable]
-    edge, a, b = np.nonzero(_within(problem)) if problem.e else np.zeros((3, 0), np.int64)
+    if problem.e:
+        edge, a, b = np.nonzero(_within(problem))
+    else:
+        edge, a, b = np.zeros((3, 0), np.int64)
     i, j = problem.topology.pairs[edge].T
     return (variable, places), np.stack([starts[i] + a, starts[j] + b], axis=1)
 

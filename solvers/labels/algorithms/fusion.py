@@ -59,7 +59,10 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
     for move in cycle(moves):
         if tried == len(moves) or deadline.passed:
             break
-        tried = 0 if fusion.improved(move(fusion.labels), deadline) else tried + 1
+        if fusion.improved(move(fusion.labels), deadline):
+            tried = 0
+        else:
+            tried += 1
         deadline.tell(lambda: Known.of(fusion.labels))
     return fusion.labels
 

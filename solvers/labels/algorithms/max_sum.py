@@ -23,7 +23,11 @@ def max_sum(problem: LabelProblem, buckets: Buckets) -> States:
 
 def _narrow(xp: object, values: Array, count: int) -> Array:
     """Values below `count` in the least of bytes."""
-    kind = "int8" if count <= 1 << 7 else "int16" if count <= 1 << 15 else "int64"
+    kind = "int64"
+    if count <= 1 << 7:
+        kind = "int8"
+    elif count <= 1 << 15:
+        kind = "int16"
     return namespace_of(values).astype(values, getattr(xp, kind))
 
 

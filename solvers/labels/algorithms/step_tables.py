@@ -154,13 +154,19 @@ class ComputedTable(StepTable):
         xp = namespace_of(term)
         shared, values, *lengths = term.shape
         count = prod(lengths)
-        first = np.arange(self.shape[0])[:, None] if shared > 1 else np.zeros((1, 1), np.int64)
+        if shared > 1:
+            first = np.arange(self.shape[0])[:, None]
+        else:
+            first = np.zeros((1, 1), np.int64)
         zeros = np.zeros(samples.shape[:2], np.int64)
         below = beside(term, zeros)
         for u, length in zip(self.step.separator, lengths, strict=True):
             if length > 1:
                 below = below * length + chosen[u]
-        rows = np.arange(self.shape[1]) if values > 1 else np.zeros(self.shape[1], np.int64)
+        if values > 1:
+            rows = np.arange(self.shape[1])
+        else:
+            rows = np.zeros(self.shape[1], np.int64)
         start = (first * values)[..., None] + rows  # [batch or 1, 1, values]
         places = below[..., None] + beside(term, start * count)
         flat = xp.take(xp.reshape(term, (-1,)), xp.reshape(places, (-1,)), axis=0)
@@ -207,11 +213,13 @@ def block_of(term: Array, place: Place) -> Array:
     """Return what a term `[batch, values, ...]` adds to a block."""
     if not place:
         return term
-    axes = (
-        span if length > 1 else slice(None)
-        for span, length in zip(place, term.shape[2:], strict=True)
-    )
-    return term[(slice(None), slice(None), *axes)]
+    axes = [slice(None), slice(None)]
+    for span, length in zip(place, term.shape[2:], strict=True):
+        if length > 1:
+            axes.append(span)
+        else:  # the same for all values of a variable
+            axes.append(slice(None))
+    return term[tuple(axes)]
 
 
 def _normalised(scores: list[Array]) -> tuple[Array, Array]:

@@ -123,5 +123,7 @@ def mean_field(problem: LabelProblem) -> Sums:
         if moved <= CLOSE:
             break
     i, j = problem.topology.pairs.T
-    bound = kernels.mean_and_entropy(tree, unary, q) if is_allowed else -np.inf
+    bound = -np.inf
+    if is_allowed:
+        bound = kernels.mean_and_entropy(tree, unary, q)
     return Sums(bound, q, q[i][:, :, None] * q[j][:, None, :], moved <= CLOSE)

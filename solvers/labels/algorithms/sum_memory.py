@@ -7,7 +7,7 @@ computed again on the way down (`sweep`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -53,7 +53,9 @@ class Way:
 def room_for(memory: int | None) -> float:
     """Return the bytes that sums may take: a share of what is free, and at most `memory`."""
     room = SHARE * free_memory()
-    return room if memory is None else min(room, memory)
+    if memory is None:
+        return room
+    return min(room, memory)
 
 
 def way_of(problem: LabelProblem, buckets: Buckets, room: float) -> Way | None:
@@ -75,12 +77,16 @@ def way_of(problem: LabelProblem, buckets: Buckets, room: float) -> Way | None:
             least = way
         if way.bytes <= enough:
             break
-    return least if least is not None and least.bytes <= room else None
+    if least is not None and least.bytes <= room:
+        return least
+    return None
 
 
 def _block_of(problem: LabelProblem, room: float) -> int:
     """Return how many entries of a table are computed at a time."""
-    most = PART_BYTES if home_of(problem.unary).on_host else DEVICE_PART_BYTES
+    most = DEVICE_PART_BYTES
+    if home_of(problem.unary).on_host:
+        most = PART_BYTES
     return max(1, int(min(most, room / (4 * COPIES)) // 8))
 
 
@@ -118,12 +124,7 @@ def _held(buckets: Buckets, messages: list[int], segments: tuple[range, ...]) ->
     Going down, a step's separator also has an array from when its reader is done until the step is.
     """
     readers = buckets.readers
-    segment_of = {t: s for s, segment in enumerate(segments) for t in segment}
-    kept_steps = {
-        t
-        for t, reader in enumerate(readers)
-        if len(segments) == 1 or reader < 0 or segment_of[reader] != segment_of[t]
-    }
+    kept_steps = _steps_kept(readers, segments)
     most = above = 0
     for segment in reversed(segments):
         passing = sum(messages[t] for t in segment if t not in kept_steps)
@@ -132,5 +133,16 @@ def _held(buckets: Buckets, messages: list[int], segments: tuple[range, ...]) ->
             most = max(most, above + passing)
             within = (child for child in buckets.steps[t].children if child not in kept_steps)
             passing -= sum(messages[child] for child in within)
-            above -= messages[t] if readers[t] >= 0 else 0
+            if readers[t] >= 0:
+                above -= messages[t]
     return sum(messages[t] for t in kept_steps), most
+
+
+def _steps_kept(readers: Sequence[int], segments: tuple[range, ...]) -> set[int]:
+    """Return the steps whose messages are kept: all of one segment, else those read elsewhere."""
+    if len(segments) == 1:
+        return set(range(len(readers)))
+    segment_of = {t: s for s, segment in enumerate(segments) for t in segment}
+    return {
+        t for t, reader in enumerate(readers) if reader < 0 or segment_of[reader] != segment_of[t]
+    }

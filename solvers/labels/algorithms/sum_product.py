@@ -121,8 +121,10 @@ class Conditionals:
             sums = xp.cumulative_sum(table.rows(chosen, uniforms), axis=-1)
             draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
-            fixed = None if given is None else given[:, :, variable]
-            chosen[variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
+            if given is not None:
+                fixed = given[:, :, variable]
+                value = xp.where(fixed >= 0, fixed, value)
+            chosen[variable] = value
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
 
     def at(self, states: States) -> Array:
@@ -173,7 +175,9 @@ class Conditionals:
         for t, table in self._downwards():
             outside = above.take(t)
             for place, block in table.blocks():
-                joint = block if outside is None else block * _across(outside, place)
+                joint = block
+                if outside is not None:
+                    joint = block * _across(outside, place)
                 above.give(table, place, joint)
                 yield table.step, place, joint
 
@@ -228,7 +232,9 @@ class Conditionals:
             for place, block in table.blocks():
                 moved = _total(scores, place)
                 rate = xp.sum(block * moved, axis=1, keepdims=True)
-                joint = block if outside is None else block * _across(outside, place)
+                joint = block
+                if outside is not None:
+                    joint = block * _across(outside, place)
                 move = joint * (moved - rate)
                 if outside_moved is not None:
                     move += block * _across(outside_moved, place)
@@ -327,7 +333,9 @@ def _scattered(step: Step, place: Place, states: np.ndarray, moves: np.ndarray) 
 def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
     """A table `[batch, ...]` over some of its axes, which ascend."""
     others = tuple(axis + 1 for axis in range(table.ndim - 1) if axis not in axes)
-    return xp.sum(table, axis=others) if others else table
+    if others:
+        return xp.sum(table, axis=others)
+    return table
 
 
 def _first_axes(xp: Any, table: Array, count: int) -> Array:

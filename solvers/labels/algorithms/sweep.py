@@ -54,7 +54,9 @@ class Sweep(Generic[T]):
                 value = of_step(t, sweep._below(t, passing))
                 for child in buckets.steps[t].children:
                     passing.pop(child, None)
-                target = sweep.values if sweep._is_kept(t, segment) else passing
+                target = passing
+                if sweep._is_kept(t, segment):
+                    target = sweep.values
                 target[t] = value
         return sweep
 

@@ -30,11 +30,14 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
     """
     steps = _steps_of(buckets)
     rows = plain(np.asarray(problem.tables, np.float64))
-    turned = plain(rows.swapaxes(-1, -2)) if (steps[:, 3] == 0).any() else rows[:, :0]
+    if (steps[:, 3] == 0).any():
+        turned = plain(rows.swapaxes(-1, -2))
+    else:
+        turned = rows[:, :0]
     weights = _weights_of(problem)
     unary = plain(np.asarray(problem.unary, np.float64))
-    table = np.arange(problem.batch) if len(rows) > 1 else np.zeros(problem.batch, np.int64)
-    weight = np.arange(problem.batch) if len(weights) > 1 else np.zeros(problem.batch, np.int64)
+    table = _row_of_instance(rows, problem.batch)
+    weight = _row_of_instance(weights, problem.batch)
     labels = np.empty((problem.batch, problem.n), np.int64)
     shared = (
         problem.sizes.astype(np.int64),
@@ -51,12 +54,23 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
     return labels
 
 
+def _row_of_instance(rows: np.ndarray, batch: int) -> np.ndarray:
+    """`[batch]`: the row of each instance; a single row belongs to all of them."""
+    if len(rows) > 1:
+        return np.arange(batch)
+    return np.zeros(batch, np.int64)
+
+
 def _steps_of(buckets: Buckets) -> np.ndarray:
     """`[n, 4]`: variable, parent or -1, edge, and whether the variable is the edge's first."""
     rows = []
     for step in buckets.steps:
-        edge, _, second = step.edges[0] if step.edges else (0, 1, False)
-        rows.append((step.variable, step.separator[0] if step.separator else -1, edge, not second))
+        edge = 0
+        second = False
+        if step.edges:
+            edge, _, second = step.edges[0]
+        parent = step.separator[0] if step.separator else -1
+        rows.append((step.variable, parent, edge, not second))
     return np.array(rows, np.int64)
 
 

@@ -63,9 +63,10 @@ class Tree:
         order = kernels.roots_last(starts, near)
         place = np.argsort(order)
         tables = np.ascontiguousarray(problem.tables[0], np.float64)
-        factors = (
-            np.ones(problem.e) if problem.weights is None else problem.weights[0].astype(np.float64)
-        )
+        if problem.weights is None:
+            factors = np.ones(problem.e)
+        else:
+            factors = problem.weights[0].astype(np.float64)
         equal = len(tables) == 1 and bool(
             (tables[0] == np.eye(problem.k)).all() and (factors >= 0).all()
         )

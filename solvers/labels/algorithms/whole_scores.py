@@ -72,9 +72,14 @@ class WholeScores:
         tables, weights, table_of = _pairs_of(problem)
         whole, moved, more = _rounded(tables, exponent)
         heavy, moved_weights, most = _rounded(weights, exponent)
-        error += moved[table_of].sum() if len(tables) else moved_weights.sum()
+        if len(tables):
+            error += moved[table_of].sum()
+        else:
+            error += moved_weights.sum()
         unit = float(np.ldexp(1.0, exponent))
-        step = int(np.gcd.reduce([steps, more, most])) if error == 0.0 else 1
+        step = 1
+        if error == 0.0:
+            step = int(np.gcd.reduce([steps, more, most]))
         least = _least(unary).sum() + np.minimum(heavy, 0).sum()
         if len(tables):
             least += _least(whole)[table_of].sum()
@@ -103,15 +108,16 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
         return none[0], np.asarray(problem.weights[0], np.float64), problem.table_of
     problem = problem.dense()
     tables = np.asarray(problem.tables[0], np.float64)
-    equal = tables[:, 0, 0] if problem.k > 1 else np.zeros(len(tables))
+    if problem.k > 1:
+        equal = tables[:, 0, 0]
+    else:
+        equal = np.zeros(len(tables))
     diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)
     if np.isfinite(equal).all() and (tables == diagonal).all():
         weights = equal[problem.table_of]
-        return (
-            none[0],
-            weights if problem.weights is None else weights * problem.weights[0],
-            problem.table_of,
-        )
+        if problem.weights is not None:
+            weights = weights * problem.weights[0]
+        return none[0], weights, problem.table_of
     if problem.weights is None:
         return tables, none[1], problem.table_of
     return problem.all_pairwise()[0], none[1], np.arange(problem.e)

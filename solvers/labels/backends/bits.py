@@ -64,7 +64,9 @@ class Bits(LabelSolver):
             return super().why_not_within(problem, constraints)
         binary = resolve(self.solver, bits)
         reason = binary.why_not_within(bits, rows_of_bits(constraints, problem))
-        return None if reason is None else f"by {binary.name} of its {bits.n} bits: {reason}"
+        if reason is None:
+            return None
+        return f"by {binary.name} of its {bits.n} bits: {reason}"
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         coded = domain_wall(problem)

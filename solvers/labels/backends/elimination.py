@@ -35,8 +35,13 @@ class Elimination(LabelSolver):
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """Tables that do not fit into the free memory."""
-        reason = None if self.is_linear(problem) else why_not_eliminated(problem, _bytes_of)
-        return (*super().why_not(problem), *((reason,) if reason else ()))
+        reasons = super().why_not(problem)
+        if self.is_linear(problem):
+            return reasons
+        reason = why_not_eliminated(problem, _bytes_of)
+        if reason is None:
+            return reasons
+        return (*reasons, reason)
 
     @staticmethod
     def is_linear(problem: LabelProblem) -> bool:
@@ -67,7 +72,9 @@ def _states(problem: LabelProblem, buckets: Buckets) -> States:
         if problem.own is None:
             return tree_max_sum(problem, buckets)
     states = [max_sum(batch, buckets) for batch in in_parts(problem, buckets)]
-    return states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
+    if len(states) == 1:
+        return states[0]
+    return namespace_of(problem.unary).concat(states, axis=0)
 
 
 def _bytes_of(buckets: Buckets) -> int:

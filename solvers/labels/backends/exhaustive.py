@@ -25,10 +25,15 @@ class Exhaustive(LabelSolver):
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """More than 2^20 assignments."""
-        many = problem.states > MOST_STATES
-        states = "more than 1e+300" if problem.states > 10**300 else f"{float(problem.states):.3g}"
+        reasons = super().why_not(problem)
+        if problem.states <= MOST_STATES:
+            return reasons
+        if problem.states > 10**300:
+            states = "more than 1e+300"
+        else:
+            states = f"{float(problem.states):.3g}"
         reason = f"there are {states} assignments and it tries at most {MOST_STATES:,}"
-        return (*super().why_not(problem), *((reason,) if many else ()))
+        return (*reasons, reason)
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
         return Maximiser(np.stack([_best(problem, instance) for instance in range(problem.batch)]))

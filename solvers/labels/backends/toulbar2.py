@@ -53,7 +53,8 @@ class Toulbar2(LabelSolver):
                 one = problem.instances(slice(b, b + 1))
                 soon = soon.within_whole(one, partial(Known._replace, part=slice(b, b + 1)))
                 best, bounds[b] = _searched(one, soon, process, Path(folder) / "network.wcsp")
-                labels[b] = labels[b] if best is None else best
+                if best is not None:
+                    labels[b] = best
         return Maximiser(labels, bounds)
 
 
@@ -62,7 +63,9 @@ def _searched(
 ) -> tuple[np.ndarray | None, float]:
     """Labels `[n]` of an instance, None where none were found, and a bound."""
     scores = WholeScores.of(problem)
-    constant = None if deadline.passed else write_network(scores, file, deadline)
+    constant = None
+    if not deadline.passed:
+        constant = write_network(scores, file, deadline)
     if constant is None:
         return None, math.inf
     result = process.search(

@@ -78,8 +78,10 @@ def from_factors(
         raise ProblemError(
             f"the constant terms add up to {total.constant}; every assignment is forbidden"
         )
-    names = range(len(sizes)) if names is None else names
-    values = [range(size) for size in sizes] if values is None else values
+    if names is None:
+        names = range(len(sizes))
+    if values is None:
+        values = [range(size) for size in sizes]
     _check_words(list(sizes), names, values)
     original = FactorSum(constant, terms, _exact(number, terms, fractions))
     return LabelConversion(
@@ -238,9 +240,9 @@ class _Sum:
             self._add_tuples(number, scope, table)
 
     def _add_pair(self, scope: tuple[int, ...], table: np.ndarray) -> None:
-        i, j = scope
-        if i > j:
-            i, j, table = j, i, table.T
+        i, j = sorted(scope)
+        if scope[0] != i:
+            table = table.T
         self._pairs[i, j] = self._pairs.get((i, j), 0.0) + table
 
     def _add_tuples(self, number: int, scope: tuple[int, ...], table: np.ndarray) -> None:

@@ -100,9 +100,13 @@ class IntegerConstraints(SoftConstraints[Side]):
         """Return {(variable, state): number} of the terms of a constraint."""
         numbers: dict[tuple[int, int], Fraction] = {}
         for scope, coefficient in side.products.items():
-            place = scope[0] if len(set(scope)) == 1 else self._product(side, scope)
-            for state, value in enumerate(self.values[place]):
-                product = value ** len(scope) if len(set(scope)) == 1 else value[0] * value[1]
+            if len(set(scope)) == 1:  # a variable, or one of its powers
+                place = scope[0]
+                products = [value ** len(scope) for value in self.values[place]]
+            else:
+                place = self._product(side, scope)
+                products = [first * second for first, second in self.values[place]]
+            for state, product in enumerate(products):
                 before = numbers.get((place, state), Fraction(0))
                 numbers[place, state] = before + coefficient * product
         return numbers

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...conversions.polynomials.polynomial import MOST_OF_A_TABLE, largest_scopes, objective_of
 from ...conversions.polynomials.polynomial_terms import Monomials, Read, Scope
+from ...conversions.sense import Sense
 from ...errors import ProblemError
 from .conversion import LabelConversion
 from .factors import from_factors
@@ -38,10 +39,11 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
     for scope, number in monomials.low.items():
         table = tables.setdefault(scope, np.zeros((2,) * len(scope)))
         table[_ones(scope, scope)] += number
+    sense: Sense = "maximise" if sign == 1 else "minimise"
     conversion = from_factors(
         [2] * len(polynomial.labels),
         list(tables.items()),
-        sense="maximise" if sign == 1 else "minimise",
+        sense=sense,
         constant=monomials.constant,
         names=polynomial.labels,
         values=[polynomial.values] * len(polynomial.labels),

@@ -143,7 +143,9 @@ class _Reader:
 
     def _costs(self, costs: Any) -> Any:
         """Return costs, or those of the function that is named in their place."""
-        shared = self.functions.get(costs) if isinstance(costs, str) else None
+        shared = None
+        if isinstance(costs, str):
+            shared = self.functions.get(costs)
         if isinstance(shared, dict):
             return shared.get("costs")
         return costs
@@ -173,7 +175,14 @@ class _Reader:
         )
         if not number and given not in ("inf", "-inf"):
             raise self.text.error(f"a cost of '{str(name)[:40]}' is no number: {str(given)[:40]}")
-        cost = given if number else float(given)
+        if number:
+            cost = given
+        else:
+            cost = float(given)
         if self.sense == "minimise":
-            return math.inf if cost >= self.top else float(cost)
-        return -math.inf if cost <= self.top else float(cost)
+            if cost >= self.top:
+                return math.inf
+            return float(cost)
+        if cost <= self.top:
+            return -math.inf
+        return float(cost)

@@ -157,7 +157,9 @@ class _Model:
             entries += math.prod(shape)
             if entries > MOST_ENTRIES:
                 raise self.text.error(f"the functions have more than {MOST_ENTRIES} entries")
-            used = math.prod(shape) if kind == EXPLICIT else 2
+            used = 2
+            if kind == EXPLICIT:
+                used = math.prod(shape)
             if place + used > len(values):
                 raise self.text.error(f"the values of functions of kind {kind} end too early")
             tables.append(_table(kind, shape, values[place : place + used]))

@@ -96,4 +96,6 @@ def _table(words: Words, shape: list[int], default: int, tuples: int, top: int) 
 
 
 def _cost(cost: int, top: int) -> float:
-    return math.inf if cost >= top else float(cost)
+    if cost >= top:
+        return math.inf
+    return float(cost)

@@ -154,7 +154,9 @@ def _wcsp_lines(costs: Factors, tables: list[np.ndarray], top: int) -> Iterator[
         yield " ".join(map(str, (len(scope), *scope, 0, len(places))))
         for place in places.tolist():
             cost = table[tuple(place)]
-            whole = int(cost) if math.isfinite(cost) else top
+            whole = top
+            if math.isfinite(cost):
+                whole = int(cost)
             yield " ".join(map(str, (*place, whole)))
 
 
@@ -184,9 +186,8 @@ def _cfn(factors: Factors, worst: str) -> dict[str, object]:
     if factors.constant:
         functions["constant"] = {"scope": [], "costs": [factors.constant]}
     for place, (scope, table) in enumerate(factors.factors):
-        costs = [
-            entry if math.isfinite(entry) else float(worst) for entry in np.ravel(table).tolist()
-        ]
+        entries = np.ravel(table)
+        costs = np.where(np.isfinite(entries), entries, float(worst)).tolist()
         functions[f"f{place}"] = {"scope": [names[v] for v in scope], "costs": costs}
     comparison = "<" if factors.sense == -1 else ">"
     problem = {"name": "problem", "mustbe": f"{comparison}{worst}"}

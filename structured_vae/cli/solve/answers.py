@@ -87,7 +87,9 @@ def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:
     if path.suffix.lower() == ".csv":
         _write_table(path, records)
         return
-    content = records[0] if len(records) == 1 else list(records)
+    content: Any = list(records)
+    if len(records) == 1:
+        content = records[0]
     with whole_file(path) as unfinished:
         unfinished.write_text(json.dumps(content) + "\n", encoding="utf-8")
 

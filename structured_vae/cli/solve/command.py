@@ -203,7 +203,8 @@ class FileSolver:
         solution = replace(solution, z=solution.z[..., : len(conversion.names)])
         answers = replace(answers, solution=solution)
         self.records.append(answer_record(file, conversion, answers))
-        self.console.print(solution_table(conversion, answers.solution, file if several else ""))
+        title = file if several else ""
+        self.console.print(solution_table(conversion, answers.solution, title))
         self.console.print(_summary(conversion.problem, answers, reason))
         if isinstance(answers.stopped, KeyboardInterrupt):
             self.errors.print(
@@ -240,9 +241,8 @@ class FileSolver:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
         record = label_record(file, conversion, answer)
         self.records.append(record)
-        self.console.print(
-            label_table(record, conversion, answer.solution, file if several else "")
-        )
+        title = file if several else ""
+        self.console.print(label_table(record, conversion, answer.solution, title))
         problem = conversion.problem
         proved = "proved optimal" if record["optimal"] else "not proved"
         self.console.print(
@@ -309,20 +309,24 @@ def solution_table(
         file: the name of the file for the title; "" for none.
         shown: maximum number of rows.
     """
-    place = f"{file}, " if file else ""
+    place = ""
+    if file:
+        place = f"{file}, "
     table = Table(title=f"{place}solver {solution.solver}")
     z = solution.z.reshape(math.prod(solution.z.shape[:-1]), solution.z.shape[-1])
     in_full = z.shape[-1] <= SHOWN_WHOLE
-    for column in ("instance", "value", "optimal", "bound", "z" if in_full else "ones"):
+    states = "z" if in_full else "ones"
+    for column in ("instance", "value", "optimal", "bound", states):
         table.add_column(column, justify="right", overflow="fold")
     values = objectives(conversion, solution).reshape(-1)
     bounds = objective_bounds(conversion, solution).reshape(-1)
     optimal = np.ravel(solution.optimal)
     for number in range(min(len(z), shown)):
+        proved = "yes" if optimal[number] else "no"
         table.add_row(
             str(number),
             f"{values[number]:.10g}",
-            "yes" if optimal[number] else "no",
+            proved,
             f"{bounds[number]:.10g}",
             _state_text(z[number], in_full),
         )

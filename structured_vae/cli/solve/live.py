@@ -75,5 +75,7 @@ class Live:
         if math.isfinite(score):
             incumbent = f"best {self._conversion.objective(z):.8g}"
             bound = self._conversion.objective_bound(z, limit)
-        bound_text = f"bound {bound:.8g}" if math.isfinite(limit) else "no bound yet"
+        bound_text = "no bound yet"
+        if math.isfinite(limit):
+            bound_text = f"bound {bound:.8g}"
         self._line.update(self._task, incumbent=f", {incumbent}, {bound_text}")

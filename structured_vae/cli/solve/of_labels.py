@@ -145,7 +145,9 @@ def label_table(
 ) -> Table:
     """Make a table of value, certificate, bound and the first labels, named as in the file."""
     limit = conversion.objective_bound(solution.labels, float(solution.bound))
-    place = f"{file}, " if file else ""
+    place = ""
+    if file:
+        place = f"{file}, "
     table = Table(title=f"{place}solver {record['solver']}")
     for column in ("value", "optimal", "bound"):
         table.add_column(column, justify="right")

@@ -120,7 +120,9 @@ def _single_file(folder: Path, patterns: tuple[str, ...]) -> Path | None:
         raise DataError(
             f"celeba: {folder} has several files that match {patterns[0]}: {names}; keep only one"
         )
-    return files[0] if files else None
+    if files:
+        return files[0]
+    return None
 
 
 READER: Final = Reader(read_celeba, binarisations=MAPPED, shown=False)

@@ -135,7 +135,11 @@ def face_files(path: Path, names: Sequence[str]) -> FaceFiles:
     Raises:
         DataError: an image is missing, is not in `names`, or is too large.
     """
-    files: FaceFiles = FaceFolder.of(path) if path.is_dir() else FaceZip.of(path)
+    files: FaceFiles
+    if path.is_dir():
+        files = FaceFolder.of(path)
+    else:
+        files = FaceZip.of(path)
     sizes = files.sizes
     missing = sorted(set(names) - set(sizes))
     if missing:

@@ -109,8 +109,9 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are not empty, numbered from 1."""
+    open_file = gzip.open if path.suffix == ".gz" else open
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_file(path, "rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES:,} bytes")

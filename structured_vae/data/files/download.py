@@ -120,7 +120,9 @@ class BoundedBuffer:
 
 def _failure(url: str, file: DataFile, folder: Path, error: OSError, advice: str) -> str:
     path = folder / file.name
-    content = "a damaged file there" if path.is_file() else "no file there"
+    content = "no file there"
+    if path.is_file():
+        content = "a damaged file there"
     return (
         f"Could not download {url} to the cache: {error}"
         f"\n  expected {path}, its content with SHA-256 {file.sha256}"

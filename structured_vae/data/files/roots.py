@@ -144,5 +144,7 @@ def _contents(folder: Path) -> str:
     if not folder.is_dir():
         return f"no folder {folder}"
     names = sorted(path.name for path in folder.iterdir())
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    shown = ", ".join(names[:8])
+    if len(names) > 8:
+        shown += ", ..."
     return f"a folder with {shown or 'nothing in it'}"

@@ -43,22 +43,20 @@ def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()
     """
     from matplotlib.figure import Figure  # slow to load, and folders are read by who draws nothing
 
-    found = {
+    columns_of = {
         name: [column for column in metrics if column.partition("/")[2] == name]
         for name in names or USUAL
     }
-    if absent := [name for name, columns in found.items() if not columns]:
-        known = sorted({column.partition("/")[2] for column in metrics if "/" in column})
-        there = (
-            f"there are: {', '.join(known)}"
-            if known
-            else "the run has not come to its first evaluation"
-        )
+    if absent := [name for name, columns in columns_of.items() if not columns]:
+        names_here = sorted({column.partition("/")[2] for column in metrics if "/" in column})
+        there = "the run has not come to its first evaluation"
+        if names_here:
+            there = f"there are: {', '.join(names_here)}"
         raise RunError(f"no metric is called {', '.join(absent)}; {there}")
-    figure = Figure(figsize=(WIDTH * len(found), 3), layout="constrained")
-    for axes, (name, columns) in zip(
-        figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True
-    ):
+    count = len(columns_of)
+    figure = Figure(figsize=(WIDTH * count, 3), layout="constrained")
+    all_axes = figure.subplots(1, count, squeeze=False)[0]
+    for axes, (name, columns) in zip(all_axes, columns_of.items(), strict=True):
         for column in columns:
             axes.plot(metrics["epoch"], metrics[column], marker=".", label=column.partition("/")[0])
         axes.set(xlabel="epoch", title=name)

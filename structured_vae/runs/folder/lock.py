@@ -40,7 +40,8 @@ def locked(run: Run) -> Iterator[None]:
     Raises:
         RunError: another process is training there, or the folder cannot be written to.
     """
-    lock, holder = run.checkpoints / LOCK, run.checkpoints / HOLDER
+    lock = run.checkpoints / LOCK
+    holder = run.checkpoints / HOLDER
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(lock) and (lock.is_symlink() or not lock.is_file()):
@@ -63,8 +64,10 @@ def locked(run: Run) -> Iterator[None]:
         return
     try:
         # On a full disk, a later write raises a clearer error.
-        with suppress(OSError), whole_file(holder) as part:
-            part.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}))
+        with suppress(OSError), whole_file(holder) as unfinished:
+            unfinished.write_text(
+                json.dumps({"process": os.getpid(), "host": socket.gethostname()})
+            )
         yield
     finally:
         with suppress(OSError):
@@ -75,7 +78,7 @@ def locked(run: Run) -> Iterator[None]:
 def _named(holder: Path) -> str:
     """Return the process that has a lock, in words."""
     try:
-        known = json.loads(read_small_text(holder, 1000))
-        return f"process {int(known['process'])} on {str(known['host'])[:100]}"
+        facts = json.loads(read_small_text(holder, 1000))
+        return f"process {int(facts['process'])} on {str(facts['host'])[:100]}"
     except (OSError, ValueError, TypeError, LookupError):
         return "another process"

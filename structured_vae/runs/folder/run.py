@@ -94,11 +94,10 @@ class Run:
             {}
         """
         rows = self._rows()
+        if not rows:
+            return {}
         try:
-            return {
-                name: np.array([float(row[name]) for row in rows])
-                for name in (rows[0] if rows else ())
-            }
+            return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
         except (ValueError, LookupError, TypeError) as error:
             raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
 
@@ -179,8 +178,8 @@ class Run:
             RunError: the folder cannot be made or written to.
         """
         try:
-            with whole_file(self.config_file) as part:
-                part.write_text(config_text(config), encoding="utf-8")
+            with whole_file(self.config_file) as unfinished:
+                unfinished.write_text(config_text(config), encoding="utf-8")
         except OSError as error:
             raise RunError(f"{self.folder} cannot be written to: {error}") from error
 
@@ -191,8 +190,10 @@ class Run:
             RunError: the file is damaged.
         """
         rows = self._rows()
+        if not rows:
+            return 0
         try:
-            return int(rows[-1]["epoch"]) if rows else 0
+            return int(rows[-1]["epoch"])
         except (ValueError, LookupError, TypeError) as error:
             raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
 

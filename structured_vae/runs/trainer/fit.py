@@ -81,7 +81,7 @@ def fit(
 def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
     """Listen for interrupts that Python would lose."""
     (callback,) = [
-        each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)
+        one for one in getattr(trainer, "callbacks", ()) if isinstance(one, HeardInterrupts)
     ]
     return callback.listening()
 

@@ -59,7 +59,9 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
     if config.logger == "none":
         return False
     try:
-        tracked = read_small_text(run.tracked, LONGEST_ID) if run.tracked.exists() else None
+        tracked = None
+        if run.tracked.exists():
+            tracked = read_small_text(run.tracked, LONGEST_ID)
     except (OSError, ValueError) as error:
         raise RunError(
             f"{run.tracked} is damaged ({error}): delete it, and the logger starts a new run"
@@ -106,9 +108,9 @@ class Tracked(BetweenSteps):
             logger.log_hyperparams(self.config.to_dict())
             with (
                 Forgiving()("keeping the logger's id"),
-                whole_file(self.run.tracked, self.run.folder) as part,
+                whole_file(self.run.tracked, self.run.folder) as unfinished,
             ):
-                part.write_text(str(logger.version), encoding="utf-8")
+                unfinished.write_text(str(logger.version), encoding="utf-8")
 
 
 @contextmanager
@@ -117,7 +119,8 @@ def ended(trainer: pl.Trainer) -> Iterator[None]:
 
     Weights & Biases allows one run per process. A run that the caller opened stays open.
     """
-    by_name = any(isinstance(each, Tracked) for each in getattr(trainer, "callbacks", ()))
+    callbacks = getattr(trainer, "callbacks", ())
+    by_name = any(isinstance(callback, Tracked) for callback in callbacks)
     ours = (
         by_name
         and isinstance(trainer.logger, WandbLogger)

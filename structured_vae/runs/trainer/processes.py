@@ -37,7 +37,11 @@ def check_room(processes: int, cuda: bool) -> None:
         ConfigError: there are more.
     """
     # Count the cores of the machine: a scheduler may have bound this process to a single core.
-    room, what = (torch.cuda.device_count(), "GPUs") if cuda else (os.cpu_count() or 1, "cores")
+    room = os.cpu_count() or 1
+    what = "cores"
+    if cuda:
+        room = torch.cuda.device_count()
+        what = "GPUs"
     if processes > room:
         raise ConfigError(
             f"processes is {processes:,} per node, and this node has {room} {what}: set processes "
@@ -60,11 +64,9 @@ def check_nodes(nodes: int) -> None:
     by_hand = all(name in os.environ for name in BY_HAND)
     if str(nodes) in told or (by_hand and not told):
         return
-    started = (
-        f"this process was started for {' or '.join(told)}"
-        if told
-        else "no launcher has started this process"
-    )
+    started = "no launcher has started this process"
+    if told:
+        started = f"this process was started for {' or '.join(told)}"
     raise ConfigError(
         f"nodes is {nodes:,}, and {started}: set nodes to 1, or start the training on every node "
         "with srun or "

@@ -46,7 +46,7 @@ def check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> 
         ConfigError: one of them is not an object of Lightning.
     """
     if not isinstance(callbacks, Sequence) or not all(
-        isinstance(each, pl.Callback) for each in callbacks
+        isinstance(callback, pl.Callback) for callback in callbacks
     ):
         raise ConfigError(
             f"callbacks must be a list of Lightning's callbacks; got {shortened(callbacks)}"
@@ -89,18 +89,7 @@ def trainer_of(
     cuda = config.device != "cpu" and torch.cuda.is_available()
     check_room(config.processes, cuda)
     check_nodes(config.nodes)
-    pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
-    size = (dataset.channels, dataset.height, dataset.width)
-    ours = [
-        HeardInterrupts(),
-        FolderPresence(run),
-        RunRecord(run.folder, config.to_dict()),
-        Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
-        EpochCheckpoints(run.checkpoints, training.monitored),
-        RateByEpoch(by_epoch(known(config.learning_rate), known(config.rate_decay), config.epochs)),
-        EvaluatedAtLast(),
-        SeededEpochs(config.seed),
-    ]
+    ours = _our_callbacks(config, run, dataset, training)
     if logger is None:
         ours.append(Tracked(config, run))
     if config.patience:
@@ -108,16 +97,23 @@ def trainer_of(
     if progress:
         ours.append(_progress_bar())
     images_a_step = config.data.batch_size * config.processes * config.nodes
+    accelerator = "cuda" if cuda else "cpu"
+    one_process = config.processes * config.nodes == 1
     with quiet():
+        chosen_logger: Logger | bool
+        if logger is None:
+            chosen_logger = logger_of(config, run)
+        else:
+            chosen_logger = logger
         return pl.Trainer(
-            accelerator="cuda" if cuda else "cpu",
+            accelerator=accelerator,
             devices=config.processes,
             num_nodes=config.nodes,
-            strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
+            strategy="auto" if one_process else DDPStrategy(),
             max_epochs=config.epochs,
             callbacks=[*ours, *callbacks],
             profiler=NoProfiler(),
-            logger=logger_of(config, run) if logger is None else logger,
+            logger=chosen_logger,
             plugins=[WholeCheckpoints(run.folder)],
             num_sanity_val_steps=0,
             check_val_every_n_epoch=config.evaluate_every,
@@ -127,6 +123,26 @@ def trainer_of(
             log_every_n_steps=max(1, min(LOGGED_EVERY, len(dataset.train) // images_a_step)),
             use_distributed_sampler=False,
         )
+
+
+def _our_callbacks(
+    config: TrainConfig, run: Run, dataset: ImageDataset, training: Training
+) -> list[pl.Callback]:
+    """Return the callbacks that every training has."""
+    pictured = None
+    if dataset.shown:
+        pictured = torch.from_numpy(dataset.validation.images[:PICTURED])
+    size = (dataset.channels, dataset.height, dataset.width)
+    return [
+        HeardInterrupts(),
+        FolderPresence(run),
+        RunRecord(run.folder, config.to_dict()),
+        Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
+        EpochCheckpoints(run.checkpoints, training.monitored),
+        RateByEpoch(by_epoch(known(config.learning_rate), known(config.rate_decay), config.epochs)),
+        EvaluatedAtLast(),
+        SeededEpochs(config.seed),
+    ]
 
 
 def _early_stopping(training: Training, patience: int) -> pl.Callback:
@@ -141,4 +157,6 @@ def _early_stopping(training: Training, patience: int) -> pl.Callback:
 
 def _progress_bar() -> pl.Callback:
     """Return Lightning's progress bar that works in a notebook."""
-    return TQDMProgressBar(10) if "ipykernel" in sys.modules else RichProgressBar(10, leave=True)
+    if "ipykernel" in sys.modules:
+        return TQDMProgressBar(10)
+    return RichProgressBar(10, leave=True)

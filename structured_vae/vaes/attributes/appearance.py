@@ -40,7 +40,7 @@ def appearance(
         persons: the number of persons; averages and standard errors are over them.
     """
     faces = [vae.decoded(person[None], states) for person in vae.persons(persons, generator)]
-    seen = torch.stack([found(each) for each in faces])
+    seen = torch.stack([found(images) for images in faces])
     right = (seen == states).double()
     shown = torch.stack(faces)
     quantities = {}

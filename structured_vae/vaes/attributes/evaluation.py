@@ -68,7 +68,8 @@ def attribute_columns(
         bounds = ImportanceBounds({samples, *importance})
         draws = draws_needed(samples, importance)
         for _ in range(draws):
-            drawn, z = code.sample(generator), q.sample(generator)[0]
+            drawn = code.sample(generator)
+            z = q.sample(generator)[0]
             reconstruction = vae.decoder.reconstruction(x, z, drawn)
             totals += reconstruction
             cost = reconstruction + vae.decoder.prior_cost(z, drawn)
@@ -136,7 +137,8 @@ def evaluate_attributes(
             is computed.
         importance: numbers K of samples; each gives an importance-weighted bound.
     """
-    batches, labels = [], []
+    batches = []
+    labels = []
     for x, true in image_batches:
         batches.append(
             attribute_columns(vae, x, true, names, generator, solver, samples, importance)

@@ -82,7 +82,7 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
             question.dataset.attributes,
             question.noise,
             fitting_solver(config.solver, question.vae),
-            SAMPLES if question.samples is None else question.samples,
+            question.samples_or(SAMPLES),
             config.labels > 0,
             question.importance,
         )

@@ -110,7 +110,7 @@ class AttributeTraining(SemiSupervisedTraining):
         loss, stats = super()._loss(x, *labelled)
         if self.label_loss is None or self.consistency == 0:
             return loss, stats
-        found = consistency_loss(
+        inconsistency = consistency_loss(
             self.vae,
             labels=labelled[1],
             label_loss=self.label_loss,
@@ -118,7 +118,8 @@ class AttributeTraining(SemiSupervisedTraining):
             generator=self._noise,
             step=self.global_step,
         ).mean()
-        return loss + self.consistency * found, {**stats, "consistency": found.detach()}
+        stats = {**stats, "consistency": inconsistency.detach()}
+        return loss + self.consistency * inconsistency, stats
 
     def _labelled(
         self, x: torch.Tensor, labels: torch.Tensor

@@ -167,10 +167,11 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
         []
     """
     for name, kind in types_of(type(config)).items():
-        value, path = getattr(config, name), f"{place}{name}"
+        value = getattr(config, name)
+        path = f"{place}{name}"
         if not (isinstance(kind, type) and is_dataclass(kind)):
             if type(value) not in _types(kind):
-                wanted = " or ".join(TYPES[each] for each in _named_types(kind))
+                wanted = " or ".join(TYPES[type_] for type_ in _named_types(kind))
                 yield f"{path} must be {wanted}; got {shortened(value)}"
             elif type(value) is int and abs(value) > MAGNITUDE:
                 yield f"{path} is {shortened(value)}; its magnitude can be at most {MAGNITUDE}"
@@ -183,16 +184,18 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
 def _named_types(kind: Any) -> tuple[type, ...]:
     """Return the types of a field that a message names: not integers where floats are possible."""
     types = _types(kind)
-    return tuple(each for each in types if each is not int or float not in types)
+    return tuple(type_ for type_ in types if type_ is not int or float not in types)
 
 
 def _types(kind: Any) -> tuple[type, ...]:
     """Return the types that the value of a field may have; an integer may stand for a float."""
     if get_origin(kind) is Literal:
         return tuple({type(choice): None for choice in get_args(kind)})
-    if parts := get_args(kind):
-        return tuple(one for part in parts for one in _types(part))
-    return (float, int) if kind is float else (kind,)
+    if members := get_args(kind):
+        return tuple(type_ for member in members for type_ in _types(member))
+    if kind is float:
+        return (float, int)
+    return (kind,)
 
 
 def _refuse_value(path: str, value: Any) -> None:

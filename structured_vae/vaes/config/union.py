@@ -44,8 +44,8 @@ def option_defaults() -> dict[str, Any]:
     """Return the default of every option by name, as in the first kind that has the option."""
     defaults: dict[str, Any] = {}
     for config in config_classes().values():
-        own = {option.name: default_of(option) for option in fields(config)}
-        defaults = {**own, **defaults}
+        defaults_of_kind = {option.name: default_of(option) for option in fields(config)}
+        defaults = {**defaults_of_kind, **defaults}
     return defaults
 
 
@@ -97,7 +97,9 @@ def refuse_unknown(options: Mapping[str, Any]) -> None:
     names = option_types()
     if unknown := sorted(set(options) - set(names)):
         near = [match for name in unknown for match in get_close_matches(name, names, n=1)]
-        suggestion = f". Did you mean {', '.join(near)}?" if near else ""
+        suggestion = ""
+        if near:
+            suggestion = f". Did you mean {', '.join(near)}?"
         raise ConfigError(
             f"no option is called {', '.join(unknown)}{suggestion}; there are: {', '.join(names)}"
         )
@@ -132,4 +134,6 @@ def _defaults_of(option: str) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     """Return the fields of a group of options, and other values as they are."""
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value

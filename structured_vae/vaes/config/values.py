@@ -58,7 +58,9 @@ def known(value: Value | None) -> Value:
 
 def default_of(option: Field[Any]) -> Any:
     """Return the default of an option."""
-    return option.default if option.default_factory is MISSING else option.default_factory()
+    if option.default_factory is MISSING:
+        return option.default
+    return option.default_factory()
 
 
 @cache
@@ -70,8 +72,8 @@ def types_of(kind: type[DataclassInstance]) -> dict[str, Any]:
 
 def choices_of(type_: Any) -> tuple[Any, ...]:
     """Return the possible values of an option of a `Literal` type; empty for other types."""
-    parts = (type_, *get_args(type_))
-    return next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+    types = (type_, *get_args(type_))
+    return next((get_args(one) for one in types if get_origin(one) is Literal), ())
 
 
 def faults_of_values(config: DataclassInstance) -> Iterator[str]:

@@ -68,7 +68,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
             question.batches,
             estimator.posterior,
             question.noise,
-            SAMPLES if question.samples is None else question.samples,
+            question.samples_or(SAMPLES),
             question.refine,
             question.importance,
         )

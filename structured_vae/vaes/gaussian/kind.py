@@ -63,7 +63,7 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
 
     def evaluate(self, question: Question[GaussianConfig, GaussianVAE]) -> Evaluation:
         """Return the bound with its parts, the likelihood and the dimensions in use."""
-        samples = SAMPLES if question.samples is None else question.samples
+        samples = question.samples_or(SAMPLES)
         return evaluate_gaussian(
             question.vae, question.batches, question.noise, samples, question.importance
         )

@@ -66,10 +66,13 @@ def mixture_columns(
         # of one style, or of that of every class
         ratio = style.log_ratio(drawn).reshape(len(x), -1)
         bounds.add(((ratio - table).logsumexp(dim=-1) - math.log(vae.n))[None])
+    kl_of_style = style.kl()
+    if style.mean.ndim > 2:  # a style of each class
+        kl_of_style = (q * kl_of_style).sum(dim=-1)
     columns = {
         "reconstruction": totals / draws,
         "kl_discrete": (q * log_q).sum(dim=-1) + math.log(vae.n),
-        "kl_continuous": style.kl() if style.mean.ndim == 2 else (q * style.kl()).sum(dim=-1),
+        "kl_continuous": kl_of_style,
         "minus_log_p": bounds.values()[samples].to(totals),
         "probabilities": q,
         **importance_columns(bounds, importance),
@@ -101,10 +104,10 @@ def evaluate_mixture(
         importance: numbers K of samples; each gives an importance-weighted bound. The sum over
             classes is exact in each.
     """
-    batches = [
-        mixture_columns(vae, x, classes if supervised else None, generator, samples, importance)
-        for x, classes in image_batches
-    ]
+    batches = []
+    for x, classes in image_batches:
+        supervision = classes if supervised else None
+        batches.append(mixture_columns(vae, x, supervision, generator, samples, importance))
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["probabilities"].mean(dim=0) >= ACTIVE_SHARE / vae.n).sum())
     names = [name for name in MEANINGS if name in columns]

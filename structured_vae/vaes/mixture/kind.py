@@ -84,7 +84,7 @@ class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
             question.vae,
             question.batches,
             question.noise,
-            SAMPLES if question.samples is None else question.samples,
+            question.samples_or(SAMPLES),
             supervised=question.config.labels > 0,
             importance=question.importance,
         )

@@ -26,7 +26,9 @@ class ShownMixture(Shown):
         super().__init__(vae.n, next(vae.parameters()))
         self.vae = vae
         self.style_of_each_class = vae.encoder.styles == "own"
-        self.style_size = vae.decoder.c * (vae.n if self.style_of_each_class else 1)
+        self.style_size = vae.decoder.c
+        if self.style_of_each_class:
+            self.style_size *= vae.n
 
     def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
         """Return the scores of the classes, and the mean style of the image."""

@@ -99,7 +99,9 @@ class LabelSearch:
     def bound(self) -> float:
         """No score is larger; minus infinity where all assignments are forbidden."""
         whole = int(self._search.bound)
-        return -np.inf if whole == self._below_all else self._scores.bound(whole)
+        if whole == self._below_all:
+            return -np.inf
+        return self._scores.bound(whole)
 
     def offer(self, labels: np.ndarray) -> None:
         """Takes labels `[n]` where they are better than its own."""
@@ -132,7 +134,10 @@ class LabelSearch:
 
     def _root_seconds(self) -> float:
         """What the bound of the root takes, about, where no sweep is left out."""
-        of_entry = 1 if len(self._scores.tables.weights) else self._scores.unary.shape[1]
+        if len(self._scores.tables.weights):
+            of_entry = 1
+        else:
+            of_entry = self._scores.unary.shape[1]
         return float(1e-9 * NANOSECONDS * 2 * ROOT_SWEEPS * self._size * of_entry)
 
     def _known(self) -> Known:

@@ -72,7 +72,9 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
             return _of_weight(which, min(few, many))
         return _listed(tables[which, :few, :many])
 
-    which = (weights if len(weights) else table_of).tolist()
+    which = table_of.tolist()
+    if len(weights):
+        which = weights.tolist()
     sizes = scores.sizes[pairs].tolist()
     for table, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
         yield f"2 {i} {j}", costs_of(table, few, many)
@@ -80,7 +82,9 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
 
 def _listed(table: np.ndarray) -> Costs:
     allowed = table > IMPOSSIBLE
-    best = int(table[allowed].max()) if allowed.any() else 0
+    best = 0
+    if allowed.any():
+        best = int(table[allowed].max())
     costs = np.where(allowed, best - np.where(allowed, table, 0), -1)
     values = np.argwhere(costs != 0)
     listed = costs[tuple(values.T)]

@@ -127,7 +127,10 @@ class _Stop:
 
     def __call__(self) -> None:
         self.rung = True
-        word = signal.SIGTERM if sys.platform == "win32" else signal.SIGINT
+        if sys.platform == "win32":
+            word = signal.SIGTERM
+        else:
+            word = signal.SIGINT
         self._process.send_signal(word)
         if not self.answered.wait(GRACE):
             self._process.kill()

@@ -34,10 +34,8 @@ def main() -> None:
             continue
         network.CFN.timer(ENDLESS)  # which makes it hear signals
         solution = network.Solve(showSolutions=1)
-        print(
-            f"END {network.GetDDualBound()!r} {'nothing' if solution is None else 'values'}",
-            flush=True,
-        )
+        outcome = "nothing" if solution is None else "values"
+        print(f"END {network.GetDDualBound()!r} {outcome}", flush=True)
 
 
 def _end_with_parent() -> None:
