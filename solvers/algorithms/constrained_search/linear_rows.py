@@ -105,11 +105,14 @@ class LinearRows:
         current = values[self.column]
         free = current == FREE
         at_one = np.where(current == 1, self.weight, 0)
+        # The least and the largest activity that the free variables can still reach.
         least = self.sums(np.where(free, np.minimum(self.weight, 0), at_one))
         largest = self.sums(np.where(free, np.maximum(self.weight, 0), at_one))
         if (least > self.high).any() or (largest < self.low).any():
             return None
         size = np.abs(self.weight)
+        # A weight that fits at neither its best nor its worst case forces its variable the other
+        # way.
         too_much = free & (least[self.row] + size > self.high[self.row])
         too_little = free & (largest[self.row] - size < self.low[self.row])
         positive = self.weight > 0
@@ -117,6 +120,7 @@ class LinearRows:
         ones = self.column[(too_much & ~positive) | (too_little & positive)]
         forced = values.copy()
         forced[zeros] = 0
+        # One constraint forces to 0 what another forces to 1.
         if (forced[ones] == 0).any():
             return None
         forced[ones] = 1

@@ -43,6 +43,7 @@ class Relaxation:
 
         self._highs = highspy.Highs()
         self._module = highspy
+        # The simplex method without presolve resumes from its last basis after rows are added.
         options: dict[str, bool | int | str] = {
             "output_flag": False,
             "presolve": "off",
@@ -55,6 +56,7 @@ class Relaxation:
         self._weights = weights
         m = len(weights)
         self.unit = float(np.abs(weights).max(initial=1))
+        # HiGHS minimises. In units of the largest weight, its absolute tolerances fit.
         self._highs.addCols(
             m,
             -weights / self.unit,
@@ -69,6 +71,7 @@ class Relaxation:
         self._low = np.zeros(m, np.int8)
         self._high = np.ones(m, np.int8)
         self.cycles = Cycles.none()
+        # Without inequalities every edge of positive weight is cut.
         self.x = (weights > 0).astype(np.float64)
         self.multipliers = np.empty(0)
         self.iterations = 0
@@ -78,6 +81,7 @@ class Relaxation:
         k = len(cycles)
         self._highs.addRows(
             k,
+            # The inequalities have an upper limit alone.
             np.full(k, -np.inf),
             cycles.right_sides.astype(np.float64),
             len(cycles.edges),
@@ -124,6 +128,7 @@ class Relaxation:
             between()
             if deadline.passed:
                 return False
+            # The clock of HiGHS runs over all calls. Short slices let callbacks and interrupts in.
             until = self._highs.getRunTime() + min(SLICE, deadline.left)
             self._highs.setOptionValue("time_limit", until)
             self._highs.run()

@@ -56,8 +56,10 @@ def recombined(problem: Problem, z: States, seed: int, deadline: Deadline) -> St
             break
         alone = slice(instance, instance + 1)
         single = problem.instances(alone)
+        # An equal share of what is left: time that an instance does not use passes to the next.
         share = deadline.within(deadline.left / (problem.batch - instance))
         soon = share.within_whole(single, partial(Known._replace, part=alone))
+        # The generator depends on the place in the batch, not on the searches before it.
         generator = np.random.default_rng([seed, instance])
         states[instance] = recombination(single, states[instance], moves, generator, soon)
     return states
@@ -107,6 +109,7 @@ class Improvement:
             return np.asarray(best[0])
         if is_recombined(self.problem):
             share = RECOMBINED_SHARE
+            # Tabu runs recombine in one share and resume their own search in the rest.
             if has_subgraph_moves(self.problem):
                 share = 1.0
             soon = deadline.within(share * deadline.left)
