@@ -68,6 +68,7 @@ class Fixing:
         ).sum(axis=1)
         if not free.any():
             return cls(problem, values, constant, None)
+        # A fixed neighbour at 1 turns its pair into a unary score.
         folded = unary.copy()
         for here, there in ((0, 1), (1, 0)):
             np.add.at(folded.T, pairs[:, here], (pairwise * ones[:, pairs[:, there]]).T)
@@ -144,6 +145,7 @@ class Fixing:
             optimal = np.ravel(found.optimal)
             solver = found.solver
             stats = dict(found.stats)
+        # The whole problem scores the state anew: sums in another order round differently.
         score = problem.score_flat(z)
         return Solution(
             z=problem.restore(z),

@@ -175,6 +175,7 @@ def in_turn(
     for turn in turns:
         name = turn.solver.name
         rows = unproved
+        # It runs again only where its own bound is the best so far.
         if turn.leading and standing is not None:
             rows = rows[standing.proved_by[rows] == name]
             if not len(rows):
@@ -184,6 +185,7 @@ def in_turn(
         else:
             batch = problem.instances(rows)
         states = start
+        # Every backend starts from the best states so far.
         if standing is not None:
             states = standing.z[rows]
         ledger.turns[name] += len(rows)
@@ -198,6 +200,7 @@ def in_turn(
             standing = Standing(solution, name)
         else:
             standing.improve(rows, solution, name)
+        # The bound meets the score up to rounding: proved.
         unproved = np.flatnonzero(standing.bound - standing.score > problem.rounding)
         if not len(unproved) or deadline.passed:
             break

@@ -52,6 +52,7 @@ class Sweep(Generic[T]):
             passing: dict[int, T] = {}
             for t in segment:
                 value = of_step(t, sweep._below(t, passing))
+                # A message has one reader, so what was read is freed.
                 for child in buckets.steps[t].children:
                     passing.pop(child, None)
                 target = passing
