@@ -162,10 +162,13 @@ class MADE(CausalNetwork):
         seen = torch.arange(variables).repeat_interleave(width) + 1
         self.hidden = nn.ModuleList()
         for _ in range(layers):
+            # A unit sees an input, or a unit of the layer before, of at most its own degree.
             self.hidden.append(_Masked(degrees[:, None] >= seen[None]))
             seen = degrees
+        # The logits of variable v see the degrees up to v, that is the variables 0 to v - 1.
         of_logits = torch.arange(variables).repeat_interleave(self.outputs)
         self.last = _Masked(of_logits[:, None] >= degrees[None])
+        # The hidden layers add nothing at first: training starts from the direct connections.
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 
@@ -335,6 +338,8 @@ class _TransformerInOrder:
         layers = cast("list[_Layer]", list(self.network.layers))
         for place, layer in enumerate(layers):
             queries, keys, values = layer.heads_of(position)
+            # Keys and values of earlier variables do not change, so each step computes only its
+            # own.
             earlier = self.kept[place]
             if earlier is not None:
                 keys = torch.cat([earlier[0], keys], dim=2)

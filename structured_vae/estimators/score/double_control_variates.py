@@ -62,10 +62,12 @@ class DoubleControlVariates(Estimator):
         z, costs, slopes = sampled_slopes(q, cost, generator, self.samples)
         fixed = costs.detach()
         mean = q.marginals[0]
+        # A sample's control must not depend on that sample: leave one out keeps it unbiased.
         others = (slopes.sum(dim=0) - slopes) / (self.samples - 1)
         linear = (others * (z - mean.detach())).sum(dim=-1)
         scores = q.score(z)
         plain = (_centred(fixed) * scores).sum(dim=0)
+        # The expectation of the linear control is known, and is added back as `path`.
         path = (slopes.mean(dim=0) * mean).sum(dim=-1)
         control = path - (_centred(linear) * scores).sum(dim=0)
         tuning = self._tuning(q, plain, control)

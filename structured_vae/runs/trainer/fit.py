@@ -58,6 +58,7 @@ def fit(
         _global_generator_restored(),
     ):
         try:
+            # Nothing in a checkpoint may name code to run, hence `weights_only`.
             trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
         except SystemExit as stop:  # Lightning's answer to both signals
             if not trainer.received_sigterm:

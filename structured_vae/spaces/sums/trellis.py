@@ -41,6 +41,7 @@ def tables(
             f"{shortened(capacity)} take {shortened(8 * size)} bytes, more than 2 GiB: "
             "divide weights and capacity by a number, or the batch"
         )
+    # Only the empty set, of total weight 0, is reached without any variable.
     start = scores.new_full((len(scores), capacity + 1), UNREACHABLE)
     start[:, 0] = 0
     result = [start]
