@@ -55,8 +55,7 @@ def locked(run: Run) -> Iterator[None]:
             f"structured-vae resume {run.folder}"
         ) from error
     except (OSError, NotImplementedError) as error:
-        # Only file systems without locks may go on; any other error would come back at the first
-        # write.
+        # Any other error would come back at the first write.
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
             raise RunError(f"{run.folder} cannot be written to: {error}") from error
         warnings.warn(
