@@ -89,8 +89,10 @@ class Counted:
         The state is the best one that the search reaches in time.
         """
         problem, s, t, coarse, error = self._with_terms(s, t)
+        # States and bounds of the problem with terms are no news of this one.
         silent = deadline.within_whole(problem, lambda _: Known(None))
         z, bound, _ = search_dense(problem, silent, start)
+        # Fractions are exact: s k may be much larger than the score that is left.
         exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
         units = self.units._replace(exponent=self.units.exponent + coarse)
         highest = math.nextafter(float(exact), math.inf) if error else float(exact)

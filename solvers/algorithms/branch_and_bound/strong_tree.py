@@ -107,6 +107,8 @@ class StrongTree:
                     deadline.tell(news)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
+                    # Beyond MOST_OPEN nodes the search goes depth first, which keeps few nodes in
+                    # memory.
                     if len(self._open) < MOST_OPEN:
                         heapq.heappush(self._open, child)
                     else:

@@ -58,6 +58,7 @@ def bound_within(
     for majorant in _majorants(problem, rows):
         bound = min(bound, _Dual(majorant, rows, values).bound(deadline))
     bound += float(problem.rounding_of_sums[0])
+    # The ascent over pairs costs much more, so it runs only if the sums prove too little.
     if bound > enough and not deadline.passed:
         grouped = _grouped(problem, rows, values, deadline, enough)
         if grouped is not None:
@@ -205,10 +206,12 @@ class _Dual:
         rows = self._rows
         multiplier = self._multiplier
         terms = np.where(self._maximiser() == 1, self._reduced, 0.0)
+        # A positive multiplier is the price of the upper limit, a negative one of the lower limit.
         sides = multiplier * np.where(multiplier > 0, rows.high, rows.low)
         sides = np.where(multiplier == 0, 0.0, sides)
         size = np.abs(multiplier[rows.row] * rows.weight).sum() + np.abs(sides).sum()
         size += np.abs(self._majorant.field).sum() + abs(self._majorant.constant)
+        # At most this much is lost by rounding in all sums together.
         slack = 8 * EPSILON * (rows.n + len(rows.row) + len(sides)) * float(size)
         return self._majorant.constant + float(terms.sum() + sides.sum()) + slack
 

@@ -175,6 +175,7 @@ class Exchanges:
         state = z.astype(np.float64)
         self._field = self._unary + self._weights @ state
         self._activity = (self._matrix @ state)[:, None]
+        # With f = u + W z, half of z'(u + f) counts every pair once.
         self._score = float(state @ (self._unary + self._field)) / 2
         self._tabu_until = np.zeros(len(z), np.int64)
         self._clock = 0
@@ -217,6 +218,7 @@ class Exchanges:
                 self._z[i] = change > 0
                 self._field += change * self._weights[i]
                 self._activity += change * self._matrix[:, i : i + 1]
+                # Random tenures keep the walk from cycling.
                 tenure = int(self._generator.integers(3, 3 + max(4, len(self._z) // 8)))
                 self._tabu_until[i] = self._clock + tenure
 

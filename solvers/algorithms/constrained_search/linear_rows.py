@@ -133,6 +133,7 @@ class LinearRows:
         for number, high in enumerate(self.high.tolist()):
             weights = self.weight[ends[number] : ends[number + 1]]
             if len(weights) and weights[0] > 0 and (weights > 0).all():
+                # The smallest weights first: no choice fits more ones under the limit.
                 fitting = int(np.count_nonzero(np.cumsum(np.sort(weights)) <= high))
                 most = min(most, self.n - len(weights) + fitting)
         return most

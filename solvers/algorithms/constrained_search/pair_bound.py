@@ -244,6 +244,7 @@ class _Family:
         most = np.maximum.reduceat(inside, self.starts, axis=1)
         if temperature == 0.0:
             return np.asarray(most)
+        # The maximum is -inf where all of a group is excluded; -inf - (-inf) would be NaN.
         base = np.where(np.isfinite(most), most, 0.0)
         inside -= self.spread(base)
         inside /= temperature

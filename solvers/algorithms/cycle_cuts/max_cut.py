@@ -85,6 +85,7 @@ class MaxCut:
 
     def score_bound(self, bound: int) -> float:
         """Return a bound on the scores of the problem, from a bound on the weights of cuts."""
+        # Half of a whole number is exact in float64 below 2^53, and rounded up beyond.
         if abs(bound) < 2**53:
             scores = bound / 2
         else:

@@ -94,6 +94,7 @@ class Relaxation:
 
     def fix(self, low: np.ndarray, high: np.ndarray) -> None:
         """Set the bounds `[m]` of the edges: 0 and 1, or equal values where an edge is fixed."""
+        # Unchanged bounds are left alone, so that the simplex method resumes close to its optimum.
         changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
         if len(changed):
             self._highs.changeColsBounds(
@@ -117,6 +118,7 @@ class Relaxation:
         self.iterations += self._highs.getInfo().simplex_iteration_count
         solution = self._highs.getSolution()
         self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
+        # HiGHS minimises in units of the largest weight, hence sign and scale of the duals.
         self.multipliers = -np.array(solution.row_dual) * self.unit
         self._idle = np.where(self.multipliers > USED * self.unit, 0, self._idle + 1)
         return True
@@ -142,6 +144,7 @@ class Relaxation:
     def purge(self) -> None:
         """Drop inequalities that were not tight for some optima."""
         slack = self.cycles.right_sides - self.cycles.activity(self.x)
+        # Rows that were tight lately would soon be violated again.
         gone = (self._idle >= IDLE) & (slack > SLACK)
         if gone.any():
             places = np.flatnonzero(gone).astype(np.int32)

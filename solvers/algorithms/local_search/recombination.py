@@ -96,6 +96,7 @@ def _crossed(
     problem = search.problem
     contracted = contract(problem, np.stack(states))
     smaller = contracted.problem
+    # A problem that is hardly smaller is not easier to search.
     if smaller.n > SHRUNK * problem.n:
         return states[0], False
     below = type(search)(smaller, search.generator)

@@ -168,6 +168,7 @@ def _ball(n: int, edges: Edges, size: int, generator: np.random.Generator) -> np
     while count < size:
         reached = edges[inside[edges].any(axis=1)]
         inside[reached] = True
+        # A whole component is inside: go on from other random variables.
         if inside.sum() == count:
             inside[generator.integers(0, n, 1 + (size - count) // 16)] = True
         count = inside.sum()

@@ -31,10 +31,12 @@ class Units(NamedTuple):
     def upper_bound(self, value: float) -> float:
         """Return `value` units in the scale of the problem, rounded up."""
         product = value * self.unit
+        # The product of whole numbers below 2^53 is exact; any other is rounded up.
         if self.unit != math.floor(self.unit) or abs(product) >= 2.0**53:
             product = math.nextafter(product, math.inf)
         with np.errstate(over="ignore", under="ignore"):
             scaled = float(np.ldexp(product, self.exponent))
+            # Scaling by a power of two rounds only where the result is subnormal.
             rounded_down = float(np.ldexp(scaled, -self.exponent)) < product
         if rounded_down:
             return math.nextafter(scaled, math.inf)

@@ -52,6 +52,7 @@ class Part:
     @classmethod
     def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
         """Return the part that a graph makes, with its problem."""
+        # The edges of the reference become unary scores: the busiest node leaves the fewest pairs.
         reference = graph.busiest()
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)

@@ -88,6 +88,7 @@ class Relaxation:
         values = self._vectors.values
         self._graph = Graph.of(self.cut.vertices, pairs)
         self._vectors = Vectors(self.cut.vertices, pairs)
+        # A chord has no weight, so the vectors have the same value as before.
         self._vectors.values = values
         self._whole = np.append(self.cut.weights, np.zeros(len(pairs) - len(edges), np.int64))
         self._weights = self._whole / self._unit

@@ -178,11 +178,13 @@ def _with_walls(
     """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     total = np.zeros((problem.n, problem.batch))
+    # No state gains more than this by a forbidden pair of bits of one variable.
     np.add.at(total, variable, np.abs(unary).T)
     for end in pairs.T:
         np.add.at(total, variable[end], np.abs(weights).T)
     first = np.flatnonzero(variable[1:] == variable[:-1])
     costs = total[variable[first]].T
     unary = unary.copy()
+    # cost (previous - 1) next: the cost is paid where `next` is 1 and `previous` is 0.
     unary[:, first + 1] -= costs
     return unary, np.stack([first, first + 1], axis=1), costs

@@ -143,6 +143,7 @@ class ComputedTable(StepTable):
         peak = _finite(xp, xp.max(scores, axis=-1, keepdims=True))
         weights = xp.exp(scores - peak)
         sums = xp.sum(weights, axis=-1, keepdims=True)
+        # A row without any allowed value stays zero instead of NaN.
         return weights / xp.where(sums > 0, sums, xp.ones_like(sums))
 
     def _computed(self) -> Iterator[tuple[Place, tuple[Array, Array]]]:

@@ -91,6 +91,7 @@ class Conditionals:
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
         for root in messages.roots():
             total = total + root
+        # The tables have all that the way down needs.
         if way.keeps_tables:
             messages = messages.emptied()
         return cls(problem, buckets, way, tables, messages, total)
@@ -180,6 +181,7 @@ class Conditionals:
             for place, block in table.blocks():
                 joint = block
                 if outside is not None:
+                    # The conditional of the first variable times the probability of its separator.
                     joint = block * _across(outside, place)
                 above.give(table, place, joint)
                 yield table.step, place, joint

@@ -74,6 +74,7 @@ class Sweep(Generic[T]):
         """Yield each step with the values of its children, the last step first."""
         for segment in reversed(self.segments):
             again: dict[int, T] = {}
+            # What was not kept is computed again, for one segment at a time.
             for t in segment:
                 if not self._is_kept(t, segment):
                     again[t] = self.of_step(t, self._below(t, again))

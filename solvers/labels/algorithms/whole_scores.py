@@ -135,6 +135,7 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
     if not scores.size:
         return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
     rows = np.asarray(scores, np.float64).reshape(len(scores), -1)
+    # Forbidden scores have no whole number; they are marked after the others are rounded.
     finite = np.where(np.isinf(rows), 0.0, rows)
     whole: np.ndarray = to_integers(finite, np.full(len(rows), exponent))[0]
     moved = np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1, initial=0.0)
