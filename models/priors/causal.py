@@ -105,6 +105,7 @@ class CausalLinear(CausalNetwork):
         variable = torch.arange(variables)
         of_logits = variable.repeat_interleave(self.outputs)
         of_entries = variable.repeat_interleave(width)
+        # The logits of a variable see the entries of earlier variables alone.
         self.register_buffer("mask", of_logits[:, None] > of_entries[None], persistent=False)
 
     def forward(self, z: Binary) -> torch.Tensor:
@@ -212,6 +213,7 @@ class _MadeInOrder:
         self.direct = network.direct.in_order(count)
         first, *later = cast("list[_Masked]", list(network.hidden))
         self.into = first.masked
+        # The sums of the first layer grow by one variable a step, instead of starting again.
         self.sums = first.bias.expand(count, -1).clone()
         self.later = [(layer.masked, layer.bias) for layer in later]
         self.out = network.last.masked
@@ -266,6 +268,7 @@ class CausalTransformer(CausalNetwork):
         self.layers = nn.ModuleList(_Layer(hidden, self.HEADS) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)
         self.last = Linear(hidden, width)
+        # Zero logits at first: the training starts from the uniform distribution.
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 

@@ -237,6 +237,7 @@ def _first(request: Request) -> States | None:
 
 def answered(request: Request) -> Solution:
     """The solution, or several states of it, by what is asked for."""
+    # Constraints take precedence, since `_within` handles fixed variables and several states too.
     if request.problem.is_empty:
         return nothing_to_decide(request)
     if request.rows is not None and len(request.rows):

@@ -124,6 +124,7 @@ class Fixing:
             whole[:, self.values[0] < 0] = z
             z = whole
         if bound is not None:
+            # Half of the rounding of the whole problem covers what folding rounds.
             bound = bound + self.constant[rows] + self.problem.rounding[rows] / 2
         return Known(z, bound, rows)
 

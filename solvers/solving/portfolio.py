@@ -127,6 +127,7 @@ class Standing:
         self.z[improved] = solution.z[better]
         self.score[improved] = solution.score[better]
         self.found_by[improved] = name
+        # State and bound may come from different backends, so each has its own name.
         lower = solution.bound < self.bound[rows]
         tightened = rows[lower]
         self.bound[tightened] = solution.bound[lower]

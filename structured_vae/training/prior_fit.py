@@ -82,6 +82,7 @@ def fit_to_codes(
 @torch.no_grad()
 def _mean_cost(prior: LearntPrior, codes: Codes, images: Batches, seed: int) -> float:
     """Return the mean of -log p(z) over codes of images, with the same noise for every epoch."""
+    # The same noise for every epoch, so that costs differ by the prior alone.
     noise = generator(seed, Stream.EVALUATION)
     total = 0.0
     count = 0

@@ -88,8 +88,10 @@ class DoubleControlVariates(Estimator):
         of_control = torch.autograd.grad(control.sum(), scores, retain_graph=True)
         slope = torch.zeros_like(self.alpha)
         for constant, linear in zip(of_plain, of_control, strict=True):
+            # The derivative of |g|^2 along alpha is 2 g times that of the control.
             whole = constant + self.alpha.detach() * linear
             slope = slope + 2 * (whole * linear).sum() / len(whole)
+        # A product whose gradient in alpha is `slope`.
         return self.alpha * slope
 
 
