@@ -341,8 +341,8 @@ class _TransformerInOrder:
         layers = cast("list[_Layer]", list(self.network.layers))
         for place, layer in enumerate(layers):
             queries, keys, values = layer.heads_of(position)
-            # Keys and values of earlier variables do not change, so each step computes only its
-            # own.
+            # Keys and values of earlier variables do not
+            # change, so each step computes only its own.
             earlier = self.kept[place]
             if earlier is not None:
                 keys = torch.cat([earlier[0], keys], dim=2)

@@ -72,8 +72,8 @@ class BitRegions:
         """By the first variable in which they differ from the state of the region."""
         values = taken.values.copy()
         gains = None
-        # Region i agrees with the state before i and differs at i: disjoint regions that cover the
-        # rest.
+        # Region i agrees with the state before i and differs
+        # at i: disjoint regions that cover the rest.
         for i in np.flatnonzero(values < 0):
             values[i] = 1 - taken.z[i]
             if not self._searches.over:

@@ -386,8 +386,8 @@ def _of_start(problem: Any, states: States, solver: CertifiedSolver[Any]) -> Sol
         z=host.restore(states),
         score=host.restore(score),
         optimal=host.restore(np.zeros(len(score), bool)),
-        # A score may exceed the bound by rounding, and a bound below a score would be a
-        # contradiction.
+        # A score may exceed the bound by rounding, and a
+        # bound below a score would be a contradiction.
         bound=host.restore(np.maximum(score, to_numpy(host.trivial_bound))),
         solver=solver.name,
         stats={},

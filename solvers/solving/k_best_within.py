@@ -103,8 +103,8 @@ class _OneMoreConstraint:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
-            # Later states are worse than the first, so their searches have no news for the
-            # callback.
+            # Later states are worse than the first, so
+            # their searches have no news for the callback.
             told_of = None if states else single
             try:
                 with heard_of(told_of, lambda known: known._replace(part=of_one)):

@@ -353,8 +353,8 @@ class _Marginals(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        # A loss scale that is too large: zeros for the sums, and NaN for the gradient scaler to
-        # see.
+        # A loss scale that is too large: zeros for the
+        # sums, and NaN for the gradient scaler to see.
         finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)
         usable = torch.where(finite, gradient.detach(), 0.0)
         parts = ctx.gibbs.covariance_product(*ctx.structure._separate(usable))

@@ -104,8 +104,8 @@ class Counted:
         The problem, s and t are in units 2^coarse times as large. The error says, in these units,
         by how much the true score can exceed the score of the problem.
         """
-        # No sum of terms exceeds `total`; in units of 2^coarse it has at most BITS bits, so sums
-        # are exact.
+        # No sum of terms exceeds `total`; in units of 2^coarse
+        # it has at most BITS bits, so sums are exact.
         values = np.concatenate((self.unary, self.weights))
         total = (
             float(np.abs(values).sum())
@@ -144,8 +144,8 @@ class Counted:
 
     def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
         """Return a lambda at which states with k ones are among the best, and one of these."""
-        # At lambda = -reach no variable of the group gains by being 1, and at +reach none by being
-        # 0.
+        # At lambda = -reach no variable of the group
+        # gains by being 1, and at +reach none by being 0.
         reach = int((np.abs(self.unary) + np.abs(self.matrix).sum(axis=0)).max())
         low = -reach
         high = reach
@@ -154,8 +154,7 @@ class Counted:
         for _ in range(BISECTIONS):
             lam = (low + high) // 2
             problem, *_ = self._with_terms(lam, 0)
-            # A heuristic state is enough: every lambda gives a valid bound, a good one only a lower
-            # bound.
+            # Every lambda gives a valid bound, so a heuristic state may decide.
             arrays = problem.unary, problem.pairwise, problem.topology.pairs
             z = tabu_search(*arrays, deadline=deadline, threads=1, once=True)[0]
             best = max(best, self.repaired(z, k), key=self.score)
@@ -218,8 +217,8 @@ def search_counted(
         best = max(best, z, key=counted.score)
         highest = max(highest, proved)
         rest = -math.inf
-        # This sign makes s (c - k - inwards) >= 0 for every count c beyond k: one bound holds for
-        # all.
+        # This sign makes s (c - k - inwards) >= 0 for
+        # every count c beyond k: one bound holds for all.
         if k != ends[-1]:
             _, rest = counted.searched(inwards * max(0, inwards * lam), 0, k + inwards, deadline)
         deadline.tell(partial(Known.of, best, min(bound, max(highest, rest))))

@@ -66,8 +66,8 @@ class StrongTree:
         self._pairwise = pairwise
         self._incumbent = incumbent
         self._lower = np.tril(pairwise)
-        # With x_i = (1 + s_i) / 2, spin 0 is the constant 1, and the unary scores are couplings to
-        # it.
+        # With x_i = (1 + s_i) / 2, spin 0 is the constant
+        # 1, and the unary scores are couplings to it.
         self._couplings = np.zeros((size, size))
         self._couplings[1:, 1:] = pairwise / 4
         self._couplings[0, 1:] = self._couplings[1:, 0] = unary / 2 + pairwise.sum(axis=0) / 4
@@ -107,8 +107,8 @@ class StrongTree:
                     deadline.tell(news)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
-                    # Beyond MOST_OPEN nodes the search goes depth first, which keeps few nodes in
-                    # memory.
+                    # Beyond MOST_OPEN nodes the search goes depth
+                    # first, which keeps few nodes in memory.
                     if len(self._open) < MOST_OPEN:
                         heapq.heappush(self._open, child)
                     else:

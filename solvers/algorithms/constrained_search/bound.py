@@ -121,8 +121,8 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
     unary = np.asarray(problem.unary[0], np.float64)
     if not problem.pairwise.any():
         return (_Majorant(0.0, unary),)
-    # A variable that is 1 has at most this many ones beside it.
     near = Neighbours.of(problem)
+    # A variable that is 1 has at most this many ones beside it.
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
     if problem.n <= MOST_VARIABLES:

@@ -133,8 +133,8 @@ class Exchanges:
         for step in range(moves):
             if step % LOOKS == 0 and deadline.passed:
                 break
-            # No better state for long: resume beside the best one, so that the walk does not drift
-            # off.
+            # No better state for long: resume beside the
+            # best one, so that the walk does not drift off.
             if step - improved > patience:
                 self._start(best)
                 self._kick()
@@ -229,8 +229,8 @@ class Exchanges:
         forms: list[_Moves] = []
         if self._table is not None:
             forms.append(self._crossings(self._table, ones, is_tabu))
-            # If every row and column needs exactly one 1, a flip or a single exchange breaks two of
-            # them.
+            # If every row and column needs exactly one 1, a
+            # flip or a single exchange breaks two of them.
             if self._exact:
                 return forms
         zeros = np.flatnonzero(~self._z & self._free)

@@ -111,8 +111,7 @@ class LinearRows:
         if (least > self.high).any() or (largest < self.low).any():
             return None
         size = np.abs(self.weight)
-        # A weight that fits at neither its best nor its worst case forces its variable the other
-        # way.
+        # A weight that does not fit, however the other free variables are set, forces its variable.
         too_much = free & (least[self.row] + size > self.high[self.row])
         too_little = free & (largest[self.row] - size < self.low[self.row])
         positive = self.weight > 0

@@ -217,8 +217,8 @@ class _Walk:
         self._field = instance.pairs.field(instance.problem.unary[0], self.z)
         self._activity = rows.activity(self.z)
         self._excess = _excess(self._activity, rows.low, rows.high)
-        self._violated = int(np.count_nonzero(self._excess))
         # Counting violated rows step by step makes the test of feasibility cheap.
+        self._violated = int(np.count_nonzero(self._excess))
         self._tabu_until = np.zeros(len(begin), np.int64)
         self._clock = 0
         self._streak = 0
@@ -285,8 +285,8 @@ class _Walk:
         self._streak += 1 if self.feasible else -1
         if abs(self._streak) < STREAK:
             return
-        # After long feasibility cheaper violations let the walk out; after long violation they
-        # drive it back.
+        # After long feasibility cheaper violations let the
+        # walk out; after long violation they drive it back.
         if self.feasible:
             self._factor = np.maximum(self._factor / PRICE_FACTOR, 1 / PRICE_RANGE)
         else:

@@ -105,14 +105,14 @@ class BranchAndCut:
         while not self.finished and not self._root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
-            # No violated cycle and no news from the relaxation: only branching can go on.
+            # Without a violated cycle, or if the relaxation fails, only branching can go on.
             if not self._separate(deadline) or not self._solve(deadline):
                 self._root_done = not deadline.passed
                 return
             certificate = self.relaxation.certificate()
             self.offer(rounded(self.graph, self.relaxation.x))
-            # Two certificates in different units: compare b / s by cross-multiplication in exact
-            # integers.
+            # Two certificates in different units: compare b
+            # / s by cross-multiplication in exact integers.
             scaled = certificate.bound * self.certificate.scale
             if scaled < self.certificate.bound * certificate.scale:
                 self.certificate = certificate

@@ -188,8 +188,8 @@ class Changes:
             y: the multiplier.
         """
         size = len(vertices)
-        # before[p] counts the edges in F before place p; the cycle is walked twice, so paths may
-        # wrap.
+        # before[p] counts the edges in F before place p;
+        # the cycle is walked twice, so paths may wrap.
         before = [0]
         for inside in odd * 2:
             before.append(before[-1] + inside)
@@ -205,8 +205,8 @@ class Changes:
             for sign, (c, d) in ((-y, (a, b)), *((y, half) for half in longer)):
                 count = before[d] - before[c]
                 self.constant[turn[middle]] += sign * (count - count % 2)
-                # A path round the whole cycle joins a vertex with itself: no pair is left, only a
-                # constant.
+                # A path round the whole cycle joins a vertex
+                # with itself: no pair is left, only a constant.
                 if d - c < size:
                     change = sign if count % 2 else -sign
                     self._add(turn[middle], vertices[c % size], vertices[d % size], change)

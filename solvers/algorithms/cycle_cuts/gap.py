@@ -30,8 +30,8 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     # An order that takes most of the time leaves none for the sweeps.
     if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
         return
-    hub = cut.n if cut.vertices > cut.n else -1
     # The hub of the unary scores is next to all vertices: no order takes it off the frontier early.
+    hub = cut.n if cut.vertices > cut.n else -1
     order = frontier_order(search.graph.starts, search.graph.near, hub, deadline)
     if order is None:
         return

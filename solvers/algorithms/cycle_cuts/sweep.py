@@ -104,7 +104,7 @@ def _swept(
     frontier = _Frontier(steps, bound, needed, traced, most)
     states = 0
     for step in range(len(steps.order)):
-        # Other searches use the same memory: a table waits for its turn, and without it keys go on.
+        # Other searches use the same memory: a table waits for its turn, and till then keys remain.
         if frontier.wants_table(deadline) and turns.enter_context(
             turn_of(8 << frontier.bits, deadline.left)
         ):

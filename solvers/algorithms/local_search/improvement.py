@@ -160,7 +160,7 @@ class Improver:
         so_far = begin - self._begin
         if so_far < self._next:
             return None
-        # The waits grow with the time so far, so that all searches take a fixed share of it.
+        # The waits grow with the time so far, which limits the share of all searches together.
         self._next = IMPROVED_AGAIN * so_far
         soon = deadline.within(IMPROVED_SHARE * min(so_far, deadline.left))
         state = self._search.improved(z, soon)

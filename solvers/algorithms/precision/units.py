@@ -69,14 +69,14 @@ def _measure(magnitudes: np.ndarray) -> float | None:
     for _ in range(ATTEMPTS):
         if measure < least:
             return None
-        # If all numbers are nearly multiples, the ratio of the sums averages their rounding errors.
         multiples = magnitudes / measure
         distances = np.abs(multiples - np.rint(multiples))
         worst = int(np.argmax(distances))
+        # If all numbers are nearly multiples, the ratio of the sums averages their rounding errors.
         if distances[worst] < NEARLY_WHOLE:
             return math.fsum(magnitudes) / math.fsum(np.rint(multiples))
-        # Euclid's algorithm on the measure and the worst number; a tiny remainder counts as
-        # rounding.
+        # Euclid's algorithm on the measure and the worst
+        # number; a tiny remainder counts as rounding.
         larger = float(magnitudes[worst])
         smaller = measure
         while smaller > least:

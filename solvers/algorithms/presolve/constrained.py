@@ -159,14 +159,15 @@ class _Batch:
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         # The user's state comes first, so that no answer is worse.
         self._offer(search, start)
-        # Without pairs the backend solves a linear program with integers: it needs no help at
-        # first.
+        # Without pairs the backend solves a linear program
+        # with integers: it needs no help at first.
         if not single.pairwise.any():
             return self._solved_linear(search, single, deadline, start)
         self._begin(search, deadline, start)
         if search.state is not None and deadline.passed:
             return search.state, math.inf
         soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
+        # A backend proves a small instance as soon as the bound would be found.
         enough = _least(single, search.state) if single.n > SMALL else math.inf
         bound = bound_within(single, self.rows, self.values, soon, enough)
         if _proved(single, search.state, bound):

@@ -118,8 +118,8 @@ def one_by_one(
     z = np.array([answer.z for answer in answers], np.int8)
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
-        # Calls in threads end in any order, so some instances after the first late one have a
-        # state.
+        # Calls in threads end in any order, so some
+        # instances after the first late one have a state.
         late = slice(int(np.argmin(reached)), None)
         first = None
         if start is not None:
@@ -214,8 +214,8 @@ def _by_parts(
     bounds = [math.inf] * len(sizes)
 
     def news_of_all(k: int, news: Known) -> Known:
-        # News of a part is news of the whole, with the present states and bounds of the other
-        # parts.
+        # News of a part is news of the whole, with the
+        # present states and bounds of the other parts.
         here = list(states)
         proved = list(bounds)
         if news.z is not None:

@@ -146,8 +146,8 @@ def by_penalties(
         if start is not None:
             states = start[None]
         answer = each_instance(problem, penalties, deadline, solve_within(penalties), states)
-        # A state that the penalties forbid may score more than the best allowed one, by `loss` at
-        # most.
+        # A state that the penalties forbid may score more
+        # than the best allowed one, by `loss` at most.
         bound = float(np.asarray(answer.bound)[0]) + penalties.loss
         z = np.asarray(answer.z)[0]
         if start is not None and problem.score_flat(start[None]) > problem.score_flat(z[None]):

@@ -58,7 +58,7 @@ def minimise(
             break
         direction = -_scaled(gradient, moves, length)
         slope = float(np.vdot(direction, gradient))
-        # No descent along this direction beyond rounding: the point is stationary.
+        # Hardly any descent is left along this direction: the point is stationary.
         if not slope < -CONVERGED * (1.0 + abs(value)):
             break
         share = 1.0

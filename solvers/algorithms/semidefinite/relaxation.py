@@ -102,15 +102,15 @@ class Relaxation:
 
     def prove(self, deadline: Deadline) -> None:
         """Lower the bound, if the multipliers prove a lower one and there is time for a proof."""
-        # A proof factorises a matrix, n^3 work that cannot be stopped: it starts only if it can
-        # end.
+        # A proof factorises a matrix, n^3 work that
+        # cannot be stopped: it starts only if it can end.
         if 1e-9 * NANOSECONDS * self.cut.vertices**3 > deadline.left:
             return
         multipliers = self._multipliers * self._unit
         certificate = Certificate.of(self._whole, self.cycles, multipliers)
         unit = self._unit * certificate.scale
-        # Rounding the multipliers has changed the weights a little, so the vectors ascend a bit
-        # more.
+        # Rounding the multipliers has changed the weights
+        # a little, so the vectors ascend a bit more.
         weights = certificate.residual / unit
         values = self._vectors.ascended(
             lambda x: (float(weights @ x), weights), MORE_STEPS, deadline
@@ -120,8 +120,8 @@ class Relaxation:
         if diagonal is not None:
             proved = weight_bound(certificate, weights, unit, diagonal)
             self.bound = min(self.bound, self.cut.rounded_down(proved))
-        # Without cycles these weights are those of the relaxation itself, so the better vectors
-        # stay.
+        # Without cycles these weights are those of the
+        # relaxation itself, so the better vectors stay.
         if not len(self.cycles):
             self._vectors.values = values
 

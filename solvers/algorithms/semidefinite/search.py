@@ -119,8 +119,8 @@ class _Alternation:
                 patience = PATIENCE
             else:
                 patience -= 1
-            # The cycles of edges are used up. Chords shorten long cycles and so give new
-            # inequalities.
+            # The cycles of edges are used up. Chords shorten
+            # long cycles and so give new inequalities.
             if not patience and not self._relaxation.has_chords:
                 self._relaxation.add_chords()
                 patience = PATIENCE

@@ -119,8 +119,8 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     for t, v in enumerate(order):
         ahead = sorted(later[t])
         separator = tuple(order[s] for s in ahead)
-        # The message of a step goes to the first of its separator, whose table then spans the
-        # others.
+        # The message of a step goes to the first of its
+        # separator, whose table then spans the others.
         if ahead:
             later[ahead[0]].update(ahead[1:])
             children[ahead[0]].append(t)

@@ -120,8 +120,8 @@ class Conditionals:
         for _, table in self._downwards():
             variable = table.step.variable
             sums = xp.cumulative_sum(table.rows(chosen, uniforms), axis=-1)
-            # A row may sum to slightly less than 1: scaled by its sum, no draw falls beyond the
-            # end.
+            # A row may sum to slightly less than 1: scaled
+            # by its sum, no draw falls beyond the end.
             draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
             # Counting without the last sum keeps the value below the number of values.
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
@@ -241,8 +241,8 @@ class Conditionals:
                 joint = block
                 if outside is not None:
                     joint = block * _across(outside, place)
-                # A conditional changes by itself times the difference of its score's rate from the
-                # mean.
+                # A conditional changes by itself times the
+                # difference of its score's rate from the mean.
                 move = joint * (moved - rate)
                 if outside_moved is not None:
                     move += block * _across(outside_moved, place)

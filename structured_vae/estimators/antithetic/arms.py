@@ -63,8 +63,8 @@ class ARMS(Sampled):
         fixed = costs.detach()
         # (f - mean) / (S - 1) is (f - mean of the others) / S: the leave-one-out baseline.
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
-        # The samples of a bit are correlated; the factor makes up for what that takes from the
-        # mean.
+        # The samples of a bit are correlated; the factor
+        # makes up for what that takes from the mean.
         gradient = (weights[..., None] * z).sum(dim=0) * self._factor(rare).to(unary.dtype)
         surrogate = (unary * gradient).sum(dim=-1) + costs.mean(dim=0)
         return Estimate(surrogate, fixed.mean(dim=0), z)

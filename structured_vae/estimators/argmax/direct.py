@@ -185,8 +185,8 @@ class Direct(ByArgmax):
         divisor = epsilon
         if self.epsilon.by_instance:
             divisor = torch.as_tensor(epsilon)[..., 0]
-        # A finite difference: its gradient in the potentials is (z(high) - z(low)) / (sides
-        # epsilon).
+        # A finite difference: its gradient in the potentials
+        # is (z(high) - z(low)) / (sides epsilon).
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)

@@ -65,8 +65,8 @@ class Linearised(ByArgmax, ABC):
         high = z
         if self.sides == 2:
             high = argmax(perturbed.shifted(epsilon * slope), self._solver_of_pairs)
-        # A finite difference: its gradient in the potentials is (z(high) - z(low)) / (sides
-        # epsilon).
+        # A finite difference: its gradient in the potentials
+        # is (z(high) - z(low)) / (sides epsilon).
         change = mark * potentials.score_difference(high, low) / (self.sides * epsilon)
         moved = high != low
         self.observe(moved)

@@ -85,8 +85,8 @@ def trace(
         before = total - weights[i]
         with_it = table[i][rows, before.clamp_min(0)] + scores[:, i]
         advantage = with_it - table[i][rows, total]
-        # Equal totals differ by this variable alone: it is 1 if that gains, and if the rest has a
-        # state.
+        # Equal totals differ by this variable alone: it
+        # is 1 if that gains, and if the rest has a state.
         one = (before >= 0) & (advantage + noise[i] > 0) & (with_it > UNREACHABLE / 2)
         z[..., i] = one.to(z)
         total = torch.where(one, before, total)

@@ -128,8 +128,8 @@ class LabelSearch:
         with deadline.flag() as stop:
             while not self.finished and not deadline.passed and handled * self._size < visits:
                 if self._search.full:
-                    # A deeper stack does not fit: the search ends here with the bound of its open
-                    # nodes.
+                    # A deeper stack does not fit: the search
+                    # ends here with the bound of its open nodes.
                     if 2 * self._search.bytes > STACK_MEMORY:
                         break
                     self._search.double_stack()
