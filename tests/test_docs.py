@@ -1155,20 +1155,16 @@ def of_outside():
     yield "Each solver has {:g} seconds of CPU time and one core", [limit]
     answers = rows["LDPC decoding, 96"]["answers"]
     bounds = [answers[solver]["bound"] for solver in ("auto", "Gurobi")]
-    yield "the bound of CPLEX, which `auto` takes, is {:,.0f}, and that of Gurobi {:,.0f}", bounds
+    yield "`auto` uses CPLEX, whose upper bound is {:,.0f}. Gurobi reaches {:,.0f}", bounds
     answers = rows["chr12a with constraints"]["answers"]
     yield (
         "toulbar2 proves it in {:.1f} s. The bound of `auto` is then {:,.0f}, and the optimum "
         "{:,.0f}",
         [answers["toulbar2"]["seconds"], answers["auto"]["bound"], answers["toulbar2"]["value"]],
     )
-    times = [
-        rows[name]["answers"][solver]["seconds"]
-        for name in ("frequency assignment, 40", "side chains of a protein, 40")
-        for solver in ("auto", "toulbar2")
-    ]
-    yield "`dual_ascent` takes {:.2f} s where toulbar2 takes {:.2f} s", times[:2]
-    yield "and {:.2f} s where it takes {:.2f} s", times[2:]
+    for name in ("frequency assignment, 40", "side chains of a protein, 40"):
+        answers = rows[name]["answers"]
+        assert answers["auto"]["seconds"] > 2 * answers["toulbar2"]["seconds"]
 
 
 QUOTED = {
