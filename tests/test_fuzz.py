@@ -44,7 +44,7 @@ def test_hostile_calls_get_errors_of_ours(fuzz, count):
 
 
 def test_every_call_is_drawn(fuzz):
-    draws = [fuzz("draws").Draw(0, number) for number in range(CALLS)]
+    draws = [fuzz("draws").Draw(0, number) for number in range(3 * CALLS)]
     assert {fuzz("calls").drawn_name(draw) for draw in draws} == set(fuzz("calls").CALLS)
 
 

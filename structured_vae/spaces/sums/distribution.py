@@ -55,8 +55,8 @@ class StructureGibbs:
         """The probabilities `[..., batch, n]` that z_i is 1, differentiable."""
         if is_traced():
             return self._traced_marginals()
-        if not self.scores.numel():  # a constant has no gradient
-            return torch.zeros_like(self.scores)
+        if not self.scores.numel():  # no number, but a part of the graph
+            return self.scores * 0.0
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
         scores = self.scores
         if not differentiable:
