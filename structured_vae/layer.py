@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal, Protocol, overload
 
+import numpy as np
 import torch
 
 from models import Potentials
@@ -116,7 +117,8 @@ class ArgmaxLayer(SteppingModule):
         samples: int = 1,
     ):
         super().__init__(solver, epsilon, seed, constraints)
-        if not hasattr(samples, "__index__") or samples < 1:  # numpy integers have it too
+        is_whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
+        if not is_whole or samples < 1:
             raise ConfigError(
                 f"samples must be a whole number of at least 1; got {shortened(samples)}"
             )

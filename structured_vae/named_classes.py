@@ -69,14 +69,14 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
             StructuredVAEError: of the class `error`: no class has this name, and the message
                 suggests the nearest; or as for `[name]`.
         """
-        if name in self:
+        if isinstance(name, str) and name in self:
             return self[name]
         near = get_close_matches(str(name), self, n=1)
         hint = ""
         if near:
             hint = f"did you mean {near[0]}? "
         raise self.error(
-            f"no {self.noun} is called {shortened(name)}; {hint}There are: {', '.join(self)}"
+            f"no {self.noun} is called {shortened(name)}; {hint}there are: {', '.join(self)}"
         )
 
     def _plug_ins(self) -> dict[str, EntryPoint]:

@@ -206,8 +206,8 @@ def of_exact_benchmarks():
         re.search(r"on (\d+) of (\d+) families", kept(regret, third)).groups()
         for third in (False, True)
     )
-    words = "`auto` is within 2 times the best of our backends on {} of {} families, and of all"
-    yield f"{words} backends on {others[0]} |", [*ours]
+    words = "`auto` takes at most twice as long as the best of our backends on {} of {} families"
+    yield f"{words}, and as the best of all backends on {others[0]} |", [*ours]
     longest = max(row["seconds"] for row in rows if row["proved"])
     yield "{} of the {} instances, in at most {:.0f} s of CPU time each", [*of_qplib(), longest]
 
@@ -1155,20 +1155,16 @@ def of_outside():
     yield "Each solver has {:g} seconds of CPU time and one core", [limit]
     answers = rows["LDPC decoding, 96"]["answers"]
     bounds = [answers[solver]["bound"] for solver in ("auto", "Gurobi")]
-    yield "the bound of CPLEX, which `auto` takes, is {:,.0f}, and that of Gurobi {:,.0f}", bounds
+    yield "`auto` uses CPLEX, whose upper bound is {:,.0f}. Gurobi reaches {:,.0f}", bounds
     answers = rows["chr12a with constraints"]["answers"]
     yield (
         "toulbar2 proves it in {:.1f} s. The bound of `auto` is then {:,.0f}, and the optimum "
         "{:,.0f}",
         [answers["toulbar2"]["seconds"], answers["auto"]["bound"], answers["toulbar2"]["value"]],
     )
-    times = [
-        rows[name]["answers"][solver]["seconds"]
-        for name in ("frequency assignment, 40", "side chains of a protein, 40")
-        for solver in ("auto", "toulbar2")
-    ]
-    yield "`dual_ascent` takes {:.2f} s where toulbar2 takes {:.2f} s", times[:2]
-    yield "and {:.2f} s where it takes {:.2f} s", times[2:]
+    for name in ("frequency assignment, 40", "side chains of a protein, 40"):
+        answers = rows[name]["answers"]
+        assert answers["auto"]["seconds"] > 2 * answers["toulbar2"]["seconds"]
 
 
 QUOTED = {

@@ -9,7 +9,7 @@ from optional import optional
 
 from solvers import Problem, ProblemError, ProblemTooLargeError, solve, solver_class
 from solvers.algorithms.exhaustive.device import device_argmax
-from solvers.arrays import as_array
+from solvers.arrays import as_array, to_numpy
 from solvers.testing import enumerate_scores, random_instances
 
 pandas = optional("pandas")
@@ -217,3 +217,13 @@ def test_more_states_than_memory_holds_are_refused_for_every_array_on_the_host()
     for unary in (np.zeros(3), array_api_strict.asarray(np.zeros(3))):
         with pytest.raises(ProblemTooLargeError, match="k_best"):
             solve(unary, k_best=2**64 - 1)
+
+
+@pytest.mark.parametrize("place", [np.asarray, partial(array_api_strict.asarray, device=DEVICE)])
+def test_a_pair_of_one_instance_of_a_batch_counts(place):
+    """Pairs whose score is 0 in every instance are left out, and no others."""
+    pairwise = np.zeros((2, 3, 3))
+    pairwise[0, 0, 1] = pairwise[1, 1, 2] = 5.0
+    solution = solve(place(np.full((2, 3), -1.0)), place(pairwise))
+    np.testing.assert_array_equal(to_numpy(solution.z), [[1, 1, 0], [0, 1, 1]])
+    np.testing.assert_array_equal(to_numpy(solution.score), [3.0, 3.0])

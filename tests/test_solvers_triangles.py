@@ -319,3 +319,12 @@ def test_the_bound_of_the_root_stays_when_its_children_are_searched():
     tree.run(1 << 60)
     assert not tree.is_open
     assert tree.root_bound == bound >= incumbent.best.scores[0]
+
+
+def test_no_search_by_triangles_begins_after_the_deadline(monkeypatch):
+    monkeypatch.setattr(search_module, "StrongTree", lambda *_: pytest.fail("a search began"))
+    generator = np.random.default_rng(0)
+    pairwise = np.triu(generator.standard_normal((1, 80, 80)), 1)
+    problem = Problem.from_arrays(generator.standard_normal((1, 80)), pairwise)
+    z, bound, _ = search_module.rank_dense(problem, Deadline.after(1e-9), 1)
+    assert problem.score_flat(z)[0] <= bound

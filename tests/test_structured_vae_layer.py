@@ -645,6 +645,8 @@ def test_what_a_structure_cannot_do_is_named():
         ({"seed": 0.5}, "seed must be .torch., a whole number"),
         ({"samples": 0}, "samples must be a whole number of at least 1; got 0"),
         ({"samples": 2.0}, "samples must be a whole number of at least 1; got 2.0"),
+        ({"samples": True}, "samples must be a whole number of at least 1; got True"),
+        ({"samples": np.array([1, 2])}, "samples must be a whole number of at least 1; got"),
     ],
 )
 def test_impossible_options(options, words):

@@ -197,6 +197,7 @@ def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
         ("absent", "absent .*cannot be imported"),
         ("wrong", "wrong .*must be a class that derives from Estimator"),
         ("direkt", "no estimator is called 'direkt'; did you mean direct"),
+        (["direct"], "no estimator is called \\['direct'\\]"),
     ],
 )
 def test_an_estimator_that_is_not_to_be_had_is_refused(plug_ins, name, message):

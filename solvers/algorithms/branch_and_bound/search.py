@@ -113,7 +113,7 @@ def rank_dense(
         forecast.note(tree.depth)
         if tree.is_open:
             _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-    if not tree.is_open:
+    if not tree.is_open or deadline.passed:
         return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), tree.nodes
     # Best first, from the root again, with the incumbent of the depth-first search.
     strong = StrongTree(h, matrix, incumbent, tree.root_bound)

@@ -159,13 +159,14 @@ class Exchanges:
         self._start(begin)
         positive = np.maximum(self._matrix, 0.0)
         while True:
-            after = self._activity + self._matrix
-            allowed = ((after >= self._low) & (after <= self._high)).all(axis=0)
+            least = self._low - self._activity
+            most = self._high - self._activity
+            allowed = ~((self._matrix < least) | (self._matrix > most)).any(axis=0)
             allowed &= self._free & ~self._z & (self._field > 0)
             if not allowed.any():
                 return self._z.astype(np.int8)
             # The use of a variable: its share of the room that is left in every limit.
-            used = (positive / np.maximum(self._high - self._activity, 1.0)).sum(axis=0)
+            used = (1.0 / np.maximum(most[:, 0], 1.0)) @ positive
             worth = np.where(allowed, self._field / (used + 1e-9), -np.inf)
             chosen = int(worth.argmax())
             self._make(Move(float(self._field[chosen]), (), (chosen,)))

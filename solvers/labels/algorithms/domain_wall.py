@@ -110,8 +110,8 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
         for end, first in zip(ends, (tables[:, :, :, 0], tables[:, :, 0, :]), strict=True):
             np.add.at(unary.swapaxes(0, 1), end, np.diff(first, axis=2).swapaxes(0, 1))
         within = _within(problem)
-        # The bits of a pair score second differences;
-        # these are 0 where a table is a sum of two rows.
+        # The bits of a pair score second differences, which
+        # are 0 where a table is a sum of a row and a column.
         weights = np.diff(np.diff(tables, axis=2), axis=3)[:, within]
         used = (weights != 0).any(axis=0)
         weights = weights[:, used]
