@@ -55,8 +55,8 @@ def distinct_states(q: ClampedSums, generator: torch.Generator, count: int) -> t
         count: number of states per image, at most the number of all states.
     """
     h = q.potentials
-    # A small table lists all states: Gumbel top-k needs nothing else.
     space = q.space
+    # A small table lists all states: Gumbel top-k needs nothing else.
     if h.state_count <= LARGEST_TABLE or space.one_variable:
         states = h.states()
         places = gumbel_top_k(h.table(states).double(), count, generator)

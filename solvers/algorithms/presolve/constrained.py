@@ -164,8 +164,7 @@ class _Batch:
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         # The user's state comes first, so that no answer is worse.
         self._offer(search, start)
-        # Without pairs the backend solves a linear program
-        # with integers: it needs no help at first.
+        # Without pairs the backend is faster alone, so only a few exchanges come before it.
         if not single.pairwise.any():
             return self._solved_linear(search, single, deadline, start)
         self._begin(search, deadline, start)

@@ -64,7 +64,7 @@ class ControlVariate(Estimator, ABC):
         costs = cost(b)
         c = self.control(potentials, cost, scores)
         c_given_b = self.control(potentials, cost, conditional)
-        # The control has mean zero only together with the gradient of its own expectation.
+        # This path gradient makes up for what c_given_b takes from the score term.
         (path,) = torch.autograd.grad((c - c_given_b).sum(), leaf, create_graph=True)
         # For independent bits the gradient of log q(b) in the scores is b - mean.
         likelihood = b - _means(potentials, leaf.detach())
