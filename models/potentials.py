@@ -320,6 +320,7 @@ class Potentials(LinearScores):
         gains = torch.zeros_like(unary)
         if self.pairwise is not None and self.edges is not None:
             positive = self.pairwise.detach().clamp_min(0.0)
+            # With all neighbours at 1, this is the most that positive pairs add to a variable.
             gains = Potentials(gains, positive, self.edges).field(torch.ones_like(unary))
         filled = self.unary
         if self.forbidden is not None:
@@ -327,6 +328,7 @@ class Potentials(LinearScores):
         pairwise = self.pairwise
         if pairwise is not None and self.edges is not None and self.forbidden_pairs is not None:
             most = filled.detach().clamp_min(0.0) + gains
+            # Clearing one end is enough, so the end that loses less counts.
             least = torch.minimum(most[..., self.edges[:, 0]], most[..., self.edges[:, 1]])
             pairwise = torch.where(
                 self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise

@@ -424,6 +424,7 @@ def _linear_ends(network: nn.Module) -> tuple[nn.Linear, nn.Sequential, nn.Linea
         return None
     layers = list(network)
     is_perceptron = all(type(layer) in PERCEPTRON for layer in layers)
+    # A hook may change what a layer returns, so the columns of its weights would be wrong.
     hooked = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (network, *layers))
     if len(layers) < 2 or not is_perceptron or hooked:
         return None

@@ -279,6 +279,7 @@ def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
     _check_card(folder / CARD)
     contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
     for name, content in contents.items():
+        # `os.replace` is atomic only within a file system, hence a hidden file in the same folder.
         unfinished = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"
         try:
             unfinished.write_bytes(content)

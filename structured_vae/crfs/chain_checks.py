@@ -58,6 +58,7 @@ def require_blocks(mask: torch.Tensor) -> None:
     Raises:
         StructureError: a chain is empty, or its mask has holes.
     """
+    # A block begins where the mask turns true.
     begins = (mask[1:] & ~mask[:-1]).sum(dim=0) + mask[0]
     if not holds(begins == 1):
         blocks = plain(begins)

@@ -52,12 +52,14 @@ def score_of_target(chains: Chains, target: torch.Tensor) -> torch.Tensor:
         return chains.expected_score(shares, pairs * chains.mask[1:, :, None, None])
     possible = replace(chains, emissions=chains.emissions.masked_fill(~target, -torch.inf))
     total = possible.log_partition()
+    # Sums work with a finite stand-in for minus infinity; such a total allows no tags at all.
     return torch.where(total > BELOW / 2, total, -torch.inf)
 
 
 def uniform_score(chains: Chains) -> torch.Tensor:
     """Return the mean score `[batch]` of all allowed tags of a chain."""
     with torch.no_grad():
+        # With scores of zero, all allowed tags are equally likely.
         level = Chains(
             torch.zeros_like(chains.emissions).where(chains.emissions > -torch.inf, -torch.inf),
             chains.mask,

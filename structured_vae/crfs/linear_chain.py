@@ -313,6 +313,7 @@ class LinearChainCRF(nn.Module):
         positions = Positions.of(on, is_full=mask is None)
         on = positions.on
         scores = positions.to_start(self._by_steps(emissions).double())
+        # Masked positions may hold anything, even NaN, which must not reach the sums.
         scores = torch.where(on[..., None], scores, scores.new_zeros(()))
         if not holds(scores.detach().amax(dim=-1).isfinite()):
             raise StructureError(

@@ -142,6 +142,7 @@ class PairwiseCRF(nn.Module):
         target = target.to(unary.device)
         score = self._score_of_target(scores, target)
         if share:
+            # With scores of zero, all allowed labels are equally likely.
             level = torch.zeros_like(scores).masked_fill(scores == -torch.inf, -torch.inf)
             uniform = structure.gibbs(level).marginals
             score = (1 - share) * score + share * _product(scores, uniform)

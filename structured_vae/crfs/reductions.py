@@ -47,6 +47,7 @@ def reduced(
     if weights is None:
         weights = torch.ones_like(values)
     else:
+        # A weight of 0 leaves an instance out, even one whose value is infinite.
         values = torch.where(weights > 0, weights * values, 0.0)
     if reduction == "none":
         return values

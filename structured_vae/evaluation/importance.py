@@ -79,6 +79,7 @@ class _Groups:
 
     def _extend(self, weights: torch.Tensor) -> None:
         """Add weights to the open group, which they fill at most."""
+        # Several calls may fill a group, so its log sum stays open until then.
         log_sum = weights.logsumexp(dim=0)
         if self._inside:
             log_sum = torch.logaddexp(torch.as_tensor(self._open), log_sum)

@@ -94,6 +94,7 @@ def chain_decode(
     edges = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
 
     def solved(unary: Any, tables: Any) -> np.ndarray:
+        # A chain of one position has no pairs, and a problem without edges needs no solver.
         if length == 1:
             only: np.ndarray = np.asarray(unary).argmax(axis=-1).astype(np.int32)
             return only

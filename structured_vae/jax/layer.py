@@ -150,6 +150,7 @@ def argmax_layer(
 
 def _relative(sizes: Any, slope: Any) -> Any:
     """Return the median of the nonzero gaps over the mean absolute slope, `[..., 1]`."""
+    # Gaps of zero go behind all others, so that the median is that of the nonzero ones.
     ordered = jnp.sort(jnp.where(sizes > 0, sizes, jnp.inf), axis=-1)
     count = (sizes > 0).sum(axis=-1, keepdims=True)
     middle = jnp.take_along_axis(ordered, jnp.maximum(count - 1, 0) // 2, axis=-1)

@@ -76,6 +76,7 @@ def structured_hinge(
     pairs = edges_of(pairwise, edges)
     target = jnp.asarray(target)
     unary = jnp.asarray(unary)
+    # For bits D(z, y) = sum_i y_i + (1 - 2 y_i) z_i, so the margin only changes unary scores.
     slope = margin * (1 - 2 * target)
     z = argmax(unary + slope, pairwise, edges=edges, solver=solver)
     lost = score_difference(unary, pairwise, pairs, z, target)
@@ -141,4 +142,5 @@ def gibbs_likelihood(unary: Any, pairwise: Any = None, *, target: Any, edges: An
         total = jax.nn.softplus(unary).sum(axis=-1)
     else:
         total = log_partition(unary, pairwise, edges=pairs)
+    # h(0) = 0, so the difference from the zero state is h(y).
     return total - score_difference(unary, pairwise, pairs, target, jnp.zeros_like(target))

@@ -63,6 +63,8 @@ def differentiable(sums: HostSums, along: HostSums, event: int) -> Any:
         def flat(*values: Any) -> tuple[np.ndarray, ...]:
             answers = host(*(np.asarray(value, np.float64) for value in values))
             pairs = zip(answers, shapes, strict=True)
+            # `vmap` may have added dimensions in front, so the leading ones are those of the
+            # values.
             leading = values[0].shape[: values[0].ndim - event]
             return tuple(
                 np.reshape(answer, (*leading, *shape.shape[len(lead) :])).astype(shape.dtype)
@@ -96,6 +98,7 @@ def differentiable(sums: HostSums, along: HostSums, event: int) -> Any:
         return total(first, second), (first, second)
 
     def total_backward(kept: Any, slope: Any) -> Any:
+        # The gradient of log Z is the marginals, which have a derivative of their own.
         ones, pairs = marginals(*kept)
         weights = [slope.reshape(*slope.shape, *[1] * (m.ndim - slope.ndim)) for m in (ones, pairs)]
         return weights[0] * ones, weights[1] * pairs

@@ -99,6 +99,7 @@ class FrankWolfe:
         solver stopped before it certified its labels.
         """
         weights = dual.average
+        # Loss-augmented decoding finds the labels that violate the margin most.
         worst = decode(
             dual.instances, weights, self.solver, self.time_limit, dual.loss_of, dual.scope
         )
@@ -255,6 +256,7 @@ class _Dual:
             - (change.nodes * self.weights.nodes).sum()
             - (change.pairs * self.weights.pairs).sum()
         )
+        # Along a straight line, one of the two ends is best.
         if square == 0:
             return float(slope > 0)
         return float(np.clip(slope / square, 0.0, 1.0))

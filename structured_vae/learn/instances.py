@@ -72,6 +72,7 @@ class Instances:
         pair_offsets = np.concatenate([[0], np.cumsum([len(pairs) for pairs in edges])])
         members_of: dict[tuple[int, bytes], list[int]] = {}
         for instance, (length, pairs) in enumerate(zip(lengths, edges, strict=True)):
+            # Instances with the same graph are solved as one batch.
             members_of.setdefault((int(length), pairs.tobytes()), []).append(instance)
         groups = []
         for (length, _), members in members_of.items():

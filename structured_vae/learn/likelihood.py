@@ -59,6 +59,7 @@ class Likelihood:
             observed = self.observed.vector()
             score = float(observed @ vector)
         else:
+            # With sets of labels, the score is the log sum over all labels that they allow.
             score, observed = self._sums(weights, replace(self.scope, possible=self.possible))
         value = 0.5 * vector @ vector + self.C * (log_z - score)
         return float(value), vector + self.C * (expected - observed)

@@ -59,6 +59,7 @@ def _batches_of_chains(
     The longest chains come first, so that chains of similar length share a batch.
     """
     lengths = np.diff(instances.offsets)
+    # By length, so that the chains of a batch need little padding.
     order = np.argsort(-lengths, kind="stable")
     first = 0
     while first < len(order):
@@ -66,6 +67,7 @@ def _batches_of_chains(
         members = order[first:last]
         steps = np.arange(lengths[members].max())[:, None]
         mask = steps < lengths[members]
+        # Positions beyond the end repeat the last row; the mask leaves them out.
         nodes = instances.offsets[members] + np.minimum(steps, lengths[members] - 1)
         yield torch.from_numpy(members), torch.from_numpy(nodes), torch.from_numpy(mask)
         first = last

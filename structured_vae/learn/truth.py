@@ -46,6 +46,7 @@ class Truth:
         possible = np.zeros((len(sets), len(every)), bool)
         for node, labels_of_node in enumerate(sets):
             chosen = [number[label] for label in labels_of_node]
+            # An empty set says nothing of its node: every label is possible.
             possible[node, chosen or slice(None)] = True
         numbers = possible.argmax(axis=1).astype(np.int64)
         if bool((possible.sum(axis=1) == 1).all()):

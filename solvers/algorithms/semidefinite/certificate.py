@@ -84,8 +84,8 @@ def factorised(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
     # The rounding error of L L' is at most gamma times the squared Frobenius norm of L.
     gamma = 2.0 * (n + 4) * ROUNDOFF
     size = SAFETY * float(np.vdot(factor, factor))
-    # L L' is positive semidefinite, so no eigenvalue of the matrix is below minus the norm of
-    # the residual.
+    # L L' is positive semidefinite, so no eigenvalue of
+    # the matrix is below minus the norm of the residual.
     whole -= factor @ factor.T
     left = SAFETY * float(np.linalg.norm(whole))
     error = SAFETY * (left + gamma * size)
