@@ -215,9 +215,11 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
             raise OptionError(
                 f"{constraint.name} names variable {place}; the variables are 0 to {n - 1}"
             )
+    # The right side stands at place n, so that it is scaled along with the coefficients.
     whole = np.zeros(n + 1, np.int64)
     places: list[Any] = [*coefficients, n]
     whole[places] = _whole_numbers([*coefficients.values(), constraint.right])
+    # No sum of the row exceeds this, so -most and most are no limits.
     most = int(np.abs(whole[:n]).sum())
     right = int(whole[n])
     low = -most

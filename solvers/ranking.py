@@ -171,14 +171,18 @@ def certified_ranking(
     missing = (states == MISSING).any(axis=2)
     scores = np.full(missing.shape, -math.inf)
     for k in range(count):
+        # A missing state cannot be scored: zeros stand in, and its score becomes -inf.
         column = np.where(missing[:, k, None], 0, states[:, k])
         scores[:, k] = np.where(missing[:, k], -math.inf, score(np.ascontiguousarray(column)))
+    # Order before certifying: a bound is for all states but those before it.
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, axis=1)
     states = np.take_along_axis(states, order[:, :, None], axis=1)
+    # With more states excluded, bounds do not rise; below the score they are only rounded.
     bounds = np.maximum(np.minimum.accumulate(bounds, axis=1), scores)
     bounds = np.where(problem.tolerance[:, None] < 0, bounds + problem.rounding[:, None], bounds)
     none_left = bounds == -math.inf
+    # The difference of two infinities would be NaN.
     gaps = np.where(none_left, 0.0, bounds) - np.where(none_left, 0.0, scores)
     proved = ((gaps <= problem.tolerance[:, None]) | none_left) & solver.capabilities.exact
     return Solution(

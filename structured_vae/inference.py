@@ -137,6 +137,7 @@ class ChainInference(nn.Module):
         for step in range(1, scores.shape[0]):
             best, before = (total[:, :, None] + self.transitions).max(dim=1)
             further = best + scores[step]
+            # Beyond the end of an instance its totals and tags stay as they are.
             if mask is not None:
                 on = mask[step].bool()[:, None]
                 further = torch.where(on, further, total)

@@ -192,6 +192,7 @@ class CategoricalEncoder(nn.Module):
         pairs = torch.empty((0, 2), dtype=torch.long)
         if couplings != "none":
             pairs = _pairs(variables, bandwidth)
+        # A single variable has no pair to couple.
         if not len(pairs):
             couplings = "none"
         self.pixels = pixels

@@ -56,9 +56,11 @@ def read_config(path: Path) -> PretrainedConfig:
         PretrainedError: the file is damaged, or another program wrote it.
     """
     try:
+        # The file may come from anyone: its size is limited before it is read.
         if path.stat().st_size > LARGEST:
             raise ValueError(f"it has more than {LARGEST} bytes")
         values = json.loads(path.read_text(encoding="utf-8"))
+    # JSON that is nested too deeply raises a RecursionError.
     except (OSError, ValueError, RecursionError) as error:
         raise PretrainedError(f"{path} is damaged: {error}") from error
     if not isinstance(values, dict) or values.get("library_name") != LIBRARY:

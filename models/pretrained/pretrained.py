@@ -102,6 +102,7 @@ class Pretrained(nn.Module, ABC):
             ...     MixtureVAE.from_pretrained(folder).n
             3
         """
+        # safetensors takes neither tensors that share memory nor views with gaps.
         weights = {
             name: value.detach().cpu().clone().contiguous()
             for name, value in self.state_dict().items()
@@ -114,6 +115,7 @@ class Pretrained(nn.Module, ABC):
         arguments = self.arguments
         name = type(self).__name__
         dtype = dtypes.pop()
+        # The folder holds arguments instead of code, so they must give these very networks again.
         if not self.own and _expected(type(self), arguments, dtype) != _layout(weights):
             raise PretrainedError(
                 f"these networks differ from those that {name}.of_arguments makes"

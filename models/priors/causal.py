@@ -105,6 +105,7 @@ class CausalLinear(CausalNetwork):
         variable = torch.arange(variables)
         of_logits = variable.repeat_interleave(self.outputs)
         of_entries = variable.repeat_interleave(width)
+        # The logits of a variable see the entries of earlier variables alone.
         self.register_buffer("mask", of_logits[:, None] > of_entries[None], persistent=False)
 
     def forward(self, z: Binary) -> torch.Tensor:
@@ -162,10 +163,13 @@ class MADE(CausalNetwork):
         seen = torch.arange(variables).repeat_interleave(width) + 1
         self.hidden = nn.ModuleList()
         for _ in range(layers):
+            # A unit sees an input, or a unit of the layer before, of at most its own degree.
             self.hidden.append(_Masked(degrees[:, None] >= seen[None]))
             seen = degrees
+        # The logits of variable v see the degrees up to v, that is the variables 0 to v - 1.
         of_logits = torch.arange(variables).repeat_interleave(self.outputs)
         self.last = _Masked(of_logits[:, None] >= degrees[None])
+        # The hidden layers add nothing at first: training starts from the direct connections.
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 
@@ -209,6 +213,7 @@ class _MadeInOrder:
         self.direct = network.direct.in_order(count)
         first, *later = cast("list[_Masked]", list(network.hidden))
         self.into = first.masked
+        # The sums of the first layer grow by one variable a step, instead of starting again.
         self.sums = first.bias.expand(count, -1).clone()
         self.later = [(layer.masked, layer.bias) for layer in later]
         self.out = network.last.masked
@@ -263,6 +268,7 @@ class CausalTransformer(CausalNetwork):
         self.layers = nn.ModuleList(_Layer(hidden, self.HEADS) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)
         self.last = Linear(hidden, width)
+        # Zero logits at first: the training starts from the uniform distribution.
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
 
@@ -335,6 +341,8 @@ class _TransformerInOrder:
         layers = cast("list[_Layer]", list(self.network.layers))
         for place, layer in enumerate(layers):
             queries, keys, values = layer.heads_of(position)
+            # Keys and values of earlier variables do not
+            # change, so each step computes only its own.
             earlier = self.kept[place]
             if earlier is not None:
                 keys = torch.cat([earlier[0], keys], dim=2)

@@ -96,6 +96,7 @@ class FlowPrior(DensityPrior):
             (count, self.n), generator=generator, device=weight.device, dtype=weight.dtype
         )
         layers = cast("list[AffineLayer]", list(self.layers))
+        # The inverse takes the layers from the last to the first.
         for layer in reversed(layers):
             codes = layer.inverse(codes.flip(-1))
         return codes

@@ -331,6 +331,7 @@ def quantised_vae(
     if networks == "convolutional":
         tokens = token_count(*size[1:])
     made = QUANTISERS[quantiser](n, codes, dimensions, tokens)
+    # Some quantisers have a fixed number of values, whatever was asked for.
     if (made.k, made.dimensions) != (codes, dimensions):
         raise SettingError(
             f"{quantiser} has {made.k} values of a variable and vectors of {made.dimensions}; got "

@@ -243,6 +243,8 @@ def _model(
         both = model.new_bool_var("")
         if values:
             model.add_hint(both, bool(values[i] and values[j]))
+        # Maximising does half of z_i z_j = both: a positive weight
+        # needs an upper limit alone, a negative one a lower limit.
         if weight > 0:
             model.add_implication(both, variables[i])
             model.add_implication(both, variables[j])

@@ -128,6 +128,7 @@ class Cplex(ArgmaxSolver):
             _check_status(model.solve_details)
             if solution is None:
                 return None, math.inf
+            # Values of binary variables come back within a tolerance of 0 and 1.
             values = np.rint(solution.get_value_list(variables)).astype(np.int8)
             return values, scores.bound(float(model.solve_details.best_bound))
 

@@ -119,6 +119,7 @@ def edge_list(
     """
     if not is_whole(n, 0, 2**62):
         raise ProblemError(f"n must be a whole number from 0 to 2^62; got {shortened(n)}")
+    # A large n is refused before anything of that size is made.
     check_memory(f"a problem of {n} variables", NUMBERS_A_VARIABLE * n)
     pairs = upright(to_numpy(as_array(edges, "edges")))
     if pairs.size == 0:

@@ -117,6 +117,7 @@ def checked_uniforms(
             f"uniforms must be [samples, {', '.join(map(str, expected))}]{why}; "
             f"their shape is {numbers.shape}"
         )
+    # NaN compares false, so the negation reports it too.
     outside = np.argwhere(~((numbers >= 0) & (numbers < 1)))
     if len(outside):
         where = tuple(outside[0].tolist())
@@ -227,6 +228,7 @@ def checked_direction(
             )
         with np.errstate(over="ignore"):  # of more than double precision
             array = array.astype(np.float64)
+        # NaN compares false, so it is refused as well.
         if not (np.abs(array) <= largest).all():
             raise ProblemError(f"the {name} direction must be finite{_up_to(largest)}")
         whole = (*problem.leading, *shape)

@@ -59,6 +59,7 @@ def over_lanes(
     batch = len(arrays[0])
     instance_bytes = bytes_an_entry * plan.entries
     in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
+    # As many lanes as the share of a thread fills, fewer where memory is scarce.
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
     nanoseconds = alone if lanes == 1 else in_lanes
@@ -111,4 +112,5 @@ def infer(
     draws = uniforms.shape[1] * uniforms.shape[2]
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
     over_lanes(kernels.sum_product, plan, arrays, threads, draws=draws)
+    # Rounded sums may exceed 1 slightly.
     return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

@@ -61,6 +61,7 @@ def split_of(problem: LabelProblem, room: float) -> Split | None:
     one = problem.to_host().instances(slice(0, 1))
     chosen: list[int] = []
     rest = one
+    # A split multiplies the work by the values of its variables; the limit keeps it bearable.
     while prod(one.sizes[chosen].tolist()) * buckets_of(rest).entries <= MOST_ENTRIES:
         way = way_of(rest, buckets_of(rest), room)
         if way is not None:
@@ -69,6 +70,7 @@ def split_of(problem: LabelProblem, room: float) -> Split | None:
         for step in buckets_of(rest).steps:
             scope = list(step.scope)
             covered[scope] += prod(rest.sizes[scope].tolist())
+        # Splitting by a variable of one value changes nothing.
         covered[rest.sizes == 1] = 0.0
         if not covered.any():
             return None
@@ -110,6 +112,7 @@ class Conditioned:
             if branch is None:
                 continue
             log_z = branch.log_partition
+            # A running log-sum-exp: all sums are relative to the largest log Z so far.
             if log_z > reference:
                 ones *= np.exp(reference - log_z)
                 pairs *= np.exp(reference - log_z)
@@ -118,6 +121,7 @@ class Conditioned:
             weight = np.exp(log_z - reference)
             for total, mean in zip((ones, pairs), branch.means(), strict=True):
                 total += weight * mean
+        # Without any allowed state there is nothing to divide.
         if reference > -np.inf:
             total_weight = np.exp(log_weights - reference).sum()
             ones /= total_weight

@@ -160,6 +160,7 @@ def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> 
         unary: `[batch, n, k]`, their unary scores with what known values add to them.
         places: `[free]`, the variables that stay.
     """
+    # A problem has at least one variable: one without a choice adds a score of 0.
     if not len(places):
         alone = np.full((host.batch, 1, host.k), -np.inf)
         alone[..., 0] = 0.0

@@ -222,10 +222,12 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         for thread in threads:
             thread.start()
         for thread in threads:
+            # Callbacks run in this thread, so it wakes up now and then.
             while not thread.ends_within(TICK):
                 if listener is not None:
                     listener.poll()
     except BaseException as error:
+        # Threads finish their present call and take no other.
         queue.closed = True
         scope.closed = True
         if isinstance(error, KeyboardInterrupt):
@@ -235,6 +237,7 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
                 thread.ends_within(GRACE / len(threads))
         raise
     if queue.errors:
+        # The error of the first call in order, whichever thread was faster.
         raise queue.errors[min(queue.errors)]
     return queue.answers  # type: ignore[return-value]  # every call has an answer or an error
 

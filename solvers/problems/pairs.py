@@ -29,6 +29,7 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
         )
     if not n:
         return namespace_of(matrix).reshape(matrix, matrix.shape[:-1]), _topology(NO_PAIRS, 0)
+    # Small triangles are kept between calls; large ones would occupy the memory.
     if n * n <= KEPT:
         triangle = _triangle(n)
     else:
@@ -40,6 +41,7 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     if not size:
         return upper, triangle.topology
     xp = namespace_of(matrix)
+    # All instances share the edges, so a pair goes only if it is zero in every one.
     used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, size)), axis=0))
     if used.all():
         return upper, triangle.topology

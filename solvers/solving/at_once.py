@@ -51,6 +51,7 @@ def solved_at_once(
         return None
     if topology is not None and not topology.e:
         return None
+    # Few variables alone decide here: looking at the scores would take longer than solving.
     chosen = named or selected_at_once(len(unary))
     return _solved(chosen, topology, unary, pairwise, begin)
 

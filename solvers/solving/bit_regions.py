@@ -72,12 +72,16 @@ class BitRegions:
         """By the first variable in which they differ from the state of the region."""
         values = taken.values.copy()
         gains = None
+        # Region i agrees with the state before i and differs
+        # at i: disjoint regions that cover the rest.
         for i in np.flatnonzero(values < 0):
             values[i] = 1 - taken.z[i]
             if not self._searches.over:
                 region = self._searched(Fixing.of(problem, values.copy()))
+                # The new region lies within the old one, whose bound holds for it too.
                 yield replace(region, bound=min(region.bound, taken.bound))
             else:
+                # Without time for a search, the state with that one flip stands for the region.
                 if gains is None:
                     gains = flip_gains(problem, taken.z)
                 yield _flipped(taken, int(i), values.copy(), float(gains[i]))

@@ -82,6 +82,7 @@ class Bits(Kind[Problem]):
         """`[others, n]`: the states one flip, or one swap of a 0 and a 1 away."""
         ones = np.flatnonzero(z)[:MOST_SWAPPED]
         zeros = np.flatnonzero(z == 0)[:MOST_SWAPPED]
+        # A swap keeps the number of ones, which constraints often fix.
         pairs = np.stack(np.meshgrid(ones, zeros), axis=-1).reshape(-1, 2)
         others = np.repeat(z[None], len(z) + len(pairs), axis=0)
         others[np.arange(len(z)), np.arange(len(z))] ^= 1

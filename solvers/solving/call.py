@@ -152,6 +152,7 @@ def solve(
     is_plain = fix is None and start is None and k_best is None
     is_plain = is_plain and time_limit is None and callback is None
     is_free = isinstance(constraints, tuple) and not constraints
+    # The checks below take longer than solving a few variables, so small plain calls go first.
     if is_plain and is_free:
         at_once = solved_at_once(solver, unary, pairwise, edges)
         if at_once is not None:
@@ -236,6 +237,7 @@ def _first(request: Request) -> States | None:
 
 def answered(request: Request) -> Solution:
     """The solution, or several states of it, by what is asked for."""
+    # Constraints take precedence, since `_within` handles fixed variables and several states too.
     if request.problem.is_empty:
         return nothing_to_decide(request)
     if request.rows is not None and len(request.rows):
@@ -266,6 +268,7 @@ def _solved(request: Request) -> Solution:
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
     except SolveFailedError:
+        # A failure before the deadline is a fault; after it, the user's state is still an answer.
         if states is None or not request.deadline.passed:
             raise
         of_start = _of_start(problem, states, chosen)
@@ -308,6 +311,7 @@ def _within(request: Request, rows: Rows) -> Solution:
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
         chosen = chosen.with_options(start=request.start)
+    # The user's state may violate the constraints; then it is no answer.
     allowed = None
     if states is not None:
         allowed = rows.satisfied(problem.columns(states))
@@ -352,6 +356,7 @@ def _with_fixed(request: Request) -> Solution:
     fixed = kind.fixed(request.problem, request.fix)
     states = kind.states(request.start, fixed.problem)
     if fixed.rest is None:
+        # A wrong name of a solver is refused even if nothing is left to solve.
         kind.named(request.solver)
         return fixed.lifted(None)
     start = None
@@ -381,6 +386,8 @@ def _of_start(problem: Any, states: States, solver: CertifiedSolver[Any]) -> Sol
         z=host.restore(states),
         score=host.restore(score),
         optimal=host.restore(np.zeros(len(score), bool)),
+        # A score may exceed the bound by rounding, and a
+        # bound below a score would be a contradiction.
         bound=host.restore(np.maximum(score, to_numpy(host.trivial_bound))),
         solver=solver.name,
         stats={},
@@ -418,12 +425,14 @@ def _at_least(
     z = to_numpy(solution.z).reshape(problem.batch, problem.n)
     score = to_numpy(solution.score).reshape(-1)
     start_score = to_numpy(kind_of(problem).score(host, states))
+    # A proved state stays, even where rounding makes the user's state look better.
     better = (start_score > score) & ~optimal
     if allowed is not None:
         better &= allowed
     if not better.any():
         return solution
     score = np.where(better, start_score, score)
+    # A bound below the new score would contradict it.
     bound = np.maximum(score, to_numpy(solution.bound).reshape(-1))
     return replace(
         solution,

@@ -30,6 +30,7 @@ def nothing_to_decide(request: Request) -> Solution:
     if request.k is None:
         return solution
     count = check_count(request.k, problem)
+    # There is a single state; the other rows are missing and score -inf.
     scores = np.full((problem.batch, count), -math.inf)
     scores[:, 0] = 0.0
     return replace(

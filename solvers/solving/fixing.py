@@ -68,6 +68,7 @@ class Fixing:
         ).sum(axis=1)
         if not free.any():
             return cls(problem, values, constant, None)
+        # A fixed neighbour at 1 turns its pair into a unary score.
         folded = unary.copy()
         for here, there in ((0, 1), (1, 0)):
             np.add.at(folded.T, pairs[:, here], (pairwise * ones[:, pairs[:, there]]).T)
@@ -123,6 +124,7 @@ class Fixing:
             whole[:, self.values[0] < 0] = z
             z = whole
         if bound is not None:
+            # Half of the rounding of the whole problem covers what folding rounds.
             bound = bound + self.constant[rows] + self.problem.rounding[rows] / 2
         return Known(z, bound, rows)
 
@@ -144,6 +146,7 @@ class Fixing:
             optimal = np.ravel(found.optimal)
             solver = found.solver
             stats = dict(found.stats)
+        # The whole problem scores the state anew: sums in another order round differently.
         score = problem.score_flat(z)
         return Solution(
             z=problem.restore(z),

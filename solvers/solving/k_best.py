@@ -79,6 +79,7 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         bounds = np.empty((problem.batch, existing))
     else:
         states, bounds = _whole(fixed, ranked)
+        # No search has ranked an instance with an infinite bound: its states follow by exclusion.
         open_ = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
     for b in open_.tolist():
@@ -89,6 +90,7 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         name = ranked.solver or solver.name
         stats = {**ranked.stats, **solution.stats}
         solution = with_word(replace(solution, solver=name, stats=stats), solver)
+    # The states are ordered and certified before the interrupt goes on.
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution

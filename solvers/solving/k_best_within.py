@@ -63,6 +63,7 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
         bounds = np.repeat(others[:, None], ranked.z.shape[1], axis=1)
         states, bounds = filled(ranked.z, bounds, count)
         return with_word(certified_ranking(host, states, bounds, solver, score), solver)
+    # Excluding a state adds a constraint: refuse before any work what the backend cannot take.
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(rows.matrix.shape[1], np.int8)))
     search = _OneMoreConstraint(kind, solver, rows, deadline)
@@ -102,6 +103,8 @@ class _OneMoreConstraint:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
+            # Later states are worse than the first, so
+            # their searches have no news for the callback.
             told_of = None if states else single
             try:
                 with heard_of(told_of, lambda known: known._replace(part=of_one)):
@@ -113,7 +116,9 @@ class _OneMoreConstraint:
                 break
             if solution is not None:
                 states.append(solution.z[0])
+                # A proved state bounds all further ones by its score.
                 limit = solution.score if solution.optimal[0] else solution.bound
+                # Every search has one more constraint, so bounds do not rise.
                 bound = min(bound, float(limit[0]))
                 bounds.append(bound)
                 rows = rows.without(single.columns(solution.z)[0])

@@ -53,6 +53,7 @@ def lawler(
     states: list[np.ndarray] = []
     bounds: list[float] = []
     while len(states) < count and regions.best_score > -math.inf:
+        # The bound of all open regions holds for this state and for every later one.
         bounds.append(regions.bound)
         taken = regions.take()
         states.append(taken.z)

@@ -127,6 +127,7 @@ class Standing:
         self.z[improved] = solution.z[better]
         self.score[improved] = solution.score[better]
         self.found_by[improved] = name
+        # State and bound may come from different backends, so each has its own name.
         lower = solution.bound < self.bound[rows]
         tightened = rows[lower]
         self.bound[tightened] = solution.bound[lower]
@@ -175,6 +176,7 @@ def in_turn(
     for turn in turns:
         name = turn.solver.name
         rows = unproved
+        # It runs again only where its own bound is the best so far.
         if turn.leading and standing is not None:
             rows = rows[standing.proved_by[rows] == name]
             if not len(rows):
@@ -184,6 +186,7 @@ def in_turn(
         else:
             batch = problem.instances(rows)
         states = start
+        # Every backend starts from the best states so far.
         if standing is not None:
             states = standing.z[rows]
         ledger.turns[name] += len(rows)
@@ -198,6 +201,7 @@ def in_turn(
             standing = Standing(solution, name)
         else:
             standing.improve(rows, solution, name)
+        # The bound meets the score up to rounding: proved.
         unproved = np.flatnonzero(standing.bound - standing.score > problem.rounding)
         if not len(unproved) or deadline.passed:
             break

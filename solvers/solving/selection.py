@@ -137,6 +137,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
         one_state: whether one best state is enough. Then constraints may replace penalties, which
             keeps a best state but not the next ones.
     """
+    # In the order of their cost: a later method is considered only where no earlier one applies.
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if one_state and _is_cut_quickly(problem):
@@ -169,6 +170,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
         )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
+    # One probe of the elimination order serves both decisions below.
     entries = None if elimination().why_not(problem) else elimination.entries(problem)
     if entries is not None and entries <= QUICK_ENTRIES:
         return _wide_elimination(entries)

@@ -187,6 +187,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
         deadline: when to end.
         count: how many.
     """
+    # These are returned if no backend ranks any states before the deadline.
     best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count]
     least = math.inf
     name = ""
@@ -198,6 +199,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
         if ranking is None:
             continue
         others = float(ranking.others[0])
+        # The other states score no more than the last one: the ranking is proved.
         if others - ranking.last[0] <= problem.rounding[0]:
             return ranking.z[0], others, solver.name
         if others < least:
@@ -230,6 +232,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
     in_a_field = _in_a_field(problem)
     excludes = _excludes(problem)
+    # Tables this small prove the part at once.
     if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return

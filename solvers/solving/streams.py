@@ -106,6 +106,7 @@ def _windows(numbered: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, An
                 yield window
                 window = []
     except Exception:
+        # The problems before the error are solved first.
         yield window
         raise
     yield window

@@ -109,6 +109,7 @@ class GibbsAnswer:
                 "not have the probabilities of their values together"
             )
         table = self._table(int(edges[0]))
+        # The table has the earlier variable in its rows.
         if i > j:
             table = table.T
         both = product(enumerate(conversion.values_of(i)), enumerate(conversion.values_of(j)))

@@ -149,12 +149,14 @@ def _best(
     best: tuple[int, ...] = ()
     most = -math.inf
     states = product(*choices)
+    # In chunks, so that the memory does not grow with the number of joint states.
     while chunk := list(islice(states, TOGETHER)):
         fix = np.full((len(chunk), inner.n), -1)
         fix[:, list(fixed)] = list(fixed.values())
         fix[:, places] = chunk
         masses = _masses(inner, fix, method)
         first = int(masses.argmax())
+        # All masses may be -inf, and some state has to be returned.
         if masses[first] > most or not best:
             most = float(masses[first])
             best = chunk[first]

@@ -114,6 +114,7 @@ class ArgmaxModule(nn.Module, ABC):
                 f"expected a StateSpace, or an object with argmax(scores); got "
                 f"{shortened(structure)}"
             )
+        # A shallow copy shares counters, buffers and noise; only the dictionary of modules is new.
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._modules = dict(self._modules)
@@ -167,6 +168,7 @@ class ArgmaxModule(nn.Module, ABC):
         if generator is not None:
             _refuse_second_forward()
             return unary_noise(potentials, generator, samples)
+        # Without training or gradients the answer is the argmax itself.
         if self.seed is None or not self.training or not torch.is_grad_enabled():
             return None
         # Under `torch.func`, tensors do not say whether they require a gradient.

@@ -72,6 +72,7 @@ class Autoregressive(SequentialBits):
         earlier, later = h.edges.T
         before = logits[..., later]
         after = before + h.pairwise * (1 - 2 * z[..., earlier])
+        # The term of a later bit is z logit - softplus(logit), after less before the flip.
         terms = z[..., later] * (after - before) - softplus(after) + softplus(before)
         return ratios.index_add(-1, earlier, terms)
 

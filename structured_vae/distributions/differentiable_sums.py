@@ -59,6 +59,7 @@ class DifferentiableSums(torch.autograd.Function):
         completions: AnyCompletions | None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return copies of the sums, and save what the gradients need."""
+        # Absent gradients stay None; as zeros they would cost a product with the covariance.
         ctx.set_materialize_grads(False)
         ctx.like = like
         ctx.sums = sums
@@ -86,6 +87,7 @@ class DifferentiableSums(torch.autograd.Function):
                 pairwise = pairwise + log_z[:, None] * ctx.sums.pairwise_marginals
             return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None, None, None
         batch = len(ctx.like.unary)
+        # A small table can be differentiated any number of times, so it goes first.
         if changes is None and batch * ctx.like.state_count <= LARGEST_TABLE:
             return *_by_table(ctx, log_z, ones, pairs), None, None, None
         return *_again(ctx, log_z, ones, pairs, changes), None, None, None

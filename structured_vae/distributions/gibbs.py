@@ -341,6 +341,7 @@ class Gibbs:
             h.unary, h.pairwise, h.detach(), self._solved, completions
         )
         *tracked, conditionals = values
+        # The pass for the samples has log Z and marginals too, so they need no other pass.
         if conditionals.requires_grad:
             log_z, unary, pairwise = tracked
             self._shared["with gradient"] = (log_z, unary, pairwise)

@@ -55,6 +55,7 @@ def kl_of_unary(potentials: AnyPotentials) -> KL:
     if not space.tractable:
         return kl_ceiling(potentials)
     sums = space.gibbs(unary)
+    # H(q) = log Z - <scores, marginals>.
     entropy = sums.log_partition - (unary * sums.marginals).sum(dim=-1)
     exact = space.independent and potentials.pairwise is None
     kind: Kind = "neither"

@@ -196,6 +196,7 @@ def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
 
     It is the method "histogram" of `PerturbAndMAP.kl`.
     """
+    # States of few bits are numbers; longer ones are numbered in the order of `unique`.
     if z.shape[-1] <= CODED_BITS:
         codes = state_index(z)
     else:

@@ -236,8 +236,11 @@ def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.
         return q.marginals[0], None
     if h.pairwise is None or h.edges is None:
         ones, _ = q.marginals
+        # Without pairs of its own, q has independent variables.
         return ones, ones[:, edges[:, 0]] * ones[:, edges[:, 1]]
     if not torch.equal(h.edges, edges):
+        # Edges of score zero do not change q, but its
+        # sums then include the pairs that are asked for.
         h, places = _with_edges(cast("Potentials", h), edges)
         ones, pairs = Gibbs(h).marginals
         if pairs is None:

@@ -103,7 +103,9 @@ def _support(
         linear = potentials.shifted(-temperature * mean)
         best = argmax(linear, solver)
         values = linear.score(states)
+        # The Frank-Wolfe gap: no distribution is better by more than this.
         gain = linear.score(best) - (probabilities * values).sum(dim=0)
+        # Relative to the scores: a gain within rounding would go on forever.
         size = potentials.score(best).abs() + scores.abs().amax(dim=0) + 1
         gains = gain > TOLERANCE * size
         if not bool(gains.any()):
@@ -113,6 +115,7 @@ def _support(
         probabilities = torch.cat([probabilities, torch.zeros_like(gain)[None]])
         scores = potentials.score(states)
         probabilities, active = _over_active(states, scores, probabilities, active, temperature)
+        # States without probability leave, so that the systems stay small.
         states, scores, probabilities, active = _compressed(states, scores, probabilities, active)
     return states, active
 
@@ -136,6 +139,7 @@ def _over_active(
         falling = active & (target < 0)
         if not bool(falling.any()):
             return target, active
+        # The clamp keeps a probability that does not fall from dividing by zero.
         way = (probabilities - target).clamp(min=torch.finfo(target.dtype).tiny)
         shares = torch.where(falling, probabilities / way, torch.inf)
         first = shares.amin(dim=0)
@@ -155,8 +159,10 @@ def _optimality(states: torch.Tensor, active: torch.Tensor, temperature: float) 
     rows = states.movedim(0, 1)
     used = active.T.to(rows.dtype)
     products = temperature * (rows @ rows.mT)
+    # Dependent states make the matrix singular without a ridge.
     products = products + RIDGE * torch.eye(len(states), dtype=rows.dtype, device=rows.device)
     masked = products * used[:, None, :] * used[:, :, None]
+    # A row of the identity for a state that is not active keeps its probability at zero.
     masked = masked + torch.diag_embed(1 - used)
     side = used[:, :, None]
     corner = torch.zeros_like(side[:, :1])

@@ -55,6 +55,7 @@ def distinct_states(q: ClampedSums, generator: torch.Generator, count: int) -> t
         count: number of states per image, at most the number of all states.
     """
     h = q.potentials
+    # A small table lists all states: Gumbel top-k needs nothing else.
     space = q.space
     if h.state_count <= LARGEST_TABLE or space.one_variable:
         states = h.states()

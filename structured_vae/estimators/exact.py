@@ -62,6 +62,7 @@ class MaximumLikelihood(Estimator):
         states = q.potentials.states()
         log_q = q.log_prob_of_all(states)
         log_joint = -cost.table(states)
+        # p(x) is the mean over all states of exp(-cost), hence the logarithm of their number.
         minus_log_p = math.log(len(states)) - log_joint.logsumexp(dim=-1)
         posterior = log_joint.detach().softmax(dim=-1)
         forward_kl = -(posterior * log_q).sum(dim=-1)

@@ -187,6 +187,7 @@ def heat_map_html(
         parts.append(_name(x, top - 8, names[i], palette, slanted, "start"))
         parts.append(_text(left - 6, y + 4, names[i], palette.ink, "end"))
         for j in range(n):
+            # A variable has no score with itself.
             if i == j:
                 fill = palette.faint + "44"
             else:

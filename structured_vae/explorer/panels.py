@@ -114,6 +114,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     condition = ""
     if view.fixed and model.bits:
         condition = " with the fixed bits"
+    # The certificate is for the ranked state; it holds for the shown one if their scores agree.
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
     rows = _state_rows(model, view.encoded.state)
     rows.append(("score", f"{best.scores[0]:.3f}"))

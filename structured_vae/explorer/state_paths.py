@@ -40,9 +40,11 @@ def best_path(
         before = np.full((len(now), d), -np.inf)
         for i in range(d):
             has = flipped[now, i]
+            # A set without flip i is smaller by one, so its best sum is complete.
             before[has, i] = best[now[has] ^ (1 << i)]
         last[now] = before.argmax(axis=1)
         best[now] += before.max(axis=1)
+    # Backwards from the set of all flips, by the last flip of each set.
     visited = [2**d - 1]
     while visited[-1]:
         visited.append(visited[-1] ^ (1 << int(last[visited[-1]])))

@@ -116,6 +116,7 @@ def argmax_layer(
     unary = jnp.asarray(unary)
     if key is not None:
         unary = unary + jax.random.logistic(key, unary.shape, unary.dtype)
+    # `custom_vjp` needs an array even where there are no pairs.
     if pairs is None:
         pairwise = jnp.zeros((), unary.dtype)
 

@@ -144,6 +144,7 @@ def solve_group(
         k_best: how many of the best labels to return; the arrays of the solution are
             `[batch, k_best, ...]`.
     """
+    # The limit is for one instance, and the solver takes all of the group at once.
     limit = None
     if time_limit is not None:
         limit = time_limit * len(group.members)
@@ -160,6 +161,7 @@ def solve_group(
         solution = labels.solve(scores, pairwise, edges=group.edges, **options)
     if k_best > 1:
         return solution
+    # Labels of a single rank get the axis of ranks, too.
     return replace(
         solution,
         z=solution.z[:, None],

@@ -94,6 +94,7 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
         expected = expected[:-1]
     if shape != expected:
         raise EstimatorError(_wrong_shape(z, str(list(cost.shape))))
+    # A check of values would break a graph of compiled code.
     if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
         place = (~cost.isfinite()).nonzero()[0].tolist()
         raise EstimatorError(
@@ -138,6 +139,7 @@ class CostOfStates:
             states = self.space.states(z.shape[-1], z)
             return Neighbourhood(self(z), self.table(states).detach().expand_as(z))
         cost = self(z)
+        # Slopes are numbers: only the cost at z itself has a gradient.
         with torch.no_grad():
             neighbours = self.space.neighbours(z).movedim(-2, 0)
             costs = [self(states) for states in neighbours]
@@ -146,6 +148,7 @@ class CostOfStates:
                 others = torch.stack(costs, dim=-1)
         if self.space.free_flips:
             changes = others - cost.detach()[..., None]
+            # A flip moves z_i by 1 - 2 z_i, so the slope is the change times that sign.
             return Neighbourhood(cost, changes * (1 - 2 * z))
         return Neighbourhood(cost, others)
 

@@ -150,6 +150,7 @@ def whole_bound(
         else:
             posterior = q
 
+        # Without sums there is no KL in closed form, so log q is sampled along with the cost.
         if not posterior.tractable and posterior.has_density:
             sampled_kl: Cost = cost
             if prior is not None:

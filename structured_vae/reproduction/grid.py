@@ -79,6 +79,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
                     experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names
                 ]
                 color = f"C{number}"
+                # A line without any number would only fill the legend.
                 if not any(by_cell) and all(map(isnan, paper)):
                     continue
                 axes.plot(
@@ -88,6 +89,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
             axes.set_xticks(list(places), [str(row) for row in rows.values])
             axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))
             axes.set_title(f"{panel}, {quantity}", fontsize=9)
+    # One legend entry stands for the dashed lines of all colours.
     axes_of[0, 0].plot([], [], "k--", linewidth=1, label="paper")
     legend_below(figure, axes_of[0, 0])
     figure.suptitle(experiment.title)

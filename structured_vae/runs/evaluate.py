@@ -55,6 +55,7 @@ def evaluate_run(
             missing or differs.
         DataError: images are missing or damaged.
     """
+    # All options are checked before weights and data are loaded.
     if samples is not None and samples < 1:
         raise ConfigError(f"samples must be at least 1; got {samples}")
     if refine < 0:

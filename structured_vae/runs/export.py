@@ -132,6 +132,7 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
     """Return the figures that training logged after an epoch, and the run's commit and versions."""
     record = _read_json(file)
     try:
+        # One row at most: the run may not have evaluated this epoch.
         (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]
         values = {name: float(row.get(f"validation/{name}", math.nan)) for name in LOGGED}
         versions = ", ".join(
@@ -154,6 +155,7 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
 def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
     """Return the results of `structured-vae evaluate`; empty if the run was trained since."""
     file = run.folder / f"evaluation-test-{which}.json"
+    # An evaluation older than the checkpoint is one of other weights.
     if not file.exists() or file.stat().st_mtime < run.checkpoint(which).stat().st_mtime:
         return "", ()
     evaluation = _read_json(file)

@@ -96,10 +96,12 @@ def fit_prior(
             "takes models whose latent variables are all discrete, or all Gaussian"
         )
     dataset = dataset_of(config, given)
+    # Fresh weights by the run's seed: a second fit gives the same prior.
     fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)
     fitted = coded.with_prior(fitted_prior)
     train_images = dataset.split("train")
     validation_images = dataset.split("validation")
+    # Without dropout and the like, the codes are those of an evaluation.
     vae.eval()
     costs = fit_to_codes(
         fitted_prior,
@@ -110,6 +112,7 @@ def fit_prior(
         learning_rate=learning_rate,
         seed=config.seed,
     )
+    # Both evaluations are alike, so that they differ by the prior alone.
     before = kind.evaluate(Question(config, vae, dataset, split, samples))
     after = kind.evaluate(Question(config, fitted, dataset, split, samples))
     if target is not None:

@@ -152,6 +152,7 @@ def configured(
     changes, source = _split_options(options, defaults, model)
     dataset = None
     if isinstance(data, DataConfig):
+        # Options win over the fields of the configuration that is passed beside them.
         source = replace(data, **{name: options[name] for name in DATA_OPTIONS if name in options})
     elif isinstance(data, str | Path):
         source = replace(source, name=str(data))
@@ -206,6 +207,7 @@ def _split_options(
     source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
     likelihood = getattr(model and model.decoder, "likelihood", None)
     means = isinstance(likelihood, GaussianLikelihood | DiscretisedGaussianLikelihood)
+    # Likelihoods of grey values take images as they are; only an option can ask for binary ones.
     if means and "binarisation" not in options:
         source = replace(source, binarisation="none")
     return changes, source

@@ -114,11 +114,13 @@ def _continue(
     vae = initialised(config, dataset.pixels, given)
     training = training_of(config, vae, given)
     batches = data_of(config, dataset)
+    # Other batches would make another run than the one that was interrupted.
     if checkpoint:
         batches.refuse_others(read_checkpoint(checkpoint))
     elif given.model is not None and run.start.exists():
         load_start(training, run.start)
     trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
+    # A checkpoint that is refused has to leave the folder as it is.
     if checkpoint:
         _refuse_unsound(checkpoint, training, trainer)
     if trainer.is_global_zero:

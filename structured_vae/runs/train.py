@@ -79,12 +79,14 @@ def train(
     training = training_of(config, vae, given)
     batches = data_of(config, dataset)
     trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
+    # Only the first process looks: the others might see the folder that it makes.
     if trainer.is_global_zero:
         run.refuse_taken()
     with alone(config, run):
         if trainer.is_global_zero:
             run.create(config)
             run.remove_leftovers()
+            # Custom networks are in no file of the configuration, so their first weights are kept.
             if given.model is not None:
                 save_start(run, training, dataset.pixels)
         fit(trainer, run, batches, training, checkpoint=None)

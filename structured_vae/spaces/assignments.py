@@ -108,6 +108,7 @@ class _TwoSides(StateSpace):
             sizes = self.sizes
             check_batch(tuple(range(len(sizes))), leading, "sizes")
         tables = scores.detach().cpu().numpy().reshape(z.shape)
+        # Rows and columns beyond the size of an instance stay empty.
         for instance, values, (rows, columns) in zip(z, tables, cycle(sizes), strict=False):
             instance[solve(values[:rows, :columns], maximize=True)] = 1
         return torch.from_numpy(z.reshape(scores.shape)).to(scores)

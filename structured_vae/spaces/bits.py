@@ -198,6 +198,7 @@ class Bits(StateSpace):
         """
         h = potentials
         shape = (samples, *h.unary.shape)
+        # In float64: uniform numbers of float32 are too coarse for many states.
         drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is not None:
@@ -205,6 +206,7 @@ class Bits(StateSpace):
             z = solved.samples.to(h.unary.dtype)
             completed = solved.completed.to(h.unary.dtype)
             return BitCompletions(z, variables, completed, conditionals)
+        # Without pairs, the other bits do not depend on the flipped one.
         z = (drawn < h.unary.detach().double().sigmoid()).to(h.unary.dtype)
         conditionals = h.unary.sigmoid().expand_as(z).gather(-1, variables)
         completed = single_flips(z, variables).movedim(0, 1)

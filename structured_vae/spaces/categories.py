@@ -255,6 +255,7 @@ class Categories(StateSpace):
             probabilities = of_variables(h.unary, self.variables).softmax(dim=-1)
             wide = of_variables(h.unary.detach().double(), self.variables)
             cumulative = wide.softmax(dim=-1).cumsum(dim=-1)
+            # Scaling by the last sum keeps a draw within the values, whatever the rounding.
             values = (drawn[..., None] * cumulative[..., -1:] >= cumulative[..., :-1]).sum(dim=-1)
             others = _other_values(values, variables, k)
             moved = values[:, :, None, None].repeat(1, 1, *others.shape[-2:], 1)

@@ -127,6 +127,7 @@ class ConstrainedBits(StateSpace):
                 for place, value in rule.coefficients.items():
                     coefficients[cast("int", place)] = value
             excess = (z.double() * coefficients).sum(dim=-1) - rule.right
+            # A sum within its own rounding error of the limit counts as equal.
             rounding = ROUNDING * float(coefficients.abs().sum() + abs(rule.right))
             if rule.comparison != ">=":
                 satisfied &= excess <= rounding

@@ -83,6 +83,7 @@ class PairwiseLabels:
         if sizes is not None:
             sizes = integers(sizes, "sizes must be [n] integers")
         if len(pairs):
+            # A problem of zeros checks edges and sizes once, and has the layout of all later ones.
             like = LabelProblem.from_arrays(unary, tables, edges=pairs, sizes=sizes)
         else:
             like = LabelProblem.from_arrays(unary, sizes=sizes)
@@ -179,6 +180,7 @@ class PairwiseLabels:
         first = labels[..., ends[:, 0]]
         second = labels[..., ends[:, 1]]
         unary = one_hot(labels, self.k)
+        # The pair (a, b) has the place a k + b.
         pairs = one_hot(first * self.k + second, self.k**2)
         return torch.cat([unary.flatten(-2), pairs.flatten(-2)], dim=-1).float()
 
@@ -289,6 +291,7 @@ def impossible_instances_named(problem: LabelProblem[torch.Tensor]) -> Iterator[
     try:
         yield
     except InfeasibleError as error:
+        # Only after a failure: one call per instance finds the one to name.
         for instance in range(problem.batch):
             try:
                 labels.solve(problem.instances(slice(instance, instance + 1)))
@@ -350,6 +353,8 @@ class _Marginals(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        # A loss scale that is too large: zeros for the
+        # sums, and NaN for the gradient scaler to see.
         finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)
         usable = torch.where(finite, gradient.detach(), 0.0)
         parts = ctx.gibbs.covariance_product(*ctx.structure._separate(usable))

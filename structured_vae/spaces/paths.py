@@ -154,6 +154,7 @@ class Paths(StateSpace):
         node = torch.full((samples, len(scores)), values.shape[-1] - 1, device=scores.device)
         padded = _padded(scores)
         z = scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
+        # The arc before the present node, for every sample at once.
         for draw in noise:
             through = values[rows, tails[node]] + padded[rows, places[node]] + draw
             chosen = through.argmax(dim=-1, keepdim=True)
@@ -242,6 +243,7 @@ def _levels_of(
         raise StructureError(
             f"paths need arcs without cycles; found one through {shortened(cycle)}"
         )
+    # Nodes that are on no path from source to target would only widen the levels.
     between = (nx.descendants(graph, source) | {source}) & (nx.ancestors(graph, target) | {target})
     on_paths = graph.subgraph(between)
     position: dict[int, int] = {}

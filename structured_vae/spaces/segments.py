@@ -88,10 +88,12 @@ class Segments(SpaceOfPaths):
             StructureError: a shape does not fit.
         """
         require_shape(emissions, (self.n, self.k), "emissions")
+        # Prefix sums: the scores of a segment add up to the difference of two of them.
         start = torch.zeros_like(emissions[..., :1, :])
         sums = torch.cat([start, emissions.cumsum(dim=-2)], dim=-2)
         firsts = torch.arange(self.n, device=emissions.device)[:, None]
         steps = torch.arange(1, self.longest + 1, device=emissions.device)
+        # Segments that end beyond n are on no path, so their scores do not matter.
         ends = (firsts + steps).clamp_max(self.n)
         scores = sums[..., ends, :] - sums[..., : self.n, None, :]
         if durations is None:
@@ -139,6 +141,7 @@ class Segments(SpaceOfPaths):
         if lengths is not None:
             beyond = lengths_of(lengths, n, leading).to(segments.device)
             segments, transitions = self._cut(segments, transitions, borders[1], beyond)
+            # The segments at the length have these scores by now; twice would count them twice.
             borders[1] = segments.new_zeros(k)
         vectors = [segments.reshape(*leading, -1)]
         vectors.append(transitions.flatten(-3).expand(*leading, -1))
@@ -166,6 +169,7 @@ class Segments(SpaceOfPaths):
         padding = padding & (torch.arange(self.k, device=device) == 0)
         scores = torch.where(ends_here, segments + end[..., None, None, :], segments)
         scores = torch.where(inside[..., None], scores, -torch.inf)
+        # After the line above: this padding lies beyond the length, which that line forbids.
         scores = torch.where(padding, 0.0, scores)
         boundary = torch.arange(1, self.n, device=device)
         within = (boundary < lengths)[..., None, None]

@@ -144,6 +144,7 @@ class Arborescences(StateSpace):
                 f"no arborescence: from root {root} there is no way to node {missing}"
             )
         place = _places(arcs, len(arcs))
+        # The root becomes node 0, as the sums over trees want it.
         order = [root, *(node for node in range(nodes) if node != root)]
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))

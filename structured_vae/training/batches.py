@@ -110,6 +110,7 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         """Return `images [batch, pixels]`; with labels also `[m, pixels]` and `classes [m]`."""
         if self.labelled is None:
             return (self._images(indices, indices),)
+        # The choice depends on seed, epoch and batch alone, so a resumed run draws the same ones.
         order = torch.randperm(
             len(self.labelled), generator=self._random(Stream.LABELLED_BATCH, indices)
         )

@@ -88,8 +88,10 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
         )
     try:
         file_size = _refuse_archive(path)
+        # Nothing in a checkpoint may name code to run, hence `weights_only`.
         content = torch.load(path, map_location=device, weights_only=True)
         require_sound_content(content, file_size)
+    # Damaged files raise errors of many types, from zip to pickle; all mean the same here.
     except Exception as error:
         reason = type(error).__name__
         if isinstance(error, UnsoundError):
@@ -122,6 +124,7 @@ def _refuse_archive(path: Path) -> int:
     file_size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+        # A compressed or overlapping member could unpack to far more memory than the file suggests.
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise UnsoundError("it is compressed, which a checkpoint never is")
         if sum(member.file_size for member in members) > file_size:

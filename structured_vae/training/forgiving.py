@@ -48,6 +48,7 @@ class Forgiving:
         try:
             yield
         except Exception as error:
+            # One warning for each kind: a disk that stays full would warn in every epoch.
             if what not in self._warned:
                 self._warned.add(what)
                 reason = _in_words(_cause(error))

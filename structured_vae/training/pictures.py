@@ -74,6 +74,7 @@ class Pictures(BetweenSteps):
 
     @torch.no_grad()
     def _save(self, training: Training, epoch: int) -> None:
+        # The same noise for every epoch: pictures differ by the training alone.
         noise = generator(self.seed, Stream.PICTURES, 0, training.device)
         if self.x is not None:
             with self._forgiving("the picture of reconstructions"):

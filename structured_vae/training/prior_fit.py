@@ -59,6 +59,7 @@ def fit_to_codes(
     costs: list[float] = []
     best: dict[str, torch.Tensor] = {}
     for epoch in range(epochs):
+        # The noise depends on seed and epoch alone, so that a second fit gives the same prior.
         noise = generator(seed, Stream.NOISE, epoch)
         for batch in images:
             with torch.no_grad():
@@ -69,6 +70,7 @@ def fit_to_codes(
             optimiser.step()
         schedule.step()
         costs.append(_mean_cost(prior, codes, validation, seed))
+        # A cost that is not finite does not recover; the best epoch so far is kept.
         if not math.isfinite(costs[-1]):
             break
         if costs[-1] == min(costs):
@@ -80,6 +82,7 @@ def fit_to_codes(
 @torch.no_grad()
 def _mean_cost(prior: LearntPrior, codes: Codes, images: Batches, seed: int) -> float:
     """Return the mean of -log p(z) over codes of images, with the same noise for every epoch."""
+    # The same noise for every epoch, so that costs differ by the prior alone.
     noise = generator(seed, Stream.EVALUATION)
     total = 0.0
     count = 0

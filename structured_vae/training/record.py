@@ -72,6 +72,7 @@ class RunRecord(BetweenSteps):
         }
         self._seconds = 0.0
         self.rows = [*self.rows, {**row, **metrics}]
+        # Every process has the rows, but one writes the files.
         if trainer.is_global_zero:
             self._write()
 

@@ -88,11 +88,13 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
             raise UnsoundError(
                 f"{place} has the shape {list(value.shape)}, and the network {list(current.shape)}"
             )
+        # `load_state_dict` would convert another kind silently.
         same_kind = (
             value.is_floating_point() == current.is_floating_point()
             and value.is_complex() == current.is_complex()
         )
         _require(same_kind, place, f"be of the kind of {current.dtype}", value.dtype)
+        # A mask of the module is infinite by design.
         masked = not current.is_meta and not current.isfinite().all()
         if not (masked or value.isfinite().all()):
             raise UnsoundError(f"{place} has values that are nan or infinite")
@@ -199,6 +201,7 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
         same = value.shape == parameter.shape and value.dtype == parameter.dtype
         wanted = f"be {parameter.dtype} {list(parameter.shape)}"
         _require(same, where, wanted, f"{value.dtype} {list(value.shape)}")
+        # Moments in another layout would make the resumed training compute in another order.
         aligned = value.stride() == parameter.stride() or (
             value.is_contiguous() and parameter.is_contiguous()
         )
@@ -308,6 +311,7 @@ def _require_no_larger(content: Any, file_size: int) -> None:
     seen = set()
     while waiting:
         value = waiting.pop()
+        # A value may be reached in two ways, or contain itself.
         if id(value) in seen:
             continue
         seen.add(id(value))

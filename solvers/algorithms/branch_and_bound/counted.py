@@ -89,8 +89,10 @@ class Counted:
         The state is the best one that the search reaches in time.
         """
         problem, s, t, coarse, error = self._with_terms(s, t)
+        # States and bounds of the problem with terms are no news of this one.
         silent = deadline.within_whole(problem, lambda _: Known(None))
         z, bound, _ = search_dense(problem, silent, start)
+        # Fractions are exact: s k may be much larger than the score that is left.
         exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
         units = self.units._replace(exponent=self.units.exponent + coarse)
         highest = math.nextafter(float(exact), math.inf) if error else float(exact)
@@ -102,6 +104,8 @@ class Counted:
         The problem, s and t are in units 2^coarse times as large. The error says, in these units,
         by how much the true score can exceed the score of the problem.
         """
+        # No sum of terms exceeds `total`; in units of 2^coarse
+        # it has at most BITS bits, so sums are exact.
         values = np.concatenate((self.unary, self.weights))
         total = (
             float(np.abs(values).sum())
@@ -109,10 +113,12 @@ class Counted:
             + abs(t) * int(self.inside.sum())
         )
         coarse = max(0, math.frexp(total * (1.0 + 1e-9))[1] - BITS)
+        # Any s and t give a valid bound, so their rounding costs tightness, never truth.
         s = round(Fraction(s, 1 << coarse))
         t = round(Fraction(t, 1 << coarse))
         exact = np.ldexp(values, -coarse)
         rounded = np.rint(exact)
+        # Rounding lowers the score of a state by at most the sum of the positive differences.
         more = float(np.maximum(exact - rounded, 0.0).sum()) * (1.0 + 1e-9)
         terms = np.concatenate(
             (np.where(self.group, float(s), 0.0), np.where(self.inside, float(t), 0.0))
@@ -138,6 +144,8 @@ class Counted:
 
     def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
         """Return a lambda at which states with k ones are among the best, and one of these."""
+        # At lambda = -reach no variable of the group
+        # gains by being 1, and at +reach none by being 0.
         reach = int((np.abs(self.unary) + np.abs(self.matrix).sum(axis=0)).max())
         low = -reach
         high = reach
@@ -146,11 +154,13 @@ class Counted:
         for _ in range(BISECTIONS):
             lam = (low + high) // 2
             problem, *_ = self._with_terms(lam, 0)
+            # Every lambda gives a valid bound, so a heuristic state may decide.
             arrays = problem.unary, problem.pairwise, problem.topology.pairs
             z = tabu_search(*arrays, deadline=deadline, threads=1, once=True)[0]
             best = max(best, self.repaired(z, k), key=self.score)
             if (count := self.count(z)) == k or deadline.passed:
                 break
+            # The number of ones of a maximiser does not fall as lambda rises, hence the bisection.
             if count < k:
                 low = lam
             else:
@@ -185,11 +195,13 @@ def search_counted(
     counted = Counted.of(problem, group)
     low = max(low, 0)
     high = min(high, int(group.sum()))
+    # There must be a feasible state to return even if the deadline passes at once.
     best = counted.repaired(np.zeros(problem.n, np.int8), low)
     if start is not None:
         best = max(best, start, key=counted.score)
     bound = math.inf
     inwards = 0
+    # Without the constraint first: if its best state satisfies the constraint, that is the answer.
     if low < high:
         z, bound = counted.searched(0, 0, 0, deadline)
         ones = counted.count(z)
@@ -205,9 +217,12 @@ def search_counted(
         best = max(best, z, key=counted.score)
         highest = max(highest, proved)
         rest = -math.inf
+        # This sign makes s (c - k - inwards) >= 0 for
+        # every count c beyond k: one bound holds for all.
         if k != ends[-1]:
             _, rest = counted.searched(inwards * max(0, inwards * lam), 0, k + inwards, deadline)
         deadline.tell(partial(Known.of, best, min(bound, max(highest, rest))))
+        # Counts beyond k cannot beat the best state by more than rounding: they need no search.
         if rest - problem.score_flat(best[None])[0] <= problem.rounding[0] or deadline.passed:
             highest = max(highest, rest)
             break
@@ -221,10 +236,13 @@ def _exactly(counted: Counted, k: int, deadline: Deadline) -> tuple[np.ndarray, 
     bound = math.inf
     mu = max(1, round(float(weights.mean()))) if len(weights) else 1
     while True:
+        # s c + t c (c - 1) / 2 is lam c - mu (c - k)^2 up to a constant: an augmented Lagrangian.
         z, proved = counted.searched(lam + mu * (2 * k - 1), -2 * mu, k, deadline, best)
         best = max(best, counted.repaired(z, k), key=counted.score)
         bound = min(bound, proved)
+        # With k ones the penalty is 0, so the bound of this search closes on its state.
         if (missing := k - counted.count(z)) == 0 or deadline.passed:
             return best, bound, lam
+        # The multiplier step of the augmented Lagrangian; a stiffer penalty makes the loop end.
         lam += 2 * mu * missing
         mu *= 2

@@ -74,6 +74,7 @@ def rank_dense(
     n = problem.n
     improver = Improver(problem)
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
+    # All values are 0 in these units: every state is a maximiser up to the error of the units.
     if not units.values.any():
         zeros = np.zeros(n, np.int8)
         near = near_states(zeros, units.values[:n], count)
@@ -89,6 +90,7 @@ def rank_dense(
         z ^= z[n]
         h = h[:n]
         matrix = np.ascontiguousarray(matrix[:n, :n])
+    # Where the last bit is fixed, every state stands for its complement too.
     best = _best_near(z[:n], h, matrix, -(-count // (1 + turned)))
     incumbent = Incumbent(best, _margin(units), np.full(1, -np.inf))
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
@@ -96,6 +98,7 @@ def rank_dense(
     tree.run(1)  # always handle the root: the time for its relaxation is already spent
     at_once = max(1, WORK_A_CALL // n**3)
     forecast = Forecast(n, FIRST_CALLS)
+    # After this time the forecast is asked even if the calls so far do not make it due.
     first = deadline.within(FIRST_SHARE * deadline.left)
     # Depth first: until the tree is searched, or the forecast prefers the search by triangles.
     while tree.is_open and not deadline.passed:
@@ -103,6 +106,7 @@ def rank_dense(
             gap = _ratio(tree.root_bound - float(best.scores[-1]), tree.scale)
             if not forecast.depth_first_ends_sooner(gap, deadline.left):
                 break
+            # The forecast keeps depth first: from here on it decides alone when to give up.
             first = deadline
         deadline.tell(partial(_known, turned, units, incumbent, tree.open_bounds))
         tree.run(at_once)

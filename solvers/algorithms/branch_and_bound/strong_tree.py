@@ -66,6 +66,8 @@ class StrongTree:
         self._pairwise = pairwise
         self._incumbent = incumbent
         self._lower = np.tril(pairwise)
+        # With x_i = (1 + s_i) / 2, spin 0 is the constant
+        # 1, and the unary scores are couplings to it.
         self._couplings = np.zeros((size, size))
         self._couplings[1:, 1:] = pairwise / 4
         self._couplings[0, 1:] = self._couplings[1:, 0] = unary / 2 + pairwise.sum(axis=0) / 4
@@ -73,6 +75,7 @@ class StrongTree:
         # Rounding of sums over fixed nodes, which may be large beside the sums over free ones.
         self._rounding = 8.0 * size * ROUNDOFF * float(np.abs(unary).sum() + np.abs(pairwise).sum())
         self._scale = float(np.abs(self._couplings).sum()) / size**1.5
+        # The rank is above sqrt(2 size), at which the problem without inequalities loses nothing.
         rank = 4 * math.ceil(0.8 * math.sqrt(size))
         room = 40 * size + 4000
         self._relaxation = kernels.Relaxation(size, rank, room)
@@ -80,6 +83,7 @@ class StrongTree:
         self._random = np.random.default_rng(0)
         points = self._random.standard_normal((rank, size)).astype(np.float32)
         spins = np.zeros(size, np.int8)
+        # Node 0 stands for the constant: its spin is never branched on.
         spins[0] = 1
         self._open = [Node(-bound, 0, spins, points, np.zeros((0, 4), np.int16), np.zeros(0))]
         self._deeper: list[Node] = []
@@ -103,6 +107,8 @@ class StrongTree:
                     deadline.tell(news)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
+                    # Beyond MOST_OPEN nodes the search goes depth
+                    # first, which keeps few nodes in memory.
                     if len(self._open) < MOST_OPEN:
                         heapq.heappush(self._open, child)
                     else:
@@ -112,17 +118,22 @@ class StrongTree:
         """Yield the children of a node, or the node itself if it was interrupted."""
         self.nodes += 1
         free = np.flatnonzero(node.spins == 0)
+        # The bound of the parent may be enough by now, since the incumbent rises in the meantime.
         if self._prune(-node.priority) or self._probe(node.spins, free, stop):
             return
         kept = np.concatenate(([0], free))
+        # The bound of the parent holds for the child, whose own relaxation may be stopped early.
         bound = min(-node.priority, self._bound(node, kept, stop))
+        # Round before pruning: a better incumbent may prune this very node.
         self._round(node.spins, kept)
         if self._prune(bound):
             return
+        # The children start from these vectors and multipliers, which are nearly right for them.
         points = node.points.copy()
         points[:, kept] = self._relaxation.points
         inequalities = self._relaxation.inequalities
         multipliers = self._relaxation.multipliers
+        # Children keep fewer nodes, so inequalities are stored in the numbers of the whole problem.
         inequalities[:, :3] = kept[inequalities[:, :3]]
         branch = kept[self._branch_node()]
         for number, value in enumerate((1, -1)):
@@ -139,6 +150,7 @@ class StrongTree:
 
     def _bound(self, node: Node, kept: np.ndarray, stop: np.ndarray) -> float:
         """Load a node into the relaxation and return its bound."""
+        # Fixed spins become a constant and couplings to node 0, whose spin is 1.
         fixed = np.flatnonzero(node.spins)
         spins = node.spins[fixed].astype(np.float64)
         constant = self._constant + 0.5 * float(
@@ -146,6 +158,7 @@ class StrongTree:
         )
         couplings = self._couplings[np.ix_(kept, kept)]
         couplings[0, 1:] = couplings[1:, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
+        # A node that falls below this is pruned, so the relaxation need not go lower.
         threshold = float(self._incumbent.best.scores[-1]) + self._incumbent.margin
         return float(
             self._relaxation.tighten(
@@ -168,8 +181,10 @@ class StrongTree:
         # Two roundings: along the vector of the constant, and along a random direction.
         for direction in (vectors[:, 0], self._random.standard_normal(len(vectors))):
             along = direction @ vectors
+            # A spin on the same side as node 0 is a 1.
             state[kept] = (along >= 0.0) == (along[0] >= 0.0)
             z = state[1:].copy()
+            # The flips may leave the node, since any state may become the incumbent.
             field = self._unary + self._pairwise @ z
             while (gains := (1.0 - 2.0 * z) * field).max() > 0.0:
                 flip = int(np.argmax(gains))
@@ -216,6 +231,7 @@ class StrongTree:
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], below.ceiling[0] + constant)
         whole = state.astype(np.int8)
         for score, place in zip(below.best.scores, below.best.places, strict=True):
+            # A state marked ELSEWHERE lies outside this node, and the incumbent has it already.
             if below.best.states[place, 0] != ELSEWHERE:
                 whole[places] = below.best.states[place]
                 take(self._incumbent.best, score + constant, whole)
@@ -244,9 +260,11 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return node.inequalities, node.multipliers
     place = np.zeros(len(node.spins), np.int64)
     place[kept] = np.arange(len(kept))
+    # A product of two spins in an inequality takes on the sign of the fixed ones.
     spins = np.where(node.spins == 0, 1, node.spins).astype(np.float64)[node.inequalities[:, :3]]
     signs = SIGNS[node.inequalities[:, 3]] * spins[:, [0, 0, 1]] * spins[:, [1, 2, 2]]
     corners = place[node.inequalities[:, :3]]
+    # Two fixed corners leave a constant. Dropping it is safe: multipliers only start the ascent.
     proper = (corners == 0).sum(axis=1) <= 1
     corners = corners[proper]
     signs = signs[proper]
@@ -258,6 +276,7 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kinds = np.argmax(np.where(signs > 0, np.array([3, 2, 1]), 0), axis=1)
     kinds = np.where((signs > 0).all(axis=1), 0, kinds + 1)
     keys = np.ravel_multi_index((*corners.T, kinds), (len(kept),) * 3 + (4,))
+    # Inequalities that now coincide become one, and their multipliers add up.
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
     merged = np.column_stack((corners, kinds))[first].astype(np.int16)
     # `bincount` of nothing gives whole numbers, hence the cast.

@@ -58,6 +58,7 @@ def bound_within(
     for majorant in _majorants(problem, rows):
         bound = min(bound, _Dual(majorant, rows, values).bound(deadline))
     bound += float(problem.rounding_of_sums[0])
+    # The ascent over pairs costs much more, so it runs only if the sums prove too little.
     if bound > enough and not deadline.passed:
         grouped = _grouped(problem, rows, values, deadline, enough)
         if grouped is not None:
@@ -81,10 +82,12 @@ def _grouped(
 ) -> _Majorant | None:
     """Return the sum that multipliers for pairs in groups prove; None without groups."""
     groups = Groups.of(rows, values)
+    # A group that may be empty needs a slack, and so does a variable in no group.
     free = np.flatnonzero(values == FREE)
     slacks = np.count_nonzero(~groups.exact)
     slacks += np.count_nonzero(~groups.member[:, free].any(axis=0))
     if not len(groups) or len(free) + slacks > MOST_VARIABLES:
+        # The dense matrices of the ascent limit the size.
         return None
     # Fixed variables that are 1 add their scores to the constant and their pairs to the field.
     ones = (values == 1).astype(np.float64)
@@ -119,11 +122,13 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
     if not problem.pairwise.any():
         return (_Majorant(0.0, unary),)
     near = Neighbours.of(problem)
+    # A variable that is 1 has at most this many ones beside it.
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
     if problem.n <= MOST_VARIABLES:
         positive = np.minimum(positive, _fitting_sums(problem, rows))
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
+    # Each pair stands in the lists of both its ends, so each end takes half.
     few_ones = _Majorant(0.0, unary + positive / 2)
     halved = _Majorant(negative, unary + near.sums(near.weight) / 2)
     return few_ones, halved
@@ -145,15 +150,18 @@ def _fitting_sums(problem: Problem, rows: LinearRows) -> np.ndarray:
         entries = slice(ends[number], ends[number + 1])
         weight = np.zeros(n)
         weight[rows.column[entries]] = rows.weight[entries]
+        # Negative weights make room for others, and a limit above the total excludes nothing.
         if (weight < 0).any() or weight.sum() <= high:
             continue
         room = np.maximum(high - weight, 0.0)
         used = weight > 0
+        # Fractional knapsack in the order of gain per weight: an upper bound on what fits.
         order = np.argsort(-gain[:, used] / weight[used], axis=1)
         sizes = weight[used][order]
         ends_of_items = np.cumsum(sizes, axis=1)
         share = np.clip((room[:, None] - (ends_of_items - sizes)) / sizes, 0.0, 1.0)
         fitting = (np.take_along_axis(gain[:, used], order, axis=1) * share).sum(axis=1)
+        # Variables without weight use nothing of the limit and count in full.
         sums = np.minimum(sums, fitting + gain[:, ~used].sum(axis=1))
     return np.asarray(sums)
 
@@ -179,6 +187,7 @@ class _Dual:
             before = bound
             activity = self._rows.activity(self._maximiser())
             violated = (activity > self._rows.high) | (activity < self._rows.low)
+            # Coordinate descent: the other multipliers stay, so the bound never rises.
             for number in np.flatnonzero(violated):
                 if deadline.passed:
                     break
@@ -197,10 +206,12 @@ class _Dual:
         rows = self._rows
         multiplier = self._multiplier
         terms = np.where(self._maximiser() == 1, self._reduced, 0.0)
+        # A positive multiplier is the price of the upper limit, a negative one of the lower limit.
         sides = multiplier * np.where(multiplier > 0, rows.high, rows.low)
         sides = np.where(multiplier == 0, 0.0, sides)
         size = np.abs(multiplier[rows.row] * rows.weight).sum() + np.abs(sides).sum()
         size += np.abs(self._majorant.field).sum() + abs(self._majorant.constant)
+        # At most this much is lost by rounding in all sums together.
         slack = 8 * EPSILON * (rows.n + len(rows.row) + len(sides)) * float(size)
         return self._majorant.constant + float(terms.sum() + sides.sum()) + slack
 
@@ -215,18 +226,21 @@ class _Dual:
         weight = self._rows.weight[entries].astype(np.float64)
         low = float(self._rows.low[number])
         high = float(self._rows.high[number])
+        # The gains without the present multiplier of this constraint.
         gain = self._reduced[column] + self._multiplier[number] * weight
         values = self._values[column]
         free = values == FREE
         points = np.unique(np.append(gain[free] / weight[free], 0.0))
 
         def slope(multiplier: float) -> float:
+            # The derivative of the bound: the limit less the activity of the maximiser.
             ones = np.where(free, gain - multiplier * weight > 0, values == 1)
             return (high if multiplier > 0 else low) - float(weight[ones].sum())
 
         first = 0
         last = len(points) - 1
         while first < last:  # bisect for the first point after which the bound does not fall
+            # Between two breakpoints the derivative is constant, so any point there will do.
             middle = (first + last) // 2
             if slope((points[middle] + points[middle + 1]) / 2) < 0:
                 first = middle + 1

@@ -101,6 +101,7 @@ class Exchanges:
         self._weights = np.zeros((n, n))
         self._weights[tuple(problem.topology.pairs.T)] = problem.pairwise[0]
         self._weights += self._weights.T
+        # Dense rows: one comparison of arrays checks all moves; MOST_VARIABLES limits the memory.
         self._matrix = np.zeros((len(rows.low), n))
         self._matrix[rows.row, rows.column] = rows.weight
         self._low = rows.low.astype(np.float64)[:, None]
@@ -108,6 +109,7 @@ class Exchanges:
         self._free = values == FREE
         self._generator = generator
         self._scale = float(np.abs(self._unary).sum() + np.abs(self._weights).sum())
+        # For rows of zeros and ones the feasibility of all exchanges is a product of matrices.
         self._unit = ((self._matrix == 0) | (self._matrix == 1)).all(axis=1)
         groups = Groups.of(rows, values)
         self._table = _meeting(groups, self._free)
@@ -131,6 +133,8 @@ class Exchanges:
         for step in range(moves):
             if step % LOOKS == 0 and deadline.passed:
                 break
+            # No better state for long: resume beside the
+            # best one, so that the walk does not drift off.
             if step - improved > patience:
                 self._start(best)
                 self._kick()
@@ -139,6 +143,7 @@ class Exchanges:
             if move is None:
                 break
             self._make(move)
+            # A gain within rounding is no progress; it would reset the patience forever.
             if self._score > best_score + 1e-12 * self._scale:
                 best = self._z.astype(np.int8)
                 best_score = self._score
@@ -160,6 +165,7 @@ class Exchanges:
             allowed &= self._free & ~self._z & (self._field > 0)
             if not allowed.any():
                 return self._z.astype(np.int8)
+            # The use of a variable: its share of the room that is left in every limit.
             used = (1.0 / np.maximum(most[:, 0], 1.0)) @ positive
             worth = np.where(allowed, self._field / (used + 1e-9), -np.inf)
             chosen = int(worth.argmax())
@@ -170,6 +176,7 @@ class Exchanges:
         state = z.astype(np.float64)
         self._field = self._unary + self._weights @ state
         self._activity = (self._matrix @ state)[:, None]
+        # With f = u + W z, half of z'(u + f) counts every pair once.
         self._score = float(state @ (self._unary + self._field)) / 2
         self._tabu_until = np.zeros(len(z), np.int64)
         self._clock = 0
@@ -188,6 +195,7 @@ class Exchanges:
         """Return a move that beats `best`, else the best that is not tabu; None without moves."""
         chosen: Move | None = None
         for moves in self._forms():
+            # Aspiration: a tabu move is allowed where it leads to a new best state.
             allowed = ~moves.tabu | (self._score + moves.gain > best)
             gain = np.where(allowed, moves.gain, -np.inf)
             if not len(gain):
@@ -211,6 +219,7 @@ class Exchanges:
                 self._z[i] = change > 0
                 self._field += change * self._weights[i]
                 self._activity += change * self._matrix[:, i : i + 1]
+                # Random tenures keep the walk from cycling.
                 tenure = int(self._generator.integers(3, 3 + max(4, len(self._z) // 8)))
                 self._tabu_until[i] = self._clock + tenure
 
@@ -221,6 +230,8 @@ class Exchanges:
         forms: list[_Moves] = []
         if self._table is not None:
             forms.append(self._crossings(self._table, ones, is_tabu))
+            # If every row and column needs exactly one 1, a
+            # flip or a single exchange breaks two of them.
             if self._exact:
                 return forms
         zeros = np.flatnonzero(~self._z & self._free)
@@ -228,6 +239,7 @@ class Exchanges:
         if self._group is not None:
             forms.append(self._swaps_within(self._group, ones, zeros, is_tabu))
             return forms
+        # All pairs of a 1 and a 0 are compared in every general row: skip them where that is slow.
         general = int(np.count_nonzero(~self._unit)) + 4
         if len(ones) and len(zeros) and general * len(ones) * len(zeros) <= MOST_COMPARED:
             forms.append(self._swaps(ones, zeros, is_tabu))
@@ -287,13 +299,16 @@ class Exchanges:
         off_2 = ones[second]
         on_1 = table.variable[table.row[off_1], table.column[off_2]]
         on_2 = table.variable[table.row[off_2], table.column[off_1]]
+        # A crossing without a free variable has the number -1.
         feasible = (on_1 >= 0) & (on_2 >= 0)
+        # Crossings keep every row and column of the table; only the other constraints can break.
         for number in self._others:
             row = self._matrix[number]
             after = self._activity[number] + row[on_1] + row[on_2] - row[off_1] - row[off_2]
             feasible &= (after >= self._low[number]) & (after <= self._high[number])
         field = self._field
         weights = self._weights
+        # The fields count pairs among the four variables as they are now, hence the corrections.
         gain = field[on_1] + field[on_2] - field[off_1] - field[off_2]
         gain += weights[off_1, off_2] + weights[on_1, on_2]
         gain -= weights[off_1, on_1] + weights[off_1, on_2]
@@ -332,6 +347,7 @@ def _meeting(groups: Groups, free: np.ndarray) -> _Table | None:
     In an assignment every free variable is the only one in both its row and its column.
     """
     member = groups.member
+    # A variable has to belong to two groups: its row and its column.
     if not free.any() or (member[:, free].sum(axis=0) != 2).any():
         return None
     count = len(member)
@@ -346,11 +362,13 @@ def _meeting(groups: Groups, free: np.ndarray) -> _Table | None:
     column[free] = np.where(first_is_row, ends[:, 1], ends[:, 0])
     variable = np.full((count, count), -1, np.int64)
     variable[row[free], column[free]] = np.flatnonzero(free)
+    # Two variables share a cell, so a crossing would be ambiguous.
     if np.count_nonzero(variable >= 0) < np.count_nonzero(free):
         return None
     return _Table(row, column, variable)
 
 
+# A variable is an edge between its two groups: rows and columns are a 2-colouring.
 def _two_sides(count: int, ends: np.ndarray) -> np.ndarray | None:
     """Return a side `[count]` for each group so that the ends of each pair differ, or None."""
     side = np.full(count, -1)
@@ -366,6 +384,7 @@ def _two_sides(count: int, ends: np.ndarray) -> np.ndarray | None:
                 if side[other] < 0:
                     side[other] = 1 - side[group]
                     reached.append(other)
+    # An odd cycle of groups has no 2-colouring.
     if (side[ends[:, 0]] == side[ends[:, 1]]).any():
         return None
     return np.asarray(side == 0)

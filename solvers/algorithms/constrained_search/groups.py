@@ -38,6 +38,7 @@ class Groups:
         members: list[np.ndarray] = []
         exact: list[bool] = []
         numbers: list[int] = []
+        # Fixed ones use up the limits: a group counts what is left for free variables.
         fixed = rows.activity(np.where(values == FREE, 0, values))
         ends = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
         for number in range(len(rows.low)):
@@ -49,6 +50,7 @@ class Groups:
                 continue
             # `LinearRows` has divided by common factors, so that such a weight is 1.
             least = rows.low[number] - fixed[number]
+            # Only "at most one more" makes two members exclude each other.
             if rows.high[number] - fixed[number] != 1:
                 continue
             members.append(np.isin(np.arange(rows.n), columns))

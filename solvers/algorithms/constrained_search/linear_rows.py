@@ -105,11 +105,13 @@ class LinearRows:
         current = values[self.column]
         free = current == FREE
         at_one = np.where(current == 1, self.weight, 0)
+        # The least and the largest activity that the free variables can still reach.
         least = self.sums(np.where(free, np.minimum(self.weight, 0), at_one))
         largest = self.sums(np.where(free, np.maximum(self.weight, 0), at_one))
         if (least > self.high).any() or (largest < self.low).any():
             return None
         size = np.abs(self.weight)
+        # A weight that does not fit, however the other free variables are set, forces its variable.
         too_much = free & (least[self.row] + size > self.high[self.row])
         too_little = free & (largest[self.row] - size < self.low[self.row])
         positive = self.weight > 0
@@ -117,6 +119,7 @@ class LinearRows:
         ones = self.column[(too_much & ~positive) | (too_little & positive)]
         forced = values.copy()
         forced[zeros] = 0
+        # One constraint forces to 0 what another forces to 1.
         if (forced[ones] == 0).any():
             return None
         forced[ones] = 1
@@ -129,6 +132,7 @@ class LinearRows:
         for number, high in enumerate(self.high.tolist()):
             weights = self.weight[ends[number] : ends[number + 1]]
             if len(weights) and weights[0] > 0 and (weights > 0).all():
+                # The smallest weights first: no choice fits more ones under the limit.
                 fitting = int(np.count_nonzero(np.cumsum(np.sort(weights)) <= high))
                 most = min(most, self.n - len(weights) + fitting)
         return most

@@ -59,6 +59,7 @@ class Neighbours:
         if most == 0:
             return np.zeros(n)
         longest = int(np.diff(self.starts).max(initial=0))
+        # With one long list a table would be mostly empty; the full sums are upper bounds as well.
         if most >= longest or n * longest > 2 * len(values) + n:
             return self.sums(values)
         place = np.arange(len(values)) - np.repeat(self.starts[:-1], np.diff(self.starts))

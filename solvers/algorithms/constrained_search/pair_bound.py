@@ -84,6 +84,7 @@ class PairAscent:
             groups: groups of the n variables.
         """
         n = len(unary)
+        # A variable in no group gets one of its own, with a slack, so that all are treated alike.
         alone = np.flatnonzero(~groups.member.any(axis=0))
         self._n = n
         self._given = len(groups)
@@ -98,15 +99,18 @@ class PairAscent:
         self._unary = np.append(unary, np.zeros(size - n))
         self._weights = np.zeros((size, size))
         self._weights[:n, :n] = weights
+        # Members of a group exclude each other, and every variable excludes itself as a partner.
         self._excluded = member.T @ member > 0
         self._families = _families(member > 0)
         # usable[i, g]: whether z_i = 1 leaves a choice in group g.
         self._usable = (~self._excluded).astype(np.float64) @ member.T > 0
         self._usable &= member.T == 0
+        # Each end gets half of a pair; -inf keeps excluded pairs out of every maximum.
         self._share = np.where(self._excluded, -np.inf, self._weights / 2)
         self._field = self._unary.copy()
         self._pair_multiplier = np.zeros((size, len(member)))
         self._multiplier = np.zeros(len(member))
+        # Temperatures are in units of the mean pair, so that scaling the scores changes nothing.
         shares = np.abs(self._weights[~self._excluded])
         shares = shares[shares > 0]
         self._scale = 0.0 if not len(shares) else float(shares.mean())
@@ -123,12 +127,14 @@ class PairAscent:
             deadline: when to end; it also decides the number of sweeps.
             enough: a bound that needs no improvement.
         """
+        # Without pairs there is nothing to anneal.
         if self._scale == 0.0:
             self._sweep(LAST_TEMPERATURE)
             return
         temperature = FIRST_TEMPERATURE * self._scale
         last = LAST_TEMPERATURE * self._scale
         begin = now()
+        # One sweep is timed to see how many fit; the temperature falls so that these are enough.
         self._sweep(temperature)
         sweeps = min(MOST_SWEEPS, deadline.left / max(now() - begin, 1e-6))
         factor = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / max(sweeps, 1))
@@ -137,6 +143,7 @@ class PairAscent:
             if deadline.passed or before <= enough:
                 return
             self._sweep(temperature)
+            # A temperature that no longer lowers the bound has done its work.
             settled = before - self.value < SETTLED * temperature
             temperature *= factor**FASTER if settled else factor
 
@@ -146,6 +153,7 @@ class PairAscent:
             last = step == PAIR_ROUNDS - 1
             for family in self._families:
                 most = family.soft_maxima(self._share, 0.0 if last else temperature)
+                # Where z_i = 1 leaves a group no choice, there is no pair to move.
                 moved = np.where(self._usable[:, family.groups], most, 0.0)
                 self._share[:, family.columns] -= family.spread(moved)
                 self._pair_multiplier[:, family.groups] += moved
@@ -156,12 +164,14 @@ class PairAscent:
                 most = family.soft_maxima(self._field[None], 0.0 if last else temperature)
                 self._field[family.columns] -= family.spread(most)[0]
                 self._multiplier[family.groups] += most[0]
+        # What is left goes back to the pairs, so that the next sweep can move it elsewhere.
         choices = self._usable.sum(axis=1)
         moved = self._field / np.maximum(choices, 1)
         moved = np.where(self._usable, moved[:, None], 0.0)
         self._pair_multiplier -= moved
         self._field -= moved.sum(axis=1)
         self._share += moved @ self._member
+        # Only the sum of the two shares of a pair counts, so an even split changes nothing.
         self._share = (self._share + self._share.T) / 2
 
     def bound(self) -> PairBound:
@@ -171,14 +181,17 @@ class PairAscent:
         Every value is raised by a bound on the rounding error of its sums.
         """
         size = len(self._unary)
+        # Any split of w_ij between i and j is valid: one end gets a share and the other the rest.
         moved = self._pair_multiplier @ self._member
         above = np.triu(np.where(self._excluded, 0.0, self._share + moved), 1)
         split = above + np.tril(self._weights - above.T, -1)
         rest = np.where(self._excluded, 0.0, split - moved)
+        # A sum of k rounded terms is off by at most about k EPSILON times the sum of their sizes.
         size_of_sums = np.abs(self._unary) + np.abs(self._pair_multiplier).sum(axis=1)
         size_of_sums += (np.abs(split) + np.abs(moved) + np.abs(self._weights)).sum(axis=1)
         slack = 8 * EPSILON * (size + len(self._member)) * size_of_sums
         field = self._unary + slack + self._pair_multiplier.sum(axis=1)
+        # Only a positive rest can add to a score.
         field += np.maximum(rest, 0.0).sum(axis=1)
         # A slack is 1 - sum_{j in g} z_j: replace it by the variables of its group.
         constant = 0.0
@@ -188,6 +201,7 @@ class PairAscent:
             worth = float(field[self._n + place])
             constant += worth
             moved_constants += abs(worth)
+            # A group with a slack is a constraint <= 1, whose multiplier may not be negative.
             multiplier[number] = max(0.0, multiplier[number] - worth)
             members = np.flatnonzero(self._member[number, : self._n])
             field[members] += 2 * EPSILON * (np.abs(field[members]) + abs(worth))
@@ -230,6 +244,7 @@ class _Family:
         most = np.maximum.reduceat(inside, self.starts, axis=1)
         if temperature == 0.0:
             return np.asarray(most)
+        # The maximum is -inf where all of a group is excluded; -inf - (-inf) would be NaN.
         base = np.where(np.isfinite(most), most, 0.0)
         inside -= self.spread(base)
         inside /= temperature
@@ -242,6 +257,7 @@ def _families(member: np.ndarray) -> list[_Family]:
     families: list[list[int]] = []
     used: list[np.ndarray] = []
     for number, row in enumerate(member):
+        # First fit. Disjoint groups share no variable, so a family can be updated at once.
         fitting = (k for k, columns in enumerate(used) if not (columns & row).any())
         place = next(fitting, len(families))
         if place == len(families):

@@ -75,6 +75,7 @@ class _Instance:
     @classmethod
     def of(cls, problem: Problem, rows: LinearRows, free: np.ndarray) -> _Instance:
         """Prepare an instance, its constraints and its free variables for a search."""
+        # The least weight of a row is the unit of its violation, so that rows are comparable.
         unit = np.full(len(rows.low), np.iinfo(np.int64).max)
         np.minimum.at(unit, rows.row, np.abs(rows.weight))
         return cls(
@@ -148,6 +149,7 @@ class ConstrainedSearch:
             least: maximum number of flips after the deadline. They are made while there is no
                 feasible state, or while the best one still improves.
         """
+        # The walk keeps fixed variables at their values, so the start must have them.
         begin = np.where(self._free, begin, self._values).astype(np.int8)
         self.take(begin)
         if not self._free.any():
@@ -156,11 +158,13 @@ class ConstrainedSearch:
         improved = 0
         for step in range(flips):
             if step % LOOKS == 0:
+                # Past the deadline, go on only for a first state or while better ones keep coming.
                 climbs = self._best.z is None or improved > step - LOOKS
                 if deadline.passed and not (climbs and step < least):
                     return
                 if self._best.z is not None:
                     deadline.tell(partial(Known.of, self._best.z))
+            # After a long stretch without a better state, resume from a perturbed one.
             if step - improved > PATIENCE * len(begin):
                 walk = _Walk(self._instance, self._kicked(walk.z), self._generator)
                 improved = step
@@ -213,10 +217,12 @@ class _Walk:
         self._field = instance.pairs.field(instance.problem.unary[0], self.z)
         self._activity = rows.activity(self.z)
         self._excess = _excess(self._activity, rows.low, rows.high)
+        # Counting violated rows step by step makes the test of feasibility cheap.
         self._violated = int(np.count_nonzero(self._excess))
         self._tabu_until = np.zeros(len(begin), np.int64)
         self._clock = 0
         self._streak = 0
+        # Prices are in the units of the scores, whatever their scale.
         self._scale = float(np.abs(self._field[instance.free]).max(initial=0.0)) or 1.0
         self._factor = np.ones(len(rows.low))
 
@@ -235,6 +241,7 @@ class _Walk:
         after = self._activity[rows.row] + rows.weight * direction[rows.column]
         excess = _excess(after, self._instance.low, self._instance.high)
         before = self._excess[rows.row]
+        # The change in the number of violated rows, for every flip at once.
         violated = np.bincount(rows.column, (excess > 0).astype(np.float64) - (before > 0), n)
         better = (
             free
@@ -242,10 +249,13 @@ class _Walk:
             & (self.score + gain > best + 1e-9 * self._scale)
         )
         if better.any():
+            # Aspiration: a better feasible state is taken even if it is tabu.
             return int(np.where(better, gain, -np.inf).argmax())
+        # The search minimises violations at adaptive prices: an infeasible state is a detour.
         price = self._scale * (self._instance.prices * self._factor)[rows.row]
         value = gain - np.bincount(rows.column, price * (excess - before), n)
         allowed = free & (self._tabu_until <= self._clock)
+        # All are tabu: forgetting the list is better than standing still.
         if not allowed.any():
             allowed = free
         return int(np.where(allowed, value, -np.inf).argmax())
@@ -269,11 +279,14 @@ class _Walk:
 
     def _reprice(self) -> None:
         """Raise the prices of constraints that stay violated; lower all after feasible steps."""
+        # A change between feasible and infeasible begins a new streak.
         if (self._streak > 0) != self.feasible:
             self._streak = 0
         self._streak += 1 if self.feasible else -1
         if abs(self._streak) < STREAK:
             return
+        # After long feasibility cheaper violations let the
+        # walk out; after long violation they drive it back.
         if self.feasible:
             self._factor = np.maximum(self._factor / PRICE_FACTOR, 1 / PRICE_RANGE)
         else:

@@ -105,11 +105,14 @@ class BranchAndCut:
         while not self.finished and not self._root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
+            # Without a violated cycle, or if the relaxation fails, only branching can go on.
             if not self._separate(deadline) or not self._solve(deadline):
                 self._root_done = not deadline.passed
                 return
             certificate = self.relaxation.certificate()
             self.offer(rounded(self.graph, self.relaxation.x))
+            # Two certificates in different units: compare b
+            # / s by cross-multiplication in exact integers.
             scaled = certificate.bound * self.certificate.scale
             if scaled < self.certificate.bound * certificate.scale:
                 self.certificate = certificate
@@ -151,6 +154,7 @@ class BranchAndCut:
         """Branch until the search ends, the deadline passes, or so many nodes are handled."""
         last = self.nodes + nodes
         if not self._open and not self.finished:
+            # Fixing by reduced costs may already contradict itself: no cut beats the goal.
             if not self._tighten(self.certificate, self._fixed):
                 self.lower(self.goal)
             self._open = [Node(-self.bound, 0, self._fixed)]
@@ -160,6 +164,7 @@ class BranchAndCut:
             children = self._children(node, deadline)
             for child in children:
                 heapq.heappush(self._open, child)
+            # The best open node bounds all cuts that are not searched yet.
             highest = self.goal
             if self._open:
                 highest = max(highest, -self._open[0].key)
@@ -177,10 +182,12 @@ class BranchAndCut:
             self.offer(rounded(self.graph, self.relaxation.x))
             certificate = self.relaxation.certificate()
             bound = min(bound, self.cut.rounded_down(certificate.value))
+            # No cut of this node can beat the incumbent.
             if bound <= self.goal or not self._tighten(certificate, fixed):
                 return []
             if not self._separate(deadline):
                 break
+        # The node goes back to the queue with its improved bound.
         if deadline.passed:
             return [Node(-bound, node.depth, fixed)]
         return self._branches(bound, node.depth - 1, fixed)
@@ -205,6 +212,7 @@ class BranchAndCut:
         for value in (0, 1):
             child = fixed.copy()
             child[edge] = value
+            # Cycles force further edges; a contradiction means that the child has no cut.
             if propagate(self.cut.vertices, self.graph.ends, child):
                 children.append(Node(-bound, depth, child))
         return children

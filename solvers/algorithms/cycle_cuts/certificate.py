@@ -120,18 +120,22 @@ class Certificate:
             low: `[m]`, 0, or the value of a fixed edge; None where none is fixed.
             high: `[m]`, 1, or the value of a fixed edge; None where none is fixed.
         """
+        # Any nonnegative multipliers give a valid bound, so those of the solver need not be exact.
         positive = np.where(multipliers > 0, multipliers, 0.0)
         magnitude = np.abs(weights).sum(dtype=np.float64) + 1.0
         size = magnitude + float(positive @ (2.0 * cycles.lengths + 1))
+        # Multipliers this large would overflow the integers: the trivial bound is used instead.
         if not size < LARGEST / 4:
             positive = np.zeros(len(cycles))
             size = magnitude
+        # The largest power of two at which all sums stay within int64.
         scale = 1 << max(0, min(MOST_BITS, int(np.log2(LARGEST / (size + cycles.lengths.sum())))))
         whole = np.rint(positive * scale).astype(np.int64)
         cycles = cycles.take(np.flatnonzero(whole))
         whole = whole[whole != 0]
         residual = scale * weights
         np.subtract.at(residual, cycles.edges, cycles.signs * np.repeat(whole, cycles.lengths))
+        # Lagrangian bound: an edge of positive residual weight is cut, a fixed one as it is fixed.
         best = residual > 0
         if low is not None and high is not None:
             best = np.where(low == high, low, best)

@@ -106,6 +106,7 @@ class Steps:
         for cycle in _walks(weighed):
             changes.split(*cycle)
         terms = changes.terms.items()
+        # In the order of steps, so that the terms of a step are one slice.
         rows = sorted((step, a, b, change) for (step, a, b), change in terms if change)
         step, first, second, change = np.array(rows, np.int64).reshape(-1, 4).T
         starts = np.searchsorted(step, np.arange(len(order) + 1))
@@ -127,12 +128,14 @@ def _slots(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the slot of every step's vertex, and the bits of the frontier after each step."""
     n = len(order)
+    # After the step of its last neighbour, a vertex leaves the frontier and frees its slot.
     last = place.copy()
     np.maximum.at(last, edges[:, 0], place[edges[:, 1]])
     np.maximum.at(last, edges[:, 1], place[edges[:, 0]])
     leaving: list[list[int]] = [[] for _ in range(n)]
     slot = np.empty(n, np.int64)
     kept = np.zeros((n, 2), np.uint64)
+    # Reversed, so that low slots go first and the frontier takes few bits.
     free = list(range(MOST_SLOTS))[::-1]
     bits = 0
     for step, v in enumerate(order.tolist()):
@@ -144,6 +147,7 @@ def _slots(
         for gone in leaving[step]:
             bits ^= 1 << gone
             free.append(gone)
+        # A frontier of up to 128 bits is two words.
         kept[step] = bits & (1 << 64) - 1, bits >> 64
     return slot, kept
 
@@ -184,6 +188,8 @@ class Changes:
             y: the multiplier.
         """
         size = len(vertices)
+        # before[p] counts the edges in F before place p;
+        # the cycle is walked twice, so paths may wrap.
         before = [0]
         for inside in odd * 2:
             before.append(before[-1] + inside)
@@ -195,9 +201,12 @@ class Changes:
             middle = min(range(a + 1, b), key=turn.__getitem__)
             halves = [(a, middle), (middle, b)]
             longer = [half for half in halves if half[1] - half[0] > 1]
+            # The term of the path goes, and those of its two halves come; an edge has no term.
             for sign, (c, d) in ((-y, (a, b)), *((y, half) for half in longer)):
                 count = before[d] - before[c]
                 self.constant[turn[middle]] += sign * (count - count % 2)
+                # A path round the whole cycle joins a vertex
+                # with itself: no pair is left, only a constant.
                 if d - c < size:
                     change = sign if count % 2 else -sign
                     self._add(turn[middle], vertices[c % size], vertices[d % size], change)
@@ -218,9 +227,11 @@ def _walks(weighed: Weighed) -> Iterator[tuple[list[int], list[bool], int]]:
     for k, y in enumerate(weighed.multipliers.tolist()):
         entries = slice(cycles.starts[k], cycles.starts[k + 1])
         edges = cycles.edges[entries].tolist()
+        # The walk begins at the vertex that the last edge and the first one share.
         (v,) = set(ends[edges[-1]]) & set(ends[edges[0]])
         vertices = []
         for e in edges:
             vertices.append(v)
+            # The other end of the edge.
             v = ends[e][0] + ends[e][1] - v
         yield vertices, cycles.odd[entries].tolist(), y

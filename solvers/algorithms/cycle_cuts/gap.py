@@ -27,8 +27,10 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     """
     cut = search.cut
     certificate = search.certificate
+    # An order that takes most of the time leaves none for the sweeps.
     if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
         return
+    # The hub of the unary scores is next to all vertices: no order takes it off the frontier early.
     hub = cut.n if cut.vertices > cut.n else -1
     order = frontier_order(search.graph.starts, search.graph.near, hub, deadline)
     if order is None:
@@ -36,20 +38,24 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     steps = Steps.of(Weighed.of(cut, certificate), order)
     if steps is None:
         return
+    # All states of a narrow frontier fit, so one sweep can go to the goal directly.
     narrow = steps.bits <= SMALL_BITS
     sweeps = 1 if narrow else SWEEPS
     pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // sweeps))
     # Invariant: no cut weighs more than the bound, which falls by `pace` per sweep.
     while not search.finished:
+        # A sweep finds a cut of weight `needed`, or proves that there is none.
         needed = max(search.goal + 1, search.bound + cut.step - pace)
         swept = sweep(steps, certificate.bound, needed * certificate.scale, deadline)
         if not swept.complete:
             break
+        # The cost of a table does not grow with the gap, so the next sweep takes all of it.
         if swept.tabled:
             pace = search.bound - search.goal
         if swept.best != NO_CUT:
             _take(search, steps, swept.best, deadline)
             break
+        # No cut weighs `needed` or more.
         search.lower(cut.rounded_down(needed - 1))
 
 

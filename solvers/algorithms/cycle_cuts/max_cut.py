@@ -51,9 +51,11 @@ class MaxCut:
         whole = units.values.astype(np.int64)
         unary = whole[:n]
         pairwise = whole[n:]
+        # With x = (1 + s) / 2, spin i feels 2 unary_i + sum_j w_ij: an edge to a hub of fixed spin.
         field = 2 * unary
         np.add.at(field, edges[:, 0], pairwise)
         np.add.at(field, edges[:, 1], pairwise)
+        # An edge without weight would only slow down the search.
         joined = pairwise != 0
         pulled = np.flatnonzero(field)
         spokes = np.stack((pulled, np.full(len(pulled), n)), axis=-1)
@@ -83,6 +85,7 @@ class MaxCut:
 
     def score_bound(self, bound: int) -> float:
         """Return a bound on the scores of the problem, from a bound on the weights of cuts."""
+        # Half of a whole number is exact in float64 below 2^53, and rounded up beyond.
         if abs(bound) < 2**53:
             scores = bound / 2
         else:

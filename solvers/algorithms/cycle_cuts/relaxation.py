@@ -43,6 +43,7 @@ class Relaxation:
 
         self._highs = highspy.Highs()
         self._module = highspy
+        # The simplex method without presolve resumes from its last basis after rows are added.
         options: dict[str, bool | int | str] = {
             "output_flag": False,
             "presolve": "off",
@@ -55,6 +56,7 @@ class Relaxation:
         self._weights = weights
         m = len(weights)
         self.unit = float(np.abs(weights).max(initial=1))
+        # HiGHS minimises. In units of the largest weight, its absolute tolerances fit.
         self._highs.addCols(
             m,
             -weights / self.unit,
@@ -69,6 +71,7 @@ class Relaxation:
         self._low = np.zeros(m, np.int8)
         self._high = np.ones(m, np.int8)
         self.cycles = Cycles.none()
+        # Without inequalities every edge of positive weight is cut.
         self.x = (weights > 0).astype(np.float64)
         self.multipliers = np.empty(0)
         self.iterations = 0
@@ -78,6 +81,7 @@ class Relaxation:
         k = len(cycles)
         self._highs.addRows(
             k,
+            # The inequalities have an upper limit alone.
             np.full(k, -np.inf),
             cycles.right_sides.astype(np.float64),
             len(cycles.edges),
@@ -90,6 +94,7 @@ class Relaxation:
 
     def fix(self, low: np.ndarray, high: np.ndarray) -> None:
         """Set the bounds `[m]` of the edges: 0 and 1, or equal values where an edge is fixed."""
+        # Unchanged bounds are left alone, so that the simplex method resumes close to its optimum.
         changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
         if len(changed):
             self._highs.changeColsBounds(
@@ -113,6 +118,7 @@ class Relaxation:
         self.iterations += self._highs.getInfo().simplex_iteration_count
         solution = self._highs.getSolution()
         self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
+        # HiGHS minimises in units of the largest weight, hence sign and scale of the duals.
         self.multipliers = -np.array(solution.row_dual) * self.unit
         self._idle = np.where(self.multipliers > USED * self.unit, 0, self._idle + 1)
         return True
@@ -124,6 +130,7 @@ class Relaxation:
             between()
             if deadline.passed:
                 return False
+            # The clock of HiGHS runs over all calls. Short slices let callbacks and interrupts in.
             until = self._highs.getRunTime() + min(SLICE, deadline.left)
             self._highs.setOptionValue("time_limit", until)
             self._highs.run()
@@ -137,6 +144,7 @@ class Relaxation:
     def purge(self) -> None:
         """Drop inequalities that were not tight for some optima."""
         slack = self.cycles.right_sides - self.cycles.activity(self.x)
+        # Rows that were tight lately would soon be violated again.
         gone = (self._idle >= IDLE) & (slack > SLACK)
         if gone.any():
             places = np.flatnonzero(gone).astype(np.int32)

@@ -49,6 +49,7 @@ def search_cuts(
     begin = now()
     z = first_state(problem, start, deadline)
     cut = MaxCut.of(problem)
+    # Without edges every cut weighs 0.
     if not len(cut.weights):
         return z, cut.score_bound(0), {}
     improver = Improver(problem)
@@ -65,9 +66,11 @@ def search_cuts(
         seconds = MOVES_SHARE * (now() - begin) - improver.spent
         better = _improved(problem, cut.state(search.side), deadline, seconds)
         search.offer(_sides(cut, better))
+    # Sweeps close what the root leaves of the gap, if the frontier of the graph is narrow enough.
     if not search.finished and cut.vertices <= MOST_SWEPT:
         close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
     search.search(deadline)
+    # The cut's units may be rounded, so a single flip can still gain in the true scores.
     z = ascend(problem, cut.state(search.side)[None])[0]
     counts = {"nodes": search.nodes, "iterations": search.relaxation.iterations}
     return z, cut.score_bound(search.bound), counts

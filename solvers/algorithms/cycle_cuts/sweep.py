@@ -104,14 +104,17 @@ def _swept(
     frontier = _Frontier(steps, bound, needed, traced, most)
     states = 0
     for step in range(len(steps.order)):
+        # Other searches use the same memory: a table waits for its turn, and till then keys remain.
         if frontier.wants_table(deadline) and turns.enter_context(
             turn_of(8 << frontier.bits, deadline.left)
         ):
             frontier.move_to_table()
         count = frontier.extend(step)
         states += count
+        # Every partial cut is out of reach of `needed`: this is the proof.
         if not count:
             return Swept(True, NO_CUT, states, tabled=frontier.tabled)
+        # Giving up proves nothing; the caller keeps its old bound.
         too_many = frontier.table is None and count > most
         if too_many or deadline.passed or (traced and states > MOST_TRACED):
             return Swept(False, NO_CUT, states, tabled=frontier.tabled)
@@ -209,6 +212,7 @@ class _Frontier:
     def _extend_table(self, table: np.ndarray, step: int, change: _Change) -> int:
         slot = int(self._steps.slot[step])
         after = self._live | 1 << slot
+        # A vertex enters before others leave, since its terms may be with these.
         count = kernels.extend_table(table, self._live, slot, *change, self._needed)
         self._live = after & int(self._steps.kept[step, 0])
         kernels.drop_slots(table, after, after & ~self._live)

@@ -67,6 +67,8 @@ class DualSearch:
         best = Best.of(states, scores.score(states), count)
         lists = starts, near, edge, sides_of(starts, edge, edges)
         self._size = n + len(edges)
+        # A level of the stack takes 16 bytes per variable
+        # and pair; a large graph gets fewer levels.
         depth = max(2, min(DEPTH, STACK_MEMORY // (16 * self._size)))
         self._search = kernels.DualSearch(
             *lists, pairwise, scores.unary[0], best.states, best.scores, depth

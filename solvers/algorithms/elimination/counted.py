@@ -52,10 +52,12 @@ def counted_max_sum(
     if low > high or high < 0:
         return None
     tables = tables_of(forest, group, high)
+    # An instance without a feasible state keeps its -1.
     z = np.full((problem.batch, problem.n), -1, np.int8)
     kernel = partial(kernels.counted_max_sum, forest, tables, low, values.astype(np.int8))
     unary = np.ascontiguousarray(problem.unary, np.float64)
     pairwise = np.ascontiguousarray(problem.pairwise, np.float64)
+    # Every thread fills tables of its own, so memory limits the number of threads.
     workers = threads_in_memory(threads, tables.bytes)
     work = NANOSECONDS * tables.work
     over_slices(kernel, unary, pairwise, z, nanoseconds=work, threads=workers)

@@ -54,9 +54,11 @@ def frontier_order(
         kernels.layers(starts, near, distance, hub, layer)
         far = int(np.argmax(distance))
         end = int(np.argmin(layer))
+        # By neighbours from the start, the same from the vertex farthest from it, and by layers.
         for level, first in ((alike, start), (alike, far), (layer, end)):
             if best is not None and deadline is not None and deadline.passed:
                 return best
+            # A sweep stops as soon as it costs more than the best order so far.
             total = kernels.sweep(starts, near, level, first, hub, most, order)
             if total < most:
                 best = order.copy()

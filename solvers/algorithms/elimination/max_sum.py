@@ -81,6 +81,7 @@ def max_sum(
     arrays = (unary, pairwise, z, maxima)
     workers = threads_in_memory(threads, bytes_a_thread)
     share = partial(over_slices, nanoseconds=work, threads=workers, together=together)
+    # A search without a deadline, or too short for it to matter, needs no watch.
     if work * batch < 1e9 * WATCHED or deadline is None:
         share(partial(kernel, plan.schedule, NEVER), *arrays)
     else:

@@ -109,6 +109,7 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     graph = kernels.BitGraph(size, inner)
     candidates = _candidates(graph, inner, size, size)
     least = min(width for width, _, _ in candidates)
+    # Within SPACIOUS_WIDTH memory is no concern, and the number of entries decides.
     limit = max(least, SPACIOUS_WIDTH)
     entries, best = min(
         ((entries, order) for width, entries, order in candidates if width <= limit),
@@ -117,13 +118,17 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     trial = np.empty_like(best)
     # The first two candidates are the greedy ones; without a limit they never fail.
     greedy = min(entries for _, entries, _ in candidates[:2])
+    # Random restarts pay only where the greedy rules came close to the best order.
     restarts = RESTARTS if greedy < REACH * entries else 0
+    # A restart costs about the same for any tables, so large ones deserve more of them.
     for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
+        # The best so far is the limit, so a trial that exceeds it ends early.
         _, outcome = graph.greedy(1.0, weight, JITTER, seed, limit, entries, trial, NEVER)
         if outcome < entries:
             best, trial = trial, best
             entries = outcome
+    # The trees outside the core stay first: removing a leaf adds no edge.
     order[peeled:] = order[peeled:][best]
     return order
 
@@ -159,15 +164,18 @@ def _candidates(
         OrderStoppedError: `stop [1]` was set.
     """
     candidates: list[tuple[int, float, np.ndarray]] = []
+    # Least degree, then least fill.
     for fill, degree in ((0.0, 1.0), (1.0, 0.0)):
         order = np.empty(n, np.int64)
         candidates.append((*graph.greedy(fill, degree, 0.0, 0, limit, FAILED, order, stop), order))
         if stop[0]:
             raise OrderStoppedError
+    # The numbering of the caller and a breadth-first order are often good for grids and bands.
     afar = np.empty(n, np.int64)
     graph.breadth_first(0, afar)
     candidates += [(*graph.follow(order, limit), order) for order in (np.arange(n), afar)]
     least = min(entries for _, entries, _ in candidates)
+    # A sweep pays only on a large sparse graph whose best order so far is expensive.
     if least > SWEPT_ENTRIES and limit >= SWEPT_WIDTH and 2 * len(edges) <= SWEPT_DEGREE * n:
         starts, near, _ = neighbour_lists(n, edges)
         swept = frontier_order(starts, near, most=min(least, n * 2.0 ** min(limit, MAX_BITS)))
@@ -192,6 +200,7 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         return None
     _, peeled, inner = _core(n, _as_edges(edges))
     size = n - peeled
+    # A forest has width 1, or 0 without any edge.
     least = min(1, len(edges))
     if size == 0:
         if least <= give_up_above:

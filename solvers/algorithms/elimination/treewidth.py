@@ -41,10 +41,12 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
         bytes_of: returns the memory that an instance needs with a plan.
     """
     width = treewidth_bound(problem.topology, PROBED)
+    # Small tables fit into any memory, so the plan need not be made to know.
     if width is not None and problem.n << width <= SMALL:
         return None
     plan = None
     if width is not None:
+        # The topology keeps the plan: the solver that follows needs the same one.
         plan = problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"

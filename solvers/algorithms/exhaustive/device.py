@@ -27,11 +27,13 @@ def device_argmax(problem: Problem, memory: int) -> States:
     pairwise = dense_matrices(problem)
     low = _states(problem.n // 2, unary)
     high = _states(problem.n - problem.n // 2, unary)
+    # A table of 2^n float64 scores per instance has to fit into the memory.
     chunk = max(1, memory // (8 * 2**problem.n))
     starts = range(0, problem.batch, chunk)
     chunks = (slice(start, min(start + chunk, problem.batch)) for start in starts)
     winners = [_winner(unary[rows, :], pairwise[rows, :, :], low, high) for rows in chunks]
     winner = xp.concat(winners)
+    # The table is flattened by rows: a is the row and b the column.
     a = winner // high.shape[0]
     b = winner % high.shape[0]
     states = xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
@@ -64,6 +66,7 @@ def _winner(unary: Array, pairwise: Array, low: Array, high: Array) -> Any:
     low_score = _scores(unary[:, :half], pairwise[:, :half, :half], low)
     high_score = _scores(unary[:, half:], pairwise[:, half:, half:], high)
     rows = low @ pairwise[:, :half, half:]
+    # The rows are [a W | score(a) | 1], the columns [b | 1 | score(b)].
     rows = xp.concat([rows, low_score[:, :, None], xp.ones_like(low_score)[:, :, None]], axis=-1)
     columns = xp.broadcast_to(high.T, (unary.shape[0], *high.T.shape))
     columns = xp.concat(

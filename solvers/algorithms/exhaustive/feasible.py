@@ -29,6 +29,7 @@ def best_feasible(
     pairwise = np.asarray(problem.pairwise, np.float64).T
     best = np.empty((0, problem.batch))
     best_codes = np.empty((0, problem.batch), np.int64)
+    # In chunks, since all 2^n states at once would not fit into memory.
     for start in range(0, 1 << n, CHUNK):
         codes = np.arange(start, min(start + CHUNK, 1 << n))
         states = (codes[:, None] >> np.arange(n) & 1).astype(np.int8)
@@ -40,6 +41,7 @@ def best_feasible(
         new_codes = np.broadcast_to(codes[:, None], scores.shape)
         best_codes = np.concatenate((best_codes, new_codes))
         if len(best) > count:
+            # A partition keeps the best `count`; their order is needed only once, at the end.
             places = np.argpartition(-best, count - 1, axis=0)[:count]
             best = np.take_along_axis(best, places, axis=0)
             best_codes = np.take_along_axis(best_codes, places, axis=0)

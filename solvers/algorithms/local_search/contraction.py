@@ -60,16 +60,20 @@ def contract(problem: Problem, states: np.ndarray) -> Contracted:
     unary = problem.unary[0].astype(np.float64)
     pairwise = problem.pairwise[0].astype(np.float64)
     sign = 1.0 - 2.0 * base
+    # field_i is the gain of setting bit i, with the other bits as in `base`.
     field = (
         unary
         + np.bincount(i, pairwise * base[j], problem.n)
         + np.bincount(j, pairwise * base[i], problem.n)
     )
+    # s_i s_j pairwise_ij is what flipping both ends adds to the two single flips.
     weight = pairwise * sign[i] * sign[j]
     ends = np.sort(cluster[problem.edges], axis=1)
     inside = ends[:, 0] == ends[:, 1]
+    # Both ends of a pair inside a cluster flip together, so the pair belongs to its gain.
     within = np.bincount(ends[inside, 0], weight[inside], count)
     gain = np.bincount(cluster, sign * field, count) + within
+    # Pairs between the same two clusters become one; their weights add up.
     codes, place = np.unique(ends[~inside] @ np.array([count, 1]), return_inverse=True)
     edges = np.stack(np.divmod(codes, count), axis=1)
     between = np.bincount(place, weight[~inside], len(codes))

@@ -109,6 +109,7 @@ def device_tabu(
     best = rows.gains(best_z)[1]
     z = best_z
     done = 0
+    # At least one round gives a state to return, even if the deadline has passed.
     while not done or (not deadline.passed and (done < rounds or until_then)):
         if done:
             z = _restarted(best_z, rows, random, problem)
@@ -128,6 +129,7 @@ def _run(
     xp = namespace_of(z)
     n = z.shape[1]
     tenure = min(n // 100 + 8, n // 4)
+    # All random numbers are drawn at once: one transfer to the device instead of one per flip.
     drawn = tenure + random.integers(0, min(10, n - tenure), (flips, 1, rows.starts))
     tenures = xp.broadcast_to(beside(z, drawn), (flips, rows.matrix.shape[0], rows.starts))
     until = xp.zeros_like(z, dtype=xp.int64)
@@ -140,6 +142,7 @@ def _run(
             deadline.tell(partial(Known, None))
             if deadline.passed:
                 break
+        # Gains are updated flip by flip. Computing them again keeps rounding errors small.
         if step and step % REFRESH == 0:
             gains, score = rows.gains(z)
         # Choose the best flip of each row that is not tabu, or that leads to a new best state.

@@ -56,8 +56,10 @@ def recombined(problem: Problem, z: States, seed: int, deadline: Deadline) -> St
             break
         alone = slice(instance, instance + 1)
         single = problem.instances(alone)
+        # An equal share of what is left: time that an instance does not use passes to the next.
         share = deadline.within(deadline.left / (problem.batch - instance))
         soon = share.within_whole(single, partial(Known._replace, part=alone))
+        # The generator depends on the place in the batch, not on the searches before it.
         generator = np.random.default_rng([seed, instance])
         states[instance] = recombination(single, states[instance], moves, generator, soon)
     return states
@@ -107,6 +109,7 @@ class Improvement:
             return np.asarray(best[0])
         if is_recombined(self.problem):
             share = RECOMBINED_SHARE
+            # Tabu runs recombine in one share and resume their own search in the rest.
             if has_subgraph_moves(self.problem):
                 share = 1.0
             soon = deadline.within(share * deadline.left)
@@ -157,6 +160,7 @@ class Improver:
         so_far = begin - self._begin
         if so_far < self._next:
             return None
+        # The waits grow with the time so far, which limits the share of all searches together.
         self._next = IMPROVED_AGAIN * so_far
         soon = deadline.within(IMPROVED_SHARE * min(so_far, deadline.left))
         state = self._search.improved(z, soon)

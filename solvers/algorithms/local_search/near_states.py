@@ -43,6 +43,7 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
         return np.asarray(z[None], np.int8)
     cheap = np.argsort(-gains, kind="stable")
     single = cheap[:count]
+    # About 2 sqrt(count) variables have 2 count pairs, enough to choose from.
     pairs = cheap[np.stack(np.triu_indices(min(n, 2 + int(2 * count**0.5)), 1))]
     bits = (count - 1).bit_length()  # at most n, which gives at least `count` states
     codes = np.arange(1 << bits)[:, None] >> np.arange(bits) & 1
@@ -53,5 +54,6 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     flips[len(flips) - len(codes) :, cheap[:bits]] = codes
     flips = np.unique(flips, axis=0)
     added = flips @ np.asarray(gains, np.float64)
+    # The state itself comes first, even where some flip gains.
     added[~flips.any(axis=1)] = np.inf
     return z.astype(np.int8) ^ flips[np.argsort(-added, kind="stable")]

@@ -51,10 +51,13 @@ def recombination(
     while not deadline.passed:
         deadline.tell(partial(_known, problem, [start, *elite]))
         elite[0], shrunk = _descent(elite[0], search, deadline)
+        # Local optima that disagree everywhere leave nothing to contract.
         if moves is TabuRuns and not shrunk:
             break
+        # The list stays short: each crossing works on a few optima.
         elite = _best(problem, elite)[: OPTIMA + 1]
         elite[0], _ = _crossed(elite, search, deadline)
+        # A fresh optimum brings in what the others have lost by crossing.
         elite.insert(0, search.optimum(deadline))
     return _best(problem, [start, *elite])[0]
 
@@ -93,6 +96,7 @@ def _crossed(
     problem = search.problem
     contracted = contract(problem, np.stack(states))
     smaller = contracted.problem
+    # A problem that is hardly smaller is not easier to search.
     if smaller.n > SHRUNK * problem.n:
         return states[0], False
     below = type(search)(smaller, search.generator)

@@ -110,13 +110,16 @@ class SubgraphMoves:
             subgraph = self._subgraph()
             moved = subgraph.best(self.problem, z)
             gain = self._score(moved) - score
+            # A gain within rounding may be none at all, and would keep the loop alive forever.
             if gain > self.problem.rounding[0]:
                 stalled = 0
             else:
                 stalled += 1
+            # Moves that gain nothing are made as well: they cross plateaus.
             if gain >= 0:
                 z = moved
                 score += gain
+            # The subgraph is the whole problem, so its best state is the maximum.
             if len(subgraph.inside) == self.problem.n:
                 break
         return z
@@ -165,6 +168,7 @@ def _ball(n: int, edges: Edges, size: int, generator: np.random.Generator) -> np
     while count < size:
         reached = edges[inside[edges].any(axis=1)]
         inside[reached] = True
+        # A whole component is inside: go on from other random variables.
         if inside.sum() == count:
             inside[generator.integers(0, n, 1 + (size - count) // 16)] = True
         count = inside.sum()

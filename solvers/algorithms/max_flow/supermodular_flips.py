@@ -114,6 +114,7 @@ def flipped(
     unary = unary.astype(np.float64)
     pairwise = pairwise.astype(np.float64)
     one = flips.astype(np.float64)
+    # z_i = one_i + sign_i t_i, put into the score.
     sign = 1 - 2 * one
     first = edges[:, 0]
     second = edges[:, 1]

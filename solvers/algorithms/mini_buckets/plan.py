@@ -88,11 +88,13 @@ def mini_bucket_layout(
     rank = place.tolist()
     pairs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for e, (i, j) in enumerate(edges.tolist()):
+        # A pair belongs to the bucket of the end that is eliminated first.
         first, other = (i, j) if rank[i] < rank[j] else (j, i)
         pairs[first].append((e, other))
     messages: list[list[int]] = [[] for _ in range(n)]
     minis: list[_Mini] = []
     starts = [0]
+    # A plan may take half of the time: the other half is for the tables and the search.
     halfway = deadline.within(0.5 * deadline.left)
     for v in order.tolist():
         if halfway.passed:

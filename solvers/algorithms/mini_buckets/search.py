@@ -89,5 +89,6 @@ class Search:
             self._search.run(nodes_a_call)
             handled += nodes_a_call
             deadline.tell(self._known)
+        # Nothing is left to search, so the best score is the maximum.
         if self.finished:
             self.bound = self._search.best

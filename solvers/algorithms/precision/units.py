@@ -31,10 +31,12 @@ class Units(NamedTuple):
     def upper_bound(self, value: float) -> float:
         """Return `value` units in the scale of the problem, rounded up."""
         product = value * self.unit
+        # The product of whole numbers below 2^53 is exact; any other is rounded up.
         if self.unit != math.floor(self.unit) or abs(product) >= 2.0**53:
             product = math.nextafter(product, math.inf)
         with np.errstate(over="ignore", under="ignore"):
             scaled = float(np.ldexp(product, self.exponent))
+            # Scaling by a power of two rounds only where the result is subnormal.
             rounded_down = float(np.ldexp(scaled, -self.exponent)) < product
         if rounded_down:
             return math.nextafter(scaled, math.inf)
@@ -61,6 +63,7 @@ def _finest(scaled: np.ndarray) -> Units:
 
 def _measure(magnitudes: np.ndarray) -> float | None:
     """Return Euclid's common measure of positive numbers, up to rounding; None if it is small."""
+    # A smaller measure would give multiples too large to be told from noise.
     least = magnitudes.max() / LARGEST_MULTIPLE
     measure = float(magnitudes.min())
     for _ in range(ATTEMPTS):
@@ -69,8 +72,11 @@ def _measure(magnitudes: np.ndarray) -> float | None:
         multiples = magnitudes / measure
         distances = np.abs(multiples - np.rint(multiples))
         worst = int(np.argmax(distances))
+        # If all numbers are nearly multiples, the ratio of the sums averages their rounding errors.
         if distances[worst] < NEARLY_WHOLE:
             return math.fsum(magnitudes) / math.fsum(np.rint(multiples))
+        # Euclid's algorithm on the measure and the worst
+        # number; a tiny remainder counts as rounding.
         larger = float(magnitudes[worst])
         smaller = measure
         while smaller > least:
@@ -104,6 +110,7 @@ def to_units(coefficients: np.ndarray) -> Units:
     largest = float(np.abs(coefficients).max(initial=0.0))
     if largest == 0.0:
         return Units(coefficients, 1.0, 0, 0.0, True)
+    # A power of two scales exactly; afterwards the largest coefficient is in [1/2, 1).
     shift = -math.frexp(largest)[1]
     scaled = np.ldexp(coefficients, shift)
     units = _finest(scaled)

@@ -108,21 +108,26 @@ def each_instance(
         InfeasibleError: no state satisfies the constraints.
     """
     rows = LinearRows.of(constraints)
+    # Propagation alone may fix variables, or prove that no state exists.
     values = rows.implied()
     if values is None:
         raise InfeasibleError(rows.names)
     groups = Groups.of(rows, values)
+    # No state has both variables of an exclusive group at 1, whatever their pair scores.
     excluded = groups.exclusive()[tuple(problem.topology.pairs.T)]
     batch = _Batch(problem, rows, values, excluded, solve_one, [])
     z = np.full((problem.batch, problem.n), -1, np.int8)
+    # The sum of all positive scores is a bound without any search.
     bounds = np.array(problem.positive_part)
     for b in range(problem.batch):
+        # An equal share of what is left: time that an instance does not use passes to the next.
         share = deadline.within(deadline.left / (problem.batch - b))
         first = None if start is None else start[b]
         state, bound = batch.solved(b, share, first)
         bounds[b] = min(bounds[b], bound)
         if state is not None:
             z[b] = state
+            # A solution is feasible for the later instances too, since they share the constraints.
             batch.solutions.append(state)
     return Maximiser(z, bounds)
 
@@ -157,13 +162,17 @@ class _Batch:
         single = single_instance(whole.unary[b], pairwise, whole.topology.pairs)
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
+        # The user's state comes first, so that no answer is worse.
         self._offer(search, start)
+        # Without pairs the backend solves a linear program
+        # with integers: it needs no help at first.
         if not single.pairwise.any():
             return self._solved_linear(search, single, deadline, start)
         self._begin(search, deadline, start)
         if search.state is not None and deadline.passed:
             return search.state, math.inf
         soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
+        # A backend proves a small instance as soon as the bound would be found.
         enough = _least(single, search.state) if single.n > SMALL else math.inf
         bound = bound_within(single, self.rows, self.values, soon, enough)
         if _proved(single, search.state, bound):
@@ -259,11 +268,13 @@ class _Batch:
         if deadline.passed:
             return math.inf
         share = deadline
+        # The last seconds are for the local search after the backend.
         if math.isfinite(deadline.left):
             share = deadline.within(deadline.left - last)
         try:
             state, bound = self.solve_one(single, share, search.state)
         except InfeasibleError as error:
+            # A feasible state refutes the backend.
             if search.state is None:
                 raise
             raise SolveFailedError(

@@ -52,6 +52,7 @@ class Part:
     @classmethod
     def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
         """Return the part that a graph makes, with its problem."""
+        # The edges of the reference become unary scores: the busiest node leaves the fewest pairs.
         reference = graph.busiest()
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)
@@ -130,6 +131,7 @@ class Decomposition:
                 blocks = [(self._pieces[k].place, solutions[k]) for k in reversed(piece.blocks)]
                 _join(blocks, spins)
             restore(piece.log, spins)
+        # The last node stands for the constant: a bit is 1 where its spin agrees with it.
         whole = solutions[0]
         return self._free.lift(np.asarray(whole[:-1] == whole[-1], np.int8))
 
@@ -171,6 +173,7 @@ def decompose(
         (0, [1, 1, 1, 0], 3.0)
     """
     deadline = deadline or Deadline.after(None)
+    # Whole numbers of a unit, so that the rules below add and compare without rounding.
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
@@ -191,9 +194,11 @@ def decompose(
         with deadline.flag(graph.nodes * SECONDS_A_NODE) as stop:
             log, joined, weight = shrink(graph.nodes, graph.edges, graph.weight, allowed, stop)
         constant += log.constant
+        # After the deadline the piece stays whole, so that the rest ends quickly.
         blocks = list(_blocks(graph.nodes, joined, weight, cut=not deadline.passed))
         apart = len(blocks) > 1
         following = range(len(waiting), len(waiting) + apart * len(blocks))
+        # Rules may apply again within a block, so every block is reduced like a new graph.
         if apart:
             waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
         rest = None
@@ -201,6 +206,7 @@ def decompose(
             block, rest = blocks[0]
             owned.append((len(pieces), Part.of(block, names[rest])))
         pieces.append(Piece(place, log, following, rest))
+    # Small parts first: the time that they leave passes to the larger ones.
     owned.sort(key=lambda entry: entry[1].graph.nodes)
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
     owners = tuple(owner for owner, _ in owned)

@@ -54,6 +54,7 @@ def pairs_in_time(
     share = BUILDING_SHARE * deadline.left
     used = np.flatnonzero(weights)
     for start in range(0, len(used), PAIRS_A_LOOK):
+        # At this pace, building all pairs would take more than its share of the time.
         slow = (now() - begin) * len(used) > share * start
         if deadline.interrupted or (start and slow):
             raise NoTimeToBuildError

@@ -118,6 +118,8 @@ def one_by_one(
     z = np.array([answer.z for answer in answers], np.int8)
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
+        # Calls in threads end in any order, so some
+        # instances after the first late one have a state.
         late = slice(int(np.argmin(reached)), None)
         first = None
         if start is not None:
@@ -155,8 +157,10 @@ def _then_improved(
     begin = now()
     most = min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
     z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
+    # The bound meets the state up to rounding: there is nothing to improve.
     if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
         return z, bound
+    # If it gets the share s of the whole, it gets s / (1 - s) of the backend's time.
     seconds = min(IMPROVED_SHARE / (1 - IMPROVED_SHARE) * (now() - begin), most, deadline.left)
     if seconds >= LEAST_IMPROVED:
         z = improved(problem, z, deadline.within(seconds))
@@ -210,6 +214,8 @@ def _by_parts(
     bounds = [math.inf] * len(sizes)
 
     def news_of_all(k: int, news: Known) -> Known:
+        # News of a part is news of the whole, with the
+        # present states and bounds of the other parts.
         here = list(states)
         proved = list(bounds)
         if news.z is not None:
@@ -219,6 +225,7 @@ def _by_parts(
         return Known.of(whole.state(here), whole.bound(proved))
 
     for k, piece in enumerate(whole.parts):
+        # A share by size of what is left: time that a part does not use passes to the next.
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
         share = share.within_whole(piece.problem, partial(news_of_all, k))
         start = None
@@ -226,6 +233,7 @@ def _by_parts(
             start = starts[k]
         states[k], bounds[k] = solve_one(piece.problem, share, start)
     z = whole.state(states)
+    # The parts are solved in rounded units, which may rank the user's state too low.
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
         z = first
     return Answer(

@@ -73,6 +73,7 @@ def penalties_of(problem: Problem) -> Penalties | None:
     coefficients = np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64)
     units = to_units(coefficients)
     exact = units.common and units.error == 0.0 and scores.error[0] == 0.0
+    # In rounded units, a comparison holds up to ROUNDED, and `loss` makes up for it.
     rounded = 0 if exact else ROUNDED
     unary = scores.unary[0]
     weights = scores.pairwise[0]
@@ -82,6 +83,8 @@ def penalties_of(problem: Problem) -> Penalties | None:
     groups = np.zeros((0, n), bool)
     for _ in range(ROUNDS):
         before = excluded
+        # With j at 1 as well, i adds at most unary_i + w_ij + gains_i. If that is not positive,
+        # some best state has not both at 1.
         off_i = unary[i] + weights + gains[i] <= rounded
         off_j = unary[j] + weights + gains[j] <= rounded
         excluded = before | ((weights < 0) & (off_i | off_j))
@@ -90,7 +93,9 @@ def penalties_of(problem: Problem) -> Penalties | None:
         groups = _cliques(n, i[excluded], j[excluded])
         if excluded.all():
             break
+        # A group has at most one 1, so fewer gains are possible; smaller gains exclude more pairs.
         gains = np.minimum(gains, _grouped_gains(groups, i, j, weights))
+    # Small cliques gain little over plain pairs; constraints pay only if large ones cover enough.
     large = groups[groups.sum(axis=1) >= LEAST_CLIQUE]
     if np.count_nonzero(large.any(axis=0)) < LEAST_COVERED * n:
         return None
@@ -141,6 +146,8 @@ def by_penalties(
         if start is not None:
             states = start[None]
         answer = each_instance(problem, penalties, deadline, solve_within(penalties), states)
+        # A state that the penalties forbid may score more
+        # than the best allowed one, by `loss` at most.
         bound = float(np.asarray(answer.bound)[0]) + penalties.loss
         z = np.asarray(answer.z)[0]
         if start is not None and problem.score_flat(start[None]) > problem.score_flat(z[None]):
@@ -169,6 +176,7 @@ def _grouped_gains(
     positive += positive.T
     gains = np.zeros(n, np.int64)
     rest = np.ones(n, bool)
+    # Every member counts in one group alone; at most one member of it is 1, the best at most.
     for group in groups:
         members = np.flatnonzero(group & rest)
         if len(members):

@@ -58,11 +58,13 @@ def reduced(
     one = (fixed == 1).astype(np.float64)
     first = edges[:, 0]
     second = edges[:, 1]
+    # A neighbour that is fixed at 1 turns its pair into a unary score.
     offset = unary.copy()
     np.add.at(offset, first, pairwise * one[second])
     np.add.at(offset, second, pairwise * one[first])
     constant = float(unary @ one + (pairwise * one[first]) @ one[second])
     inside = free[first] & free[second]
+    # The new number of every free variable.
     number = np.cumsum(free) - 1
     return Reduced(
         offset[free], pairwise[inside], number[edges[inside]], constant, np.asarray(fixed)

@@ -84,12 +84,14 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
     """
     deadline = deadline or Deadline.after(None)
     deadline = deadline.within(SHARE * deadline.left)
+    # A flow this short ends before a limit could matter.
     work = 1e-9 * NANOSECONDS * problem.batch * (problem.n + problem.e)
     if work <= QUICK:
         deadline = Deadline.after(None)
     elif work > deadline.left:
         return RoofDuality.free(problem)
     scores = FixedPoint.of(problem)
+    # The flow network has four edges per pair; chunks limit its memory.
     step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
     with deadline.flag(work) as stop:
         batches = [
@@ -136,6 +138,7 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     pairwise = scores.pairwise[instances]
     first, second = scores.edges.T
     n = unary.shape[1]
+    # A positive pair joins variables alike, a negative one a variable and a complement.
     alike = np.maximum(pairwise, 0)
     unlike = np.maximum(-pairwise, 0)
     # The kernel adds the capacities at a node to twice its unary score: that gives the terminals.
@@ -146,6 +149,7 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     ends = [(first, second), (n + first, n + second), (first, n + second), (n + first, second)]
     edges = np.concatenate([np.stack(pair, axis=1) for pair in ends])
     capacity = np.concatenate([alike, alike, unlike, unlike], axis=1)
+    # An edge without capacity in any instance only costs time.
     used = capacity.any(axis=0)
     states, doubled = sparse_argmax(field, capacity[:, used], edges[used], stop=stop)
     x = states[:, :n]

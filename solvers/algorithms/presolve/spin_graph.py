@@ -54,6 +54,7 @@ class SpinGraph:
             >>> graph.edges.tolist(), graph.weight.tolist(), constant
             ([[0, 1], [0, 2], [1, 2]], [3, 5, -1], 1)
         """
+        # With z = (1 + s) / 2, spin i feels 2 unary_i + sum_j w_ij, in units of a quarter.
         field = 2 * unary
         for side in (0, 1):
             np.add.at(field, edges[:, side], pairwise)
@@ -92,6 +93,7 @@ class SpinGraph:
         edges = self.edges[~spoke]
         pairwise = self.weight[~spoke]
         field = np.zeros(self.nodes, np.int64)
+        # The sum of both ends less the reference is the other end.
         field[self.edges[spoke].sum(axis=1) - reference] = self.weight[spoke]
         for side in (0, 1):
             np.subtract.at(field, edges[:, side], pairwise)

@@ -51,11 +51,14 @@ def proved_diagonal(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray | No
     if not np.isfinite(diagonal).all():
         return None
     mean = max(float(diagonal.mean()), float(np.abs(matrix).max(initial=0.0)))
+    # R = 0 is positive semidefinite as it is.
     if mean == 0.0:
         return np.zeros_like(diagonal)
+    # At the optimum the matrix is singular, so rounding alone can make the factorisation fail.
     shift = FIRST_SHIFT * mean
     for _ in range(MOST_SHIFTS):
         if (proved := factorised(matrix, diagonal + shift)) is not None:
+            # The bound is the sum of the diagonal, so half the shift is worth one more attempt.
             closer = factorised(matrix, diagonal + shift / 2)
             if closer is None:
                 return proved
@@ -78,13 +81,17 @@ def factorised(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
         factor = np.linalg.cholesky(whole)
     except np.linalg.LinAlgError:
         return None
+    # The rounding error of L L' is at most gamma times the squared Frobenius norm of L.
     gamma = 2.0 * (n + 4) * ROUNDOFF
     size = SAFETY * float(np.vdot(factor, factor))
+    # L L' is positive semidefinite, so no eigenvalue of the matrix is below minus the norm of
+    # the residual.
     whole -= factor @ factor.T
     left = SAFETY * float(np.linalg.norm(whole))
     error = SAFETY * (left + gamma * size)
     if not error < math.inf:
         return None
+    # Rounded up, so that the sum itself proves no less.
     return np.nextafter(diagonal + error, math.inf)
 
 

@@ -18,6 +18,7 @@ def chords(vertices: int, edges: np.ndarray) -> np.ndarray:
     adjacent = np.zeros((vertices, vertices), np.float32)
     adjacent[edges[:, 0], edges[:, 1]] = 1.0
     adjacent[edges[:, 1], edges[:, 0]] = 1.0
+    # The square of the adjacency matrix counts common neighbours.
     common = adjacent @ adjacent
     common[adjacent > 0] = 0.0
     first, second = np.nonzero(np.triu(common, 1))

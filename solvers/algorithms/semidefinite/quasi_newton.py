@@ -58,9 +58,11 @@ def minimise(
             break
         direction = -_scaled(gradient, moves, length)
         slope = float(np.vdot(direction, gradient))
+        # Hardly any descent is left along this direction: the point is stationary.
         if not slope < -CONVERGED * (1.0 + abs(value)):
             break
         share = 1.0
+        # Armijo's condition, by halving the step.
         for _ in range(HALVINGS):
             trial = point + share * direction
             trial_value, trial_gradient = function(trial)
@@ -68,10 +70,12 @@ def minimise(
                 break
             share *= 0.5
         else:
+            # Even the shortest step gains nothing: only rounding is left.
             break
         step = trial - point
         change = trial_gradient - gradient
         curvature = float(np.vdot(step, change))
+        # A move without positive curvature would make the approximate Hessian indefinite.
         if curvature > 0.0:
             moves.append(Move(step, change, curvature))
         point = trial
@@ -89,6 +93,7 @@ def _scaled(gradient: np.ndarray, moves: deque[Move], length: float) -> np.ndarr
         result -= share * move.change
         shares.append(share)
     if moves:
+        # s'y / y'y of the last move is the size of the inverse Hessian along it.
         last = moves[-1]
         length = last.curvature / float(np.vdot(last.change, last.change))
     result *= length

@@ -88,6 +88,7 @@ class Relaxation:
         values = self._vectors.values
         self._graph = Graph.of(self.cut.vertices, pairs)
         self._vectors = Vectors(self.cut.vertices, pairs)
+        # A chord has no weight, so the vectors have the same value as before.
         self._vectors.values = values
         self._whole = np.append(self.cut.weights, np.zeros(len(pairs) - len(edges), np.int64))
         self._weights = self._whole / self._unit
@@ -101,11 +102,15 @@ class Relaxation:
 
     def prove(self, deadline: Deadline) -> None:
         """Lower the bound, if the multipliers prove a lower one and there is time for a proof."""
+        # A proof factorises a matrix, n^3 work that
+        # cannot be stopped: it starts only if it can end.
         if 1e-9 * NANOSECONDS * self.cut.vertices**3 > deadline.left:
             return
         multipliers = self._multipliers * self._unit
         certificate = Certificate.of(self._whole, self.cycles, multipliers)
         unit = self._unit * certificate.scale
+        # Rounding the multipliers has changed the weights
+        # a little, so the vectors ascend a bit more.
         weights = certificate.residual / unit
         values = self._vectors.ascended(
             lambda x: (float(weights @ x), weights), MORE_STEPS, deadline
@@ -115,22 +120,28 @@ class Relaxation:
         if diagonal is not None:
             proved = weight_bound(certificate, weights, unit, diagonal)
             self.bound = min(self.bound, self.cut.rounded_down(proved))
+        # Without cycles these weights are those of the
+        # relaxation itself, so the better vectors stay.
         if not len(self.cycles):
             self._vectors.values = values
 
     def _separate(self, deadline: Deadline) -> None:
         """Drop cycles without multiplier, and add violated ones."""
+        # An inequality whose multiplier is 0 does not lower the bound.
         kept = np.flatnonzero(self._multipliers > USED)
         self.cycles = self.cycles.take(kept)
         self._multipliers = self._multipliers[kept]
+        # Rounding may leave [0, 1], which the separation takes as lengths.
         x = np.clip(self._vectors.x(self._vectors.values), 0.0, 1.0)
         with deadline.flag() as stop:
             violated = tree_cycles(self._graph, x, stop)
+            # Exact separation costs a search per source; so many sources fit the work.
             count = max(1, SEPARATION_WORK // len(self._whole))
             sources = self._generator.permutation(self.cut.vertices)[:count]
             exact = shortest_cycles(self._graph, x, sources, stop)
         most = ADDED * self.cut.vertices
         self.has_cycles = bool(len(violated.cycles) + len(exact.cycles) + len(self.cycles))
+        # Exact cycles first, since they are the most violated ones.
         for more in (exact.best(most), violated.best(most)):
             self.cycles = self.cycles.joined(more.cycles)
             self._multipliers = np.append(self._multipliers, np.zeros(len(more.cycles)))

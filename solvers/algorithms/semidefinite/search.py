@@ -56,6 +56,7 @@ def search_semidefinite(
     if not len(cut.weights):
         return z, cut.score_bound(0)
     search = _Alternation(problem, cut, z)
+    # Branch and bound closes the gap of a small problem, so a few bounds are enough.
     proofs: float = FEW_PROOFS
     if problem.n > BRANCHED:
         proofs = math.inf
@@ -108,6 +109,7 @@ class _Alternation:
             begin = now()
             self._relaxation.prove(deadline)
             self._tell(deadline)
+            # The local search gets as much time as the bound has just taken.
             self.improve(now() - begin, deadline)
             proved += 1
             if proved >= proofs or not self._relaxation.has_cycles:
@@ -117,6 +119,8 @@ class _Alternation:
                 patience = PATIENCE
             else:
                 patience -= 1
+            # The cycles of edges are used up. Chords shorten
+            # long cycles and so give new inequalities.
             if not patience and not self._relaxation.has_chords:
                 self._relaxation.add_chords()
                 patience = PATIENCE

@@ -76,6 +76,7 @@ class Vectors:
         """Return vectors of a larger value, by some steps from the current ones."""
 
         def function(points: np.ndarray) -> tuple[float, np.ndarray]:
+            # The function sees unit vectors only, so the minimiser needs no constraint.
             norms = np.linalg.norm(points, axis=1, keepdims=True)
             values = points / norms
             value, slopes = lagrangian(self.x(values))
@@ -85,6 +86,7 @@ class Vectors:
             return -value, gradient / norms
 
         _, slopes = lagrangian(self.x(self.values))
+        # The inverse of the mean diagonal is about the inverse curvature along a vector.
         length = 1.0 / max(float(self.lengths(slopes, self.values).mean()), 1e-300)
         points = minimise(function, self.values, length, steps, deadline)
         return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))

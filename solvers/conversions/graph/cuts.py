@@ -164,6 +164,7 @@ def _widest_path(
     wide = capacities[order].tolist()
     best = [0.0] * n
     best[source] = math.inf
+    # Dijkstra's algorithm, with the least capacity of a path in place of its length.
     waiting = [(-math.inf, source)]
     settled = np.zeros(n, bool)
     while waiting:
@@ -178,6 +179,7 @@ def _widest_path(
             if through > best[ends[place]]:
                 best[ends[place]] = through
                 heapq.heappush(waiting, (-through, ends[place]))
+    # An arc that leaves this side is no wider than the path, else its end would be on this side.
     side = settled & (np.array(best) > best[sink])
     side[source] = True
     return best[sink], side

@@ -110,6 +110,7 @@ def _scores(graph: Graph, attributes: Attributes) -> Conversion:
                 f"{shortened(name)} has no score; nodes need {shortened(attributes.unary)} and "
                 f"edges {shortened(attributes.pairwise)}"
             )
+    # Exact values are kept apart where float64 rounds them, for the value of the answer.
     unary, exact_unary = separated(nodes)
     pairwise, exact_pairwise = separated(edges)
     linear = real_array(attributes.unary, unary, 1)

@@ -42,6 +42,7 @@ def read_edges(text: TextFile) -> Conversion:
         raise text.error("the file has no edges; expected lines 'u v' or 'u v weight'")
     names = _names(text, list(places))
     order = list(range(len(names)))
+    # Vertices that are numbers come in their order, all others as the file names them.
     if isinstance(names[0], int):
         order.sort(key=names.__getitem__)
     rank = np.argsort(order)

@@ -129,6 +129,7 @@ def read_entries(
             if width == 3:
                 expected = "'i j weight'"
             raise text.error(f"expected {expected}; the line has {len(row)} words")
+        # At the first row too many: a wrong header must not fill the memory.
         if len(lines) == count:
             raise text.error(f"the header claims {count} entries, but there are more")
         numbers.add(row[0])

@@ -20,6 +20,7 @@ def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "state
         problem.sizes > 1
     )  # numpy has no more than 64 axes, and those of one value are idle
     axis = {int(i): place for place, i in enumerate(free)}
+    # One axis per free variable: broadcasting adds a table to all states that it concerns.
     total = np.zeros([int(problem.sizes[i]) for i in free])
     for i in range(problem.n):
         total += _spread(single.unary[0, i, : problem.sizes[i]], [axis.get(i)], total.ndim)

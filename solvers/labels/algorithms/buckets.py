@@ -109,6 +109,7 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     later: list[set[int]] = [set() for _ in range(n)]
     edges_of: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for edge, (i, j) in enumerate(edges.tolist()):
+        # A pair belongs to the step of the end that is eliminated first.
         first, second = sorted((i, j), key=place.__getitem__)
         later[place[first]].add(place[second])
         edges_of[place[first]].append((edge, second))
@@ -118,6 +119,8 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     for t, v in enumerate(order):
         ahead = sorted(later[t])
         separator = tuple(order[s] for s in ahead)
+        # The message of a step goes to the first of its
+        # separator, whose table then spans the others.
         if ahead:
             later[ahead[0]].update(ahead[1:])
             children[ahead[0]].append(t)
@@ -140,6 +143,7 @@ def _depth_first(order: list[int], edges: Edges) -> list[int]:
     for i, j in edges.tolist():
         first, second = sorted((place[i], place[j]))
         later[first].add(second)
+    # A step is the child of the step that reads its message.
     children: list[list[int]] = [[] for _ in order]
     roots = []
     for t, ahead in enumerate(later):
@@ -149,6 +153,7 @@ def _depth_first(order: list[int], edges: Edges) -> list[int]:
         reader = min(ahead)
         children[reader].append(t)
         later[reader] |= ahead - {reader}
+    # Depth first from the roots, then reversed: children directly precede their reader.
     backwards = []
     stack = roots
     while stack:
@@ -170,6 +175,7 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
     seen = [False] * n
     order = list[int]()
     trees = 0
+    # A root comes first here and last in the order, so it is the last variable of its tree.
     for root in reversed(range(n)):
         if seen[root]:
             continue
@@ -182,6 +188,7 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
             for u in ahead:
                 seen[u] = True
             order += ahead
+    # With n - trees edges there is no cycle.
     if len(edges) == n - trees:
         return order[::-1]
     return None
@@ -258,6 +265,7 @@ def terms(
     yield xp.reshape(unary, (problem.batch, size, *([1] * (dimensions - 1))))
     for edge, place, second in step.edges:
         table = problem.pairwise(edge)
+        # The step's own variable has to be the first axis of every term.
         if second:
             if hasattr(xp, "matrix_transpose"):
                 table = xp.matrix_transpose(table)
@@ -268,6 +276,7 @@ def terms(
         yield xp.reshape(table, tuple(shape))
     axis = {u: place for place, u in enumerate(step.scope)}
     for child in step.children:
+        # A message is read once: popping it frees its memory.
         message = messages.pop(child)
         shape = [message.shape[0], *([1] * dimensions)]
         for u, length in zip(buckets.steps[child].separator, message.shape[1:], strict=True):

@@ -94,9 +94,12 @@ def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
 def domain_wall(problem: LabelProblem) -> DomainWall:
     """A problem on the host as one of bits."""
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])
+    # Allowed states differ by at most 2 magnitudes, so a forbidden score is worse than any of them.
     forbidden = -3 * np.where(problem.magnitude > 0, problem.magnitude, 1.0)
     values = _allowed(problem.unary, forbidden)
+    # With all bits at 0, every variable has its first value.
     constant = values[:, :, 0].sum(axis=1)
+    # Bit b raises the value from b to b + 1, so its score is the difference of their scores.
     unary = np.diff(values, axis=2)
     bits, pairs = _bits_of(problem, starts)
     weights = np.empty((problem.batch, 0))
@@ -107,6 +110,8 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
         for end, first in zip(ends, (tables[:, :, :, 0], tables[:, :, 0, :]), strict=True):
             np.add.at(unary.swapaxes(0, 1), end, np.diff(first, axis=2).swapaxes(0, 1))
         within = _within(problem)
+        # The bits of a pair score second differences, which
+        # are 0 where a table is a sum of a row and a column.
         weights = np.diff(np.diff(tables, axis=2), axis=3)[:, within]
         used = (weights != 0).any(axis=0)
         weights = weights[:, used]
@@ -173,11 +178,13 @@ def _with_walls(
     """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     total = np.zeros((problem.n, problem.batch))
+    # No state gains more than this by a forbidden pair of bits of one variable.
     np.add.at(total, variable, np.abs(unary).T)
     for end in pairs.T:
         np.add.at(total, variable[end], np.abs(weights).T)
     first = np.flatnonzero(variable[1:] == variable[:-1])
     costs = total[variable[first]].T
     unary = unary.copy()
+    # cost (previous - 1) next: the cost is paid where `next` is 1 and `previous` is 0.
     unary[:, first + 1] -= costs
     return unary, np.stack([first, first + 1], axis=1), costs

@@ -57,6 +57,7 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
     moves = moves_of(scores)
     tried = 0
     for move in cycle(moves):
+        # A whole round of moves without an improvement: the labels are a local optimum.
         if tried == len(moves) or deadline.passed:
             break
         if fusion.improved(move(fusion.labels), deadline):
@@ -89,6 +90,7 @@ def moves_of(scores: WholeScores) -> list[Move]:
     moves: list[Move] = [partial(expansion, a) for a in range(k)]
     if len(scores.tables.weights):
         return moves
+    # Powers of two reach every value within a few jumps.
     jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]
     swapped = k if k <= SWAPPED else 0
     swaps = combinations(range(swapped), 2)
@@ -130,6 +132,7 @@ class Fusion:
         with deadline.flag() as stop:
             z, _ = sparse_argmax(unary[None], pairwise[None], pairs, 1, stop)
         mixed = np.where(z[0] > 0, proposal, self.labels)
+        # The mix is scored anew: only a real improvement is taken.
         reached = score_of(scores, self._graph, mixed)
         if reached <= self._best:
             return False

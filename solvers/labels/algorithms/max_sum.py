@@ -39,6 +39,7 @@ def _traced_back(problem: LabelProblem, buckets: Buckets, best: list[Array]) -> 
     for step, choices in zip(reversed(buckets.steps), reversed(best), strict=True):
         place = rows
         for u, length in zip(step.separator, choices.shape[1:], strict=True):
+            # The place in the flattened choices, by rows.
             place = place * length + chosen[u]
         flat = xp.take(xp.reshape(choices, (-1,)), place, axis=0)
         chosen[step.variable] = xp.astype(flat, xp.int64)

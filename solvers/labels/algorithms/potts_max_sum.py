@@ -24,12 +24,15 @@ def potts_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
     rows = np.arange(problem.batch)
     labels = np.zeros((problem.batch, problem.n), np.int64)
     for step in buckets.steps:
+        # In the order of elimination all messages to a variable arrive before its own leaves.
         if step.separator:
             edge = step.edges[0][0]
             sums[:, step.separator[0]] += _message(sums[:, step.variable], weights[:, edge])
+    # In the reverse order the label of the separator is known.
     for step in reversed(buckets.steps):
         scores = sums[:, step.variable]
         if step.separator:
+            # The scores are a view, and this row is not read again.
             scores[rows, labels[:, step.separator[0]]] += weights[:, step.edges[0][0]]
         labels[:, step.variable] = scores.argmax(axis=1)
     return labels

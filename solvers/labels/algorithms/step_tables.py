@@ -143,6 +143,7 @@ class ComputedTable(StepTable):
         peak = _finite(xp, xp.max(scores, axis=-1, keepdims=True))
         weights = xp.exp(scores - peak)
         sums = xp.sum(weights, axis=-1, keepdims=True)
+        # A row without any allowed value stays zero instead of NaN.
         return weights / xp.where(sums > 0, sums, xp.ones_like(sums))
 
     def _computed(self) -> Iterator[tuple[Place, tuple[Array, Array]]]:
@@ -154,12 +155,14 @@ class ComputedTable(StepTable):
         xp = namespace_of(term)
         shared, values, *lengths = term.shape
         count = prod(lengths)
+        # A term that the batch shares has a single row for all instances.
         if shared > 1:
             first = np.arange(self.shape[0])[:, None]
         else:
             first = np.zeros((1, 1), np.int64)
         zeros = np.zeros(samples.shape[:2], np.int64)
         below = beside(term, zeros)
+        # The place in the flattened term, by rows; a term does not vary along an axis of length 1.
         for u, length in zip(self.step.separator, lengths, strict=True):
             if length > 1:
                 below = below * length + chosen[u]
@@ -248,6 +251,7 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
             xp.where(xp.isinf(term), peak, term) - peak
             for term, peak in zip(scores, peaks, strict=True)
         )
+        # The product is at least exp of the sum of the least exponents, here far above underflow.
         if sum(float(xp.min(depth)) for depth in depths) > DEEPEST:
             factors = (xp.exp(term - peak) for term, peak in zip(scores, peaks, strict=True))
             return reduce(mul, factors), sum(peaks[1:], start=peaks[0])

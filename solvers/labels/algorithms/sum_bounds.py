@@ -113,6 +113,7 @@ def mean_field(problem: LabelProblem) -> Sums:
     """The lower bound of a product of distributions, beginning with allowed labels alone."""
     tree = Tree.of(problem).kernel
     unary = np.array(problem.unary[0], np.float64, order="C")
+    # Beginning with one allowed assignment: any mass on a forbidden one makes the bound -inf.
     labels = _allowed_labels(problem)
     q = (np.arange(problem.k) == labels[:, None]).astype(np.float64)
     moved = np.inf

@@ -71,6 +71,7 @@ def way_of(problem: LabelProblem, buckets: Buckets, room: float) -> Way | None:
         return Way(True, every, block, kept)
     enough = min(room, max(KEPT_BYTES, 16 * buckets.largest))
     least: Way | None = None
+    # Few segments first: from two on, what is not kept is computed a second time.
     for segments in _segmentations(len(buckets.steps)):
         way = _by_messages(problem, buckets, segments, block, room)
         if least is None or way.bytes < least.bytes:

@@ -91,6 +91,7 @@ class Conditionals:
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
         for root in messages.roots():
             total = total + root
+        # The tables have all that the way down needs.
         if way.keeps_tables:
             messages = messages.emptied()
         return cls(problem, buckets, way, tables, messages, total)
@@ -119,7 +120,10 @@ class Conditionals:
         for _, table in self._downwards():
             variable = table.step.variable
             sums = xp.cumulative_sum(table.rows(chosen, uniforms), axis=-1)
+            # A row may sum to slightly less than 1: scaled
+            # by its sum, no draw falls beyond the end.
             draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
+            # Counting without the last sum keeps the value below the number of values.
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
             if given is not None:
                 fixed = given[:, :, variable]
@@ -177,6 +181,7 @@ class Conditionals:
             for place, block in table.blocks():
                 joint = block
                 if outside is not None:
+                    # The conditional of the first variable times the probability of its separator.
                     joint = block * _across(outside, place)
                 above.give(table, place, joint)
                 yield table.step, place, joint
@@ -191,6 +196,7 @@ class Conditionals:
             outside = above.take(t)
             conditionals = table.rows(chosen, states)
             weight = weights[:, :, table.step.variable, : table.shape[1]]
+            # The derivative of a softmax p along w is p (w - <p, w>).
             moved = conditionals * (weight - xp.sum(conditionals * weight, axis=-1, keepdims=True))
             moves = to_numpy(moved)
             for place, block in table.blocks():
@@ -235,6 +241,8 @@ class Conditionals:
                 joint = block
                 if outside is not None:
                     joint = block * _across(outside, place)
+                # A conditional changes by itself times the
+                # difference of its score's rate from the mean.
                 move = joint * (moved - rate)
                 if outside_moved is not None:
                     move += block * _across(outside_moved, place)
@@ -280,6 +288,7 @@ class _Above:
         for child in table.step.children:
             axes = tuple(scope.index(u) for u in self._buckets.steps[child].separator)
             block_sums = _summed(xp, block, axes)
+            # A block that is the whole table is the only one: there is nothing to add it to.
             if tuple(block.shape) == table.shape:
                 self._separators[child] = block_sums
                 continue

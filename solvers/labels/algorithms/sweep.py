@@ -52,6 +52,7 @@ class Sweep(Generic[T]):
             passing: dict[int, T] = {}
             for t in segment:
                 value = of_step(t, sweep._below(t, passing))
+                # A message has one reader, so what was read is freed.
                 for child in buckets.steps[t].children:
                     passing.pop(child, None)
                 target = passing
@@ -73,6 +74,7 @@ class Sweep(Generic[T]):
         """Yield each step with the values of its children, the last step first."""
         for segment in reversed(self.segments):
             again: dict[int, T] = {}
+            # What was not kept is computed again, for one segment at a time.
             for t in segment:
                 if not self._is_kept(t, segment):
                     again[t] = self.of_step(t, self._below(t, again))

@@ -43,6 +43,7 @@ def tabu_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> n
     """
     n, k = scores.unary.shape
     steps = min(STEPS_A_VARIABLE * n, LOOKS // (n * k))
+    # A walk that cannot flip every variable once is not worth its start.
     if steps < n:
         return labels
     # the sum of all scores stays within 64 bits

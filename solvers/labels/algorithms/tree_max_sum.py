@@ -30,6 +30,7 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
     """
     steps = _steps_of(buckets)
     rows = plain(np.asarray(problem.tables, np.float64))
+    # Transposed copies let the kernel read rows; they are made only where a step needs them.
     if (steps[:, 3] == 0).any():
         turned = plain(rows.swapaxes(-1, -2))
     else:

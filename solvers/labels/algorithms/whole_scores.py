@@ -66,6 +66,7 @@ class WholeScores:
     @classmethod
     def of(cls, problem: LabelProblem) -> WholeScores:
         """The whole scores of a host problem of one instance."""
+        # In this unit the scores of a state sum to less than 2^TOTAL_BITS.
         exponent = max(int(np.frexp(problem.magnitude[0])[1]) - TOTAL_BITS, LEAST_EXPONENT)
         unary, moved, steps = _rounded(problem.unary[0], exponent)
         error = moved.sum()
@@ -78,6 +79,7 @@ class WholeScores:
             error += moved_weights.sum()
         unit = float(np.ldexp(1.0, exponent))
         step = 1
+        # Exact scores are multiples of `step`, so bounds may be rounded down to one.
         if error == 0.0:
             step = int(np.gcd.reduce([steps, more, most]))
         least = _least(unary).sum() + np.minimum(heavy, 0).sum()
@@ -113,6 +115,7 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
     else:
         equal = np.zeros(len(tables))
     diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)
+    # Equal diagonals and zeros beside them: a weight per edge says the same, and is faster.
     if np.isfinite(equal).all() and (tables == diagonal).all():
         weights = equal[problem.table_of]
         if problem.weights is not None:
@@ -132,6 +135,7 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
     if not scores.size:
         return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
     rows = np.asarray(scores, np.float64).reshape(len(scores), -1)
+    # Forbidden scores have no whole number; they are marked after the others are rounded.
     finite = np.where(np.isinf(rows), 0.0, rows)
     whole: np.ndarray = to_integers(finite, np.full(len(rows), exponent))[0]
     moved = np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1, initial=0.0)

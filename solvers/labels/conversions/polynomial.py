@@ -34,6 +34,7 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
             )
     tables = {scope: np.zeros((2,) * len(scope)) for scope in largest_scopes(high)}
     for scope, number in high.items():
+        # A term goes to one table that has all of its variables, so that it counts once.
         home = next(one for one in tables if set(scope) <= set(one))
         tables[home][_ones(scope, home)] += number
     for scope, number in monomials.low.items():

@@ -153,6 +153,7 @@ def face_files(path: Path, names: Sequence[str]) -> FaceFiles:
             f"{path}: {len(unlisted)} images are not in the list of attributes, "
             f"the first is {unlisted[0]}"
         )
+    # The size is checked before any image is decoded.
     largest = max(sizes, key=lambda name: sizes[name][0])
     if sizes[largest][0] > MOST_BYTES:
         raise DataError(

@@ -55,12 +55,16 @@ class ARMS(Sampled):
         unary = q.potentials.unary
         wide = unary.detach().double()
         like = wide.expand(self.samples, *wide.shape)
+        # The rarer value has a probability of at most 1/2, which stays precise near 0.
         rare = (-wide.abs()).sigmoid()
         is_rare = antithetic_uniforms(like, generator) < rare
         z = torch.where(wide > 0, ~is_rare, is_rare).to(unary.dtype)
         costs = cost(z)
         fixed = costs.detach()
+        # (f - mean) / (S - 1) is (f - mean of the others) / S: the leave-one-out baseline.
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
+        # The samples of a bit are correlated; the factor
+        # makes up for what that takes from the mean.
         gradient = (weights[..., None] * z).sum(dim=0) * self._factor(rare).to(unary.dtype)
         surrogate = (unary * gradient).sum(dim=-1) + costs.mean(dim=0)
         return Estimate(surrogate, fixed.mean(dim=0), z)

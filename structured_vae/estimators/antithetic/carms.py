@@ -79,6 +79,7 @@ class CARMS(Sampled):
 def _antithetic_labels(p: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:
     """Return values `[samples, batch, variables]` of probabilities `p [batch, variables, k]`."""
     k = p.shape[-1]
+    # A variable of one value has no order of values, and nothing to draw.
     if k == 1:
         return torch.zeros((samples, *p.shape[:-1]), dtype=torch.long, device=p.device)
     shape = p.shape[:-1]
@@ -136,6 +137,7 @@ def _gradient(p: torch.Tensor, labels: torch.Tensor, costs: torch.Tensor) -> tor
     first = orders[:, 0].reshape(-1, 1, 1, 1).expand(-1, *p.shape[:-1], 1)
     last = orders[:, 1].reshape(-1, 1, 1, 1).expand(-1, *p.shape[:-1], 1)
     starts = _starts(p, values, first, last)
+    # The joint distribution of two antithetic uniforms is a function of these roots.
     root = 1 / (samples - 1)
     low = starts**root
     high = (starts + chosen).clamp_max(1.0) ** root
@@ -149,7 +151,9 @@ def _gradient(p: torch.Tensor, labels: torch.Tensor, costs: torch.Tensor) -> tor
             -both_below_of_roots(low[..., i], high[..., j], samples),
         ]
         joint = torch.stack(corners).sum(dim=0).mean(dim=0)
+        # p(a) p(b) / joint weights a pair as if the two samples were independent.
         ratio = chosen[..., i] * chosen[..., j] / joint.clamp_min(torch.finfo(p.dtype).tiny)
+        # Two equal values have the same score, so they give no direction.
         differ = values[..., i] != values[..., j]
         change = torch.where(differ, (costs[i] - costs[j])[:, None] * ratio, 0.0)[..., None]
         gradient = gradient.scatter_add(-1, values[..., i : i + 1], change)

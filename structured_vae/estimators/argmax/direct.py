@@ -161,6 +161,7 @@ class Direct(ByArgmax):
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         potentials = q.potentials
+        # The draw has no gradient; the potentials get theirs from `score_difference` below.
         perturbed = potentials.detach().shifted(self.noise(potentials, generator, self.samples))
         z = argmax(perturbed, self._solver_of_pairs)
         variables = None
@@ -172,6 +173,7 @@ class Direct(ByArgmax):
         measured = slope
         if variables is not None:
             measured = slope.gather(-1, variables)
+        # With m of n flips measured, n / m makes up for the others on average.
         weight = slope.shape[-1] / max(1, measured.shape[-1])
         epsilon = self.epsilon.at(step, measured, perturbed, z)
         # The second argmax is at lower cost; two-sided, the first moves to higher cost.
@@ -183,6 +185,8 @@ class Direct(ByArgmax):
         divisor = epsilon
         if self.epsilon.by_instance:
             divisor = torch.as_tensor(epsilon)[..., 0]
+        # A finite difference: its gradient in the potentials
+        # is (z(high) - z(low)) / (sides epsilon).
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)

@@ -292,6 +292,7 @@ def _mean_size(values: torch.Tensor) -> torch.Tensor:
 def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
     """Return the mean nonzero gap without gaps far above all others; 1 if all are zero."""
     sizes = potentials.flips(z).detach().abs().double()
+    # A sample is enough for the histogram, and keeps its cost small for large batches.
     some = sizes.flatten()[:: max(1, sizes.numel() // MANY)]
     octaves = some[some > 0].frexp().exponent
     if not len(octaves):

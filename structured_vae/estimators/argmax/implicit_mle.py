@@ -55,6 +55,7 @@ class Linearised(ByArgmax, ABC):
         potentials = q.potentials
         perturbed = potentials.detach().shifted(unary_noise(potentials, generator, self.samples))
         z = argmax(perturbed, self._solver_of_pairs)
+        # A leaf of its own: the gradient stops at z and does not reach the encoder.
         leaf = z.clone().requires_grad_()
         costs = cost(leaf)
         (slope,) = torch.autograd.grad(costs.sum(), leaf, retain_graph=True)
@@ -64,6 +65,8 @@ class Linearised(ByArgmax, ABC):
         high = z
         if self.sides == 2:
             high = argmax(perturbed.shifted(epsilon * slope), self._solver_of_pairs)
+        # A finite difference: its gradient in the potentials
+        # is (z(high) - z(low)) / (sides epsilon).
         change = mark * potentials.score_difference(high, low) / (self.sides * epsilon)
         moved = high != low
         self.observe(moved)

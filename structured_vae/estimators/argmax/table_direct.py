@@ -98,8 +98,10 @@ class TableDirect(Estimator):
         fixed = costs.detach()
         least = fixed.amin(dim=-1)
         perturbed = self._perturbed(potentials.detach(), states, generator)
+        # A constant cost moves no argmax, so the step size sees costs without their mean.
         epsilon = self.epsilon(step, fixed - fixed.mean(dim=-1, keepdim=True))
         chosen = perturbed.argmax(dim=-1)
+        # All states are listed: the cost itself shifts the scores, not its linear approximation.
         low = (perturbed - epsilon * fixed).argmax(dim=-1)
         high = chosen
         if self.sides == 2:

@@ -73,6 +73,7 @@ class MultiSample(Estimator, ABC):
         log_q = q.log_prob(z)
         log_weights = -costs.detach() - log_q.detach()
         shares = log_weights.softmax(dim=0)
+        # The gradient of the bound weights the cost of a sample by its normalised weight.
         of_decoder = (shares * costs).sum(dim=0)
         of_encoder = (self.factors(log_weights) * log_q).sum(dim=0)
         bound = importance_bound(q, log_weights)

@@ -64,10 +64,13 @@ class ControlVariate(Estimator, ABC):
         costs = cost(b)
         c = self.control(potentials, cost, scores)
         c_given_b = self.control(potentials, cost, conditional)
+        # The control has mean zero only together with the gradient of its own expectation.
         (path,) = torch.autograd.grad((c - c_given_b).sum(), leaf, create_graph=True)
+        # For independent bits the gradient of log q(b) in the scores is b - mean.
         likelihood = b - _means(potentials, leaf.detach())
         weighted = ((costs.detach() - c_given_b)[..., None] * likelihood).sum(dim=0)
         gradient = (weighted + path) / self.samples
+        # A surrogate that is linear in the scores: its gradient is `gradient`.
         surrogate = (potentials.unary * gradient.detach()).sum(dim=-1) + costs.mean(dim=0)
         return Estimate(surrogate, costs.detach().mean(dim=0), b, tuning=self._tuning(gradient))
 

@@ -62,10 +62,12 @@ class DoubleControlVariates(Estimator):
         z, costs, slopes = sampled_slopes(q, cost, generator, self.samples)
         fixed = costs.detach()
         mean = q.marginals[0]
+        # A sample's control must not depend on that sample: leave one out keeps it unbiased.
         others = (slopes.sum(dim=0) - slopes) / (self.samples - 1)
         linear = (others * (z - mean.detach())).sum(dim=-1)
         scores = q.score(z)
         plain = (_centred(fixed) * scores).sum(dim=0)
+        # The expectation of the linear control is known, and is added back as `path`.
         path = (slopes.mean(dim=0) * mean).sum(dim=-1)
         control = path - (_centred(linear) * scores).sum(dim=0)
         tuning = self._tuning(q, plain, control)
@@ -86,8 +88,10 @@ class DoubleControlVariates(Estimator):
         of_control = torch.autograd.grad(control.sum(), scores, retain_graph=True)
         slope = torch.zeros_like(self.alpha)
         for constant, linear in zip(of_plain, of_control, strict=True):
+            # The derivative of |g|^2 along alpha is 2 g times that of the control.
             whole = constant + self.alpha.detach() * linear
             slope = slope + 2 * (whole * linear).sum() / len(whole)
+        # A product whose gradient in alpha is `slope`.
         return self.alpha * slope
 
 

@@ -48,7 +48,9 @@ class MuProp(Sampled):
         z = q.sample(generator, self.samples)
         costs = cost(z)
         fixed = costs.detach()
+        # The first-order Taylor expansion of the cost at the mean is the control.
         linear = at_mean.detach() + (slope * (z - point.detach())).sum(dim=-1)
         score = ((fixed - linear) * q.log_prob(z)).mean(dim=0)
+        # Its expectation is linear in the mean: what the score term lacks comes back here, exactly.
         path = (slope * mean).sum(dim=-1)
         return Estimate(score + path + costs.mean(dim=0), fixed.mean(dim=0), z)

@@ -73,6 +73,7 @@ class NVIL(Estimator):
         self.decay = decay
         self.normalise = normalise
         self.network = nn.Sequential(nn.Linear(n, hidden), nn.Tanh(), nn.Linear(hidden, 1))
+        # The baseline starts as zero, so an untrained network adds no noise.
         for parameter in self.network[-1].parameters():
             nn.init.zeros_(parameter)
         self.register_buffer("mean", torch.tensor(0.0))
@@ -100,10 +101,12 @@ class NVIL(Estimator):
         centre = self._centre(above)
         signal = above - centre
         if self.normalise:
+            # Only large variances divide: a small signal is not blown up.
             signal = signal / self.variance.sqrt().clamp_min(1.0)
         surrogate = (signal * q.log_prob(z)).mean(dim=0) + costs.mean(dim=0)
         tuning: torch.Tensor | float = 0.0
         if self.training:
+            # The baseline learns what the running mean leaves.
             tuning = (fixed - centre - baseline).square().mean()
             self._update(above)
         return Estimate(surrogate, fixed.mean(dim=0), z, tuning=tuning)

@@ -72,6 +72,7 @@ class RODEO(Estimator):
         self.beta = nn.Parameter(torch.tensor(0.5))
         self.network: nn.Module | None = None
         if hidden:
+            # The network starts as zero, so that training begins with the linear control.
             last = nn.Linear(hidden, 2)
             nn.init.zeros_(last.weight)
             nn.init.zeros_(last.bias)
@@ -119,8 +120,10 @@ class RODEO(Estimator):
         # The probability that a bit takes its other value, the other bits being as they are.
         rates = ratios.sigmoid()
         at_z, at_flips = self._surrogates(q, z, costs, slopes)
+        # Stein's operator: flips at their rates. Its mean under q is zero for any function.
         stein = (rates[..., None] * (at_flips - at_z[..., None, :])).sum(dim=-2)
         adjusted = costs + stein[..., 0]
+        # Leave one out: the baseline must not depend on its own sample.
         baselines = (adjusted.sum(dim=0) - adjusted) / (count - 1)
         of_samples = costs - baselines + stein[..., 1]
         # A(b grad log q) has grad log q at the flips, which is that at z plus that of the change.
@@ -137,6 +140,7 @@ class RODEO(Estimator):
         count = self.samples
         signs = 1 - 2 * z
         factors = torch.stack([self.alpha, self.beta])
+        # Leave one out, for the same reason as the baselines.
         others = (slopes.sum(dim=0) - slopes) / (count - 1)
         linear = (others * (z - self._centre(q, z))).sum(dim=-1)
         at_z = linear[..., None] * factors

@@ -106,6 +106,7 @@ def leave_one_out_shares(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         p: `[m, batch]`, the probabilities of the states of S, in float64.
     """
     m = len(p)
+    # If the set holds all states, rounding may leave nothing, whose logarithm is -inf.
     outside = (1 - p.sum(dim=0)).clamp_min(torch.finfo(p.dtype).tiny)
     log_f = p.new_zeros((2**m, *p.shape[1:]))
     for size in range(1, m + 1):

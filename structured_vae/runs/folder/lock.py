@@ -47,6 +47,7 @@ def locked(run: Run) -> Iterator[None]:
         if os.path.lexists(lock) and (lock.is_symlink() or not lock.is_file()):
             raise RunError(f"{lock} is not a regular file: remove it")
         file_lock = FileLock(lock)
+        # Waiting for another training could take days: fail at once.
         file_lock.acquire(timeout=0)
     except Timeout as error:
         raise RunError(
@@ -54,6 +55,7 @@ def locked(run: Run) -> Iterator[None]:
             f"structured-vae resume {run.folder}"
         ) from error
     except (OSError, NotImplementedError) as error:
+        # Any other error would come back at the first write.
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
             raise RunError(f"{run.folder} cannot be written to: {error}") from error
         warnings.warn(

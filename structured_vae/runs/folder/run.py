@@ -229,6 +229,7 @@ class Run:
             raise RunError(f"{self.config_file} is damaged or cannot be read: {error}") from error
         values = read_yaml(text, str(self.config_file))
         config = TrainConfig.from_dict(values)
+        # YAML cut at the end of a line is still valid YAML.
         if not is_whole(text, values):
             raise RunError(
                 f"{self.config_file} is damaged: its end is missing. record.json holds the same "

@@ -36,6 +36,7 @@ def read_small_text(path: Path, largest: int) -> str:
     with os.fdopen(descriptor, "rb") as file:
         if status.st_size > largest:
             raise ValueError(f"{path} has {status.st_size:,} bytes; at most {largest:,} are read")
+        # One byte more than allowed: the file may have grown since its size was read.
         content = file.read(largest + 1)
     if len(content) > largest:
         raise ValueError(f"{path} has more than {largest:,} bytes")

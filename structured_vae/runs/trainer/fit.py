@@ -58,6 +58,7 @@ def fit(
         _global_generator_restored(),
     ):
         try:
+            # Nothing in a checkpoint may name code to run, hence `weights_only`.
             trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
         except SystemExit as stop:  # Lightning's answer to both signals
             if not trainer.received_sigterm:
@@ -103,6 +104,7 @@ def _told_once() -> Iterator[None]:
     plain = threading.excepthook
 
     def print_others(thread: threading.ExceptHookArgs) -> None:
+        # Errors of other kinds, and from other threads, are printed as before.
         if not isinstance(thread.exc_value, OSError):
             plain(thread)
 
@@ -121,6 +123,7 @@ def _handlers_restored() -> Iterator[None]:
     try:
         yield
     finally:
+        # Python allows signal handlers to be set in the main thread only.
         if threading.current_thread() is threading.main_thread():
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)

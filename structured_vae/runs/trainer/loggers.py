@@ -104,6 +104,7 @@ class Tracked(BetweenSteps):
         logger = trainer.logger
         if not trainer.is_global_zero or not isinstance(logger, WandbLogger | MLFlowLogger):
             return
+        # A resumed run has the logger's id, and its configuration is sent already.
         if not self.run.tracked.exists():
             logger.log_hyperparams(self.config.to_dict())
             with (

@@ -46,6 +46,7 @@ def potentials_of(
         _check_tensors(unary, pairwise)
     unary = masked(unary, mask)
     if not is_traced():
+        # Minus infinity forbids; the checks of the problem are for the remaining, finite scores.
         pairs = pairwise
         if pairs is not None:
             pairs = _without_forbidden(pairs)

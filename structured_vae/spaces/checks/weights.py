@@ -55,4 +55,5 @@ def weights_of_bits(
         return weights.mean(dim=-1)
     counted = ~forbidden
     sums: torch.Tensor = (weights * counted).sum(dim=-1)
+    # An instance whose bits are all forbidden has the weight 0, not NaN.
     return sums / counted.sum(dim=-1).clamp_min(1)

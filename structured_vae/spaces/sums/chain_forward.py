@@ -56,12 +56,16 @@ class ForwardPass:
         mask: torch.Tensor,
     ) -> ForwardPass | None:
         """Run the forward algorithm; return None where scores differ too much for it."""
+        # The largest transition into a label moves to its emission, so that factors are at most 1.
         columns = transitions.amax(dim=0)
+        # Beyond this spread a factor exp(-spread) could underflow, and with it all ways to a label.
         spread = torch.maximum((columns - transitions.amin(dim=0)).amax(), end.amax() - end.amin())
         if not bool(spread <= LARGEST_SPREAD):
             return None
         weights = emissions + columns
+        # The first label has no transition before it.
         weights[0] = emissions[0] + start
+        # The peak of a step is taken out before exp, and added back to log Z below.
         peaks = weights.amax(dim=-1, keepdim=True)
         if not bool(torch.isfinite(peaks).all()):
             return None
@@ -99,9 +103,11 @@ def _forward(
     for step, (weight, prefix, norm) in enumerate(steps):
         if step:
             before = torch.mul(torch.mm(before, factors), weight)
+        # Every step is divided by its sum: products over long chains would underflow.
         torch.sum(before, dim=-1, keepdim=True, out=norm)
         torch.div(before, norm, out=prefix)
         if not whole[step]:
+            # Beyond the end of an instance its prefix stays as it is.
             prefix.copy_(torch.where(mask[step][:, None], prefix, prefixes[step - 1]))
         before = prefix
     return prefixes, norms
@@ -127,6 +133,7 @@ def _backward(
         suffix = suffixes[step]
         torch.mul(weights[step + 1], suffixes[step + 1], out=follow)
         torch.mm(follow, turned, out=suffix)
+        # The scale of a suffix cancels in the marginals; without it long chains underflow.
         scale = suffix.amax(dim=-1, keepdim=True)
         suffix.div_(scale)
         follow.div_(scale)

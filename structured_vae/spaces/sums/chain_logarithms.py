@@ -26,6 +26,7 @@ def by_logarithms(
         end: `[k]`.
         mask: `[length, batch]`, true up to the end of each chain.
     """
+    # Minus infinity would give NaN as its derivative where all ways to a label are forbidden.
     emissions = emissions.clamp_min(BELOW)
     transitions = transitions.clamp_min(BELOW)
     end = end.clamp_min(BELOW)
@@ -34,5 +35,6 @@ def by_logarithms(
         transitions = transitions.expand(len(emissions) - 1, 1, -1, -1)
     for scores, table, on in zip(emissions[1:], transitions, mask[1:], strict=True):
         further = torch.logsumexp(total[:, :, None] + table, dim=1) + scores
+        # Beyond the end of an instance its total stays as it is.
         total = torch.where(on[:, None], further, total)
     return torch.logsumexp(total + end, dim=-1)

@@ -41,6 +41,7 @@ def eliminated(
     """
     total = weights.new_zeros(len(weights))
     graphs: list[Graph] = []
+    # From the last node to the first, so that the graph that is left keeps its numbers.
     for v in range(weights.shape[-1] - 1, 0, -1):
         into = weights[:, :v, v]
         onward = weights[:, v, None, :v]
@@ -53,6 +54,7 @@ def eliminated(
             both = log_add(direct, into[:, :, None] + onward - d[:, None, None])
         graphs.append((weights, d))
         total = total + d
+        # Minus infinity would become NaN in the differences of the next step.
         weights = both.clamp_min(UNREACHABLE)  # the diagonal, loops, is never used
     return graphs[::-1], total
 

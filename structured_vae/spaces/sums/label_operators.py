@@ -48,6 +48,7 @@ def _covariance(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the derivative of the marginals along a direction."""
     gibbs = _gibbs(unary, tables, edges, sizes)
+    # A loss scale that is too large: zeros for the sums, and NaN for the gradient scaler to see.
     finite = ones.flatten(1).isfinite().all(1) & pairs.flatten(1).isfinite().all(1)
     usable = finite[:, None, None]
     first, second = gibbs.covariance_product(

@@ -41,6 +41,7 @@ def tables(
             f"{shortened(capacity)} take {shortened(8 * size)} bytes, more than 2 GiB: "
             "divide weights and capacity by a number, or the batch"
         )
+    # Only the empty set, of total weight 0, is reached without any variable.
     start = scores.new_full((len(scores), capacity + 1), UNREACHABLE)
     start[:, 0] = 0
     result = [start]
@@ -84,6 +85,8 @@ def trace(
         before = total - weights[i]
         with_it = table[i][rows, before.clamp_min(0)] + scores[:, i]
         advantage = with_it - table[i][rows, total]
+        # Equal totals differ by this variable alone: it
+        # is 1 if that gains, and if the rest has a state.
         one = (before >= 0) & (advantage + noise[i] > 0) & (with_it > UNREACHABLE / 2)
         z[..., i] = one.to(z)
         total = torch.where(one, before, total)

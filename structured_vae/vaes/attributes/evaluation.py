@@ -73,6 +73,7 @@ def attribute_columns(
             reconstruction = vae.decoder.reconstruction(x, z, drawn)
             totals += reconstruction
             cost = reconstruction + vae.decoder.prior_cost(z, drawn)
+            # log p(z) - log q(z), where each of the 2^n states has the same prior probability.
             to_prior = code.log_ratio(drawn) - q.log_prob(z) - vae.n * math.log(2)
             bounds.add((to_prior - cost)[None])
         right = (argmax(potentials, solver) == labels).to(x.dtype)

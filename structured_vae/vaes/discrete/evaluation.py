@@ -180,6 +180,7 @@ class _View:
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
             joint = table if self._prior is None else table + self._prior.table(potentials.states())
+            # log p(x) is the logarithm of a mean over all states, each weighted by its prior.
             columns["minus_log_p"] = math.log(table.shape[-1]) - (-joint).logsumexp(dim=-1)
         if "minus_log_p" in columns:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]

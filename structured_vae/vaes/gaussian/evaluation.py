@@ -70,6 +70,7 @@ def gaussian_columns(
         log_p += log_ratio + q.log_prob(z)
         bounds.add((log_ratio - cost)[None])
     kl = q.kl()
+    # A learnt prior has no KL in closed form: its part is averaged over the same samples.
     if vae.prior is not None:
         kl = -q.entropy() - log_p / draws
     columns = {

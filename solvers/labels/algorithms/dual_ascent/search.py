@@ -69,6 +69,7 @@ class LabelSearch:
         self._scores = scores
         self._size = (n + 2 * e) * k
         self._below_all = scores.least - scores.step
+        # The bytes of one level of the stack, all levels within STACK_MEMORY.
         depth = max(2, min(DEPTH, STACK_MEMORY // (2 * (10 * n * k + 16 * e * k + 9 * n))))
         unary = plain(scores.unary)
         sizes = np.ascontiguousarray(scores.sizes, np.int64)
@@ -115,6 +116,7 @@ class LabelSearch:
             visits: number of nodes times entries of messages to stop at, about.
         """
         handled = 0
+        # A call does about the same work for any size, so that the deadline is looked at in time.
         at_once = max(1, VISITS_A_CALL // self._size)
         if self._search.fresh and not deadline.passed:
             # One long call. Until it ends the bound of the root is that of all, so that it can be
@@ -126,6 +128,8 @@ class LabelSearch:
         with deadline.flag() as stop:
             while not self.finished and not deadline.passed and handled * self._size < visits:
                 if self._search.full:
+                    # A deeper stack does not fit: the search
+                    # ends here with the bound of its open nodes.
                     if 2 * self._search.bytes > STACK_MEMORY:
                         break
                     self._search.double_stack()

@@ -46,7 +46,9 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
     top = 1
     functions = list[str]()
     for number, (scope, costs) in enumerate(_functions(scores)):
+        # Costs are differences from the best score of a function, so none is negative.
         constant = constant + costs.best
+        # The top exceeds the sum of the largest allowed costs, hence the cost of any allowed state.
         top = top + costs.most
         functions.append(f"{scope} {costs.text}")
         if number % AT_ONCE == 0 and deadline.passed:
@@ -56,6 +58,7 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
         file.write(
             f"problem {n} {k} {len(functions)} {top}\n{' '.join(map(str, scores.sizes.tolist()))}\n"
         )
+        # The top is known only now, so forbidden values carry a placeholder until here.
         file.writelines(function.replace(FORBIDS, str(top)) for function in functions)
     return constant
 
@@ -85,7 +88,9 @@ def _listed(table: np.ndarray) -> Costs:
     best = 0
     if allowed.any():
         best = int(table[allowed].max())
+    # -1 stands for a forbidden value until the lines are written.
     costs = np.where(allowed, best - np.where(allowed, table, 0), -1)
+    # A wcsp file lists exceptions from a default cost, here 0.
     values = np.argwhere(costs != 0)
     listed = costs[tuple(values.T)]
     rows = np.concatenate([values, listed[:, None]], axis=1)

@@ -79,6 +79,7 @@ class Process:
                 if words[:1] == ["END"]:
                     stop.answered.set()
                     break
+                # A line of n numbers is a new solution; toulbar2 prints other lines as well.
                 if len(words) == n and all(word.isdecimal() for word in words):
                     labels = np.array(words, np.int64)
                     hear(labels)
