@@ -222,3 +222,9 @@ def test_a_conversion_without_terms_of_its_own_sums_its_constant_last():
     assert answer.value == 0.25 <= answer.bound
     answer = solve(Conversion(Problem.from_arrays([1e10, 0.25]), 1, -1e10, ["a", "b"]))
     assert (answer.value, answer.bound) == (0.25, 0.25)
+
+
+def test_capacities_whose_sum_overflows_raise_no_warning_of_numpy():
+    arcs = [(0, 1), (2, 0), (0, 1), (0, 1), (1, 0)]
+    conversion = from_min_cut(3, arcs, [1e308, 1e308, 3.0, 5.0, 1e15], 2, 1)
+    assert solve(conversion).value == 1e308

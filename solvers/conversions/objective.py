@@ -304,8 +304,8 @@ def sums_are_exact(terms: np.ndarray) -> bool:
     digits = np.ldexp(fraction, DIGITS).astype(np.int64)
     lowest = exponent - DIGITS + np.frexp((digits & -digits).astype(np.float64))[1] - 1
     with np.errstate(over="ignore"):
-        highest = np.frexp(GROWTH * size.sum())[1]
-    return bool(np.isfinite(size.sum()) and highest - lowest.min() <= DIGITS)
+        total = GROWTH * size.sum()
+    return bool(np.isfinite(total) and np.frexp(total)[1] - lowest.min() <= DIGITS)
 
 
 def folding_error(objective: Objective) -> float:
@@ -320,7 +320,9 @@ def folding_error(objective: Objective) -> float:
         rounded_off = objective.exact.rounded_off
     if summed <= 1 or sums_are_exact(terms):
         return rounded_off
-    return rounded_off + EPSILON * summed * GROWTH * float(np.abs(terms).sum())
+    with np.errstate(over="ignore"):
+        magnitude = float(np.abs(terms).sum())
+    return rounded_off + EPSILON * summed * GROWTH * magnitude
 
 
 def _place(z: np.ndarray, scope: Sequence[int], shape: tuple[int, ...]) -> int:
