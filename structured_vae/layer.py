@@ -386,6 +386,7 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     unary, pairwise, edges, z = ctx.saved_tensors
     potentials = Potentials(unary, pairwise, edges)
     other, epsilon = ctx.layer.second(potentials, z, gradient)
+    # A loss scale that is too large gives such gradients: its instances pass them on as they are.
     finite = gradient.isfinite().all(dim=-1, keepdim=True)
     singles = torch.where(finite, (z - other) / epsilon, gradient)
     pairs = None

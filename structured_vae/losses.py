@@ -114,6 +114,7 @@ class StructuredLoss(ArgmaxModule):
         check_generator(generator, unary.device)
         check_target(target, potentials)
         dtype = potentials.unary.dtype
+        # In float64, since a loss is the small difference of large scores; cast back at the end.
         potentials = potentials.widened()
         y = target.to(potentials.unary)
         if is_structure(self.solver) and not self._targets_known and not is_traced():

@@ -141,6 +141,7 @@ def flat_rows(
             if place in shared or not isinstance(value, torch.Tensor):
                 rows.append(value)
                 continue
+            # Mapped instances become rows: the operator sees one larger batch.
             moved: Any = leading(value, dim, size)
             batch = moved.shape[1]
             rows.append(moved.flatten(0, 1))

@@ -120,6 +120,7 @@ def _over_bits(expression: Any, exact: Callable[[Any], Fraction]) -> _Terms:
     offset = exact(expression.offset)
     scale = {}
     shift = {}
+    # A spin is s = 2 z - 1: scale and shift of its terms over bits.
     for variable in expression.variables:
         is_spin = expression.vartype(variable).name == "SPIN"
         scale[variable] = 1 + is_spin

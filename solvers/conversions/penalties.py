@@ -165,6 +165,7 @@ def room_for_rounding(label: Any, row: Sequence[Fraction], levels: Sequence[Frac
     rounded = any(decimal_of(number) != number for number in row)
     if len(levels) == 1 or (magnitude * unit < WHOLE and not rounded):
         return 0.0
+    # More room than half the distance would let the next level pass for this one.
     room = min(after - before for before, after in pairwise(levels)) / 2
     if room <= ROUNDING * (len(row) + 2) * magnitude:
         raise ProblemError(

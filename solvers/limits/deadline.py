@@ -221,6 +221,7 @@ class Deadline:
         ended = threading.Event()
 
         def watch() -> None:
+            # Short waits, so that news is told and an interrupt is noticed.
             while not ended.wait(max(0.0, min(self.left, TICK))):
                 if self.passed:
                     ring()

@@ -111,12 +111,14 @@ def counted_interrupts() -> Iterator[None]:
 @contextmanager
 def _counted_signal() -> Iterator[None]:
     usual = signal.default_int_handler
+    # A handler of the caller stays in charge, and other threads may not set one.
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not usual:
         yield
         return
 
     def note(number: int, frame: FrameType | None) -> None:
+        # The next Ctrl-C acts as usual, in case the searches do not end.
         signal.signal(signal.SIGINT, usual)
         interrupt_solves()
 
@@ -124,6 +126,7 @@ def _counted_signal() -> Iterator[None]:
     try:
         yield
     finally:
+        # The handler may have been replaced meanwhile; then it is not ours to restore.
         if signal.getsignal(signal.SIGINT) is note:
             signal.signal(signal.SIGINT, usual)
 

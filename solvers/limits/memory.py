@@ -78,6 +78,7 @@ def turn_of(needed: int, seconds: float) -> Iterator[bool]:
     """
     entered = False
     try:
+        # Only large users take turns: small ones together hardly fill the memory.
         if needed > LARGE:
             entered = _TURNS.lock.acquire(timeout=max(0.0, min(seconds, threading.TIMEOUT_MAX)))
         granted = needed <= LARGE or (entered and needed <= free_memory())

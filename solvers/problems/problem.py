@@ -462,6 +462,7 @@ def _check_magnitude(problem: Problem) -> None:
         largest = problem._survey[1]
     else:
         largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
+    # NaN compares false, so the negation refuses it as well.
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
             f"the absolute scores of an instance add up to {largest:.3g}, more than "

@@ -127,6 +127,7 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
     Raises:
         ProblemError: every cut is infinite.
     """
+    # Unless capacities differ by more than EVEN, floats hold all of them precisely enough.
     positive = capacities[capacities > 0]
     if not positive.size or positive.max() <= min(EVEN * positive.min(), sys.float_info.max):
         return capacities
@@ -137,6 +138,7 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
             "so every cut is infinite; give one of them a finite capacity"
         )
     cut = total(capacities[side[arcs[:, 0]] & ~side[arcs[:, 1]]])
+    # Twice the value of a cut is more than any minimum cut, so such an arc is never cut.
     most = 1.0
     if cut:
         most = 2 * cut

@@ -169,6 +169,7 @@ def read(terms: Any, offset: Any, values: tuple[int, int]) -> Read:
     for key, number in terms.items():
         scope = _scope([place[label] for label in key], values)
         summands.setdefault(scope, []).append(number)
+    # Equal scopes add up exactly; only the sums are rounded to float64.
     sums = {scope: Fraction(sum(map(fraction_of, summed))) for scope, summed in summands.items()}
     exact = None
     if any(map(is_rounded, sums.values())):
