@@ -8,7 +8,7 @@ from models import load_pretrained, paper_vae
 from models.priors import States, named_prior
 from structured_vae import TrainConfig, load_vae, train
 from structured_vae.cli import main
-from structured_vae.errors import ConfigError, RunError
+from structured_vae.errors import ConfigError, DivergedError, RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.fit_prior import fit_prior
 from structured_vae.training.prior_fit import fit_to_codes
@@ -115,3 +115,21 @@ def test_what_cannot_be_is_refused(tmp_path, tiny_images):
     with pytest.raises(RunError, match="MixtureVAE, whose prior is part of the model"):
         fit_prior(other, data=tiny_images)
     assert paper_vae("independent").prior is None
+
+
+def test_the_folder_of_a_run_is_refused_before_the_fit(tmp_path, tiny_images, monkeypatch):
+    folder = run_of(tmp_path, tiny_images)
+    monkeypatch.setattr("structured_vae.runs.fit_prior.fit_to_codes", None)
+    with pytest.raises(RunError, match="is the folder of a run"):
+        fit_prior(folder, "linear", epochs=1, data=tiny_images, target=folder)
+
+
+def test_a_fit_that_diverges_at_once_says_so():
+    images = [(torch.zeros(4, 1),)]
+
+    def nothing(x, noise):
+        return torch.full((len(x), 3), torch.nan)
+
+    prior = named_prior("linear", States(3))
+    with pytest.raises(DivergedError, match="learning_rate"):
+        fit_to_codes(prior, nothing, images, images, epochs=2, learning_rate=0.1)

@@ -79,12 +79,15 @@ def fit_prior(
 
     Raises:
         ConfigError: the prior is unknown or cannot model these states; or a number is too small.
-        RunError: the folder is not a run, or its prior is part of the model.
+        RunError: the folder is not a run, or its prior is part of the model; or `target` is a run.
+        DivergedError: the cost of the first epoch is not finite.
     """
     if epochs < 1:
         raise ConfigError(f"epochs must be at least 1; got {epochs}")
     if not learning_rate > 0:
         raise ConfigError(f"learning_rate must be positive; got {learning_rate}")
+    if target is not None and Run.at(target).config_file.exists():
+        raise RunError(f"{target} is the folder of a run; name another one")
     config = Run.at(folder).config()
     given = given_for(config, model, data, None)
     vae = load_vae(folder, which, given.model)
@@ -116,8 +119,6 @@ def fit_prior(
     before = kind.evaluate(Question(config, vae, dataset, split, samples))
     after = kind.evaluate(Question(config, fitted, dataset, split, samples))
     if target is not None:
-        if Run.at(target).config_file.exists():
-            raise RunError(f"{target} is the folder of a run; name another one")
         described = shared_config(config).to_dict()
         if coded.option in described:
             arguments = dict(fitted_prior.arguments)

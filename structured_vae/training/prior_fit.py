@@ -10,6 +10,7 @@ import torch
 from models.priors import LearntPrior
 
 from ..distributions import Gibbs
+from ..errors import DivergedError
 from ..seeds import Stream, generator
 
 Codes = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -53,6 +54,9 @@ def fit_to_codes(
 
     Returns:
         The mean of -log p(z) over the validation images after each epoch, in nats.
+
+    Raises:
+        DivergedError: the cost of the first epoch is not finite.
     """
     optimiser = torch.optim.Adam(prior.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
@@ -75,6 +79,11 @@ def fit_to_codes(
             break
         if costs[-1] == min(costs):
             best = {name: weight.clone() for name, weight in prior.state_dict().items()}
+    if not best:
+        raise DivergedError(
+            f"-log p(z) of the codes is {costs[-1]} after the first epoch; fit with a smaller "
+            f"learning_rate than {learning_rate:g}"
+        )
     prior.load_state_dict(best)
     return costs
 
