@@ -226,7 +226,7 @@ def of_readme():
     yield "`auto` proves {} of the {} binary problems of QPLIB", [proved, instances]
     cells = [
         ("| one variable of 50 categories | 60", "table1/fashion-mnist-k50-direct-seed0.json"),
-        ("| 15 coupled bits | 100", GIBBS),
+        ("| 15 coupled bits, Gibbs posterior | 100", GIBBS),
         (
             "| 400 bits, learnt autoregressive prior | 200",
             "many_bits/bits400-made-reinmax-seed0.json",
@@ -519,7 +519,7 @@ def of_celeba():
             for number in (100 * found[f"appears_{name}"], found[f"change_{name}"])
         ]
         ends = [100 * found["accuracy"], found["bound"]]
-        yield " | ".join(["{:.1f}, by {:.3f}"] * 3) + " | {:.1f} | {:,.0f} |", [*shares, *ends]
+        yield " | ".join(["{:.1f} | {:.3f}"] * 3) + " | {:.1f} | {:,.0f} |", [*shares, *ends]
     known = [100 * found[f"recognised_{name}"] for name in ("Eyeglasses", "Smiling", "Male")]
     yield "about {:.1f}% of Eyeglasses, {:.1f}% of Smiling and {:.1f}% of Male", known
 
