@@ -989,8 +989,8 @@ def of_longer_trainings():
     yield "two-sided, all flips | 31,000 to 32,000 | {:.1f} | {:.1f} |", ends
     names = {run["estimator"] for run in every}
     best = [min(bounds_of(every, data).values()) for data in ("mnist", "fashion-mnist")]
-    winners = "(`straight_through`; `score_function`)"
-    yield f"with few decodes {winners} | 100,000 | {{:.1f}} | {{:.1f}} |", best
+    winners = "`straight_through` on MNIST, `score_function` on Fashion-MNIST"
+    yield f"with few decodes: {winners} | 100,000 | {{:.1f}} | {{:.1f}} |", best
     last = {sides: of_last_steps(sides) for sides in ("one side", "two sides")}
     for sides, title in (("one side", "one-sided"), ("two sides", "two-sided")):
         bounds, exact = last[sides]
