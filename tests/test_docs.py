@@ -880,7 +880,10 @@ def of_two_hundred_bits():
     early = ("RAM, chain, 1 completion", "direct, two sides, 1 flip")
     best = [run["curves"]["validation/bound"] for run in every if run["estimator"] in early]
     best = [1 + found.index(min(found)) for found in best]
-    yield "RAM with one completion | {:.0f} to {:.0f} |", [min(best), max(best)]
+    yield (
+        "their best validation bounds are at epochs {:.0f} to {:.0f} of 100",
+        [min(best), max(best)],
+    )
     names = dict.fromkeys(run["estimator"] for run in runs)
     of = {
         name: {
