@@ -291,14 +291,14 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         else:
             optimal = namespace_of(z).zeros_like(proved)
         restore = problem.restore
-        given_score = restore(score)
+        restored_score = restore(score)
         if bound is score:
-            given_bound = given_score
+            restored_bound = restored_score
         else:
-            given_bound = restore(bound)
+            restored_bound = restore(bound)
         solver = maximiser.solver or self.name
         return Solution(
-            restore(z), given_score, restore(optimal), given_bound, solver, maximiser.stats
+            restore(z), restored_score, restore(optimal), restored_bound, solver, maximiser.stats
         )
 
     def _proof(
@@ -584,8 +584,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             return super()._proof(problem, maximiser)
         scores, proved = proof
         score = scores[0]
-        own_proof = bound is None and tolerance is rounding
-        certified_bound = score if own_proof else scores[1]
+        score_is_bound = bound is None and tolerance is rounding
+        certified_bound = score if score_is_bound else scores[1]
         return maximiser.z, score, certified_bound, proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:

@@ -13,17 +13,17 @@ from models import Potentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
+from .autograd.recording import between_graphs, refuse_recording
+from .autograd.second_derivatives import without_derivative
+from .autograd.transforms import Dims, leading, refuse_mapped_edges, transformable
 from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
-from .recording import between_graphs, refuse_recording
-from .second_derivatives import without_derivative
 from .spaces import Structure, as_space, is_structure, refuse_pairs
 from .spaces.bits import solution_of
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .stepping import SteppingModule
-from .transforms import Dims, leading, refuse_mapped_edges, transformable
 
 Backward = Literal["implicit_mle", "straight_through"]
 

@@ -20,15 +20,15 @@ from models.traced import is_traced
 from solvers import ArgmaxSolver, ProblemError
 from solvers.constraints import Constraint
 
+from .autograd.recording import refuse_recording
+from .autograd.second_derivatives import once_differentiable
 from .distributions import Gibbs
 from .distributions.argmax_module import ArgmaxModule, Seed
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
-from .recording import refuse_recording
 from .schedules import positive
-from .second_derivatives import once_differentiable
 from .spaces import Structure, is_structure
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.checks.targets import check_target

@@ -10,11 +10,11 @@ from torch import nn
 from models.traced import holds, is_traced
 from solvers import Solution
 
+from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
-from ..recording import between_graphs, refuse_recording
 from ..spaces.checks.batches import positive_integer
 from ..spaces.sums.chain_sums import Chains
-from ..transforms import refuse_transforms
 from .chain_checks import check_emissions, mask_of, require_blocks, restricted
 from .chain_parameters import (
     FORBIDDEN_BY_RULES,

@@ -13,14 +13,14 @@ from solvers import ArgmaxSolver, Solution, labels
 from solvers.constraints import Constraint
 from solvers.labels import LabelProblem, LabelSolver
 
+from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
-from ..recording import between_graphs, refuse_recording
 from ..spaces import PairwiseLabels
 from ..spaces.checks.batches import integers, is_of_floats
 from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
 from ..spaces.sums.chain_sums import weighted
-from ..transforms import refuse_transforms
 from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
 from .targets import (

@@ -11,8 +11,8 @@ from models.traced import is_transformed
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
+from ..autograd.recording import refuse_recording
 from ..errors import EstimatorError
-from ..recording import refuse_recording
 from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
 from ..spaces.of_potentials import unary_noise
 

@@ -17,13 +17,13 @@ from models.traced import is_traced, is_transformed
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 from solvers.constraints import Constraint
 
+from ..autograd.recording import refuse_recording
+from ..autograd.transforms import Dims, leading, refuse_mapped_edges
 from ..errors import ConfigError, StructureError, shortened
 from ..noise import gumbel_differences, process_rank, seed_of_rank
-from ..recording import refuse_recording
 from ..spaces import Structure, is_structure
 from ..spaces.constrained import constrained
 from ..spaces.of_potentials import unary_noise
-from ..transforms import Dims, leading, refuse_mapped_edges
 from .argmax import argmax
 
 Seed: TypeAlias = int | Literal["torch"] | None

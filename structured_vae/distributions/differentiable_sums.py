@@ -11,9 +11,9 @@ import torch
 import solvers
 from models.potentials import AnyPotentials
 
-from ..second_derivatives import without_derivative
+from ..autograd.second_derivatives import without_derivative
+from ..autograd.transforms import flat_rows, transformable
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
-from ..transforms import flat_rows, transformable
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """The sums over bits, or over variables of several values."""

@@ -12,8 +12,8 @@ from models.potentials import AnyPotentials
 from models.states import MOST_BITS, drawn_places
 from models.traced import is_traced, is_transformed
 
+from ..autograd.recording import refuse_recording
 from ..errors import ConfigError, StructureError
-from ..recording import refuse_recording
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
 from .differentiable_sums import (

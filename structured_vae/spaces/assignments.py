@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
+from ..autograd.transforms import refuse_transforms
 from ..errors import MissingPackageError, StructureError, shortened
-from ..transforms import refuse_transforms
 from .checks.batches import checked, integers, positive_integer, shaped
 from .checks.counts import check_batch
 from .checks.scores import masked

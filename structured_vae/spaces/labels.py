@@ -15,9 +15,9 @@ from models.traced import holds, is_traced
 from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
+from ..autograd.second_derivatives import without_derivative
+from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
-from ..second_derivatives import without_derivative
-from ..transforms import refuse_transforms
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .checks.scores import EdgesLike, masked

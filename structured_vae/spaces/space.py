@@ -13,7 +13,7 @@ from models.potentials import AnyPotentials
 from models.states import all_states
 from solvers import Solution
 
-from ..autograd_context import autograd_allowed
+from ..autograd.contexts import autograd_allowed
 from ..errors import StructureError, shortened
 from ..noise import gumbel_differences
 from .checks.batches import refuse_forbidden

@@ -11,8 +11,8 @@ import torch
 from models import Potentials
 from models.traced import holds, is_traced, plain
 
+from ...autograd.recording import refuse_recording
 from ...errors import StructureError, shortened
-from ...recording import refuse_recording
 
 UNREACHABLE: Final = -1e200
 """The value used as the logarithm of zero.

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ...autograd_context import autograd_allowed
+from ...autograd.contexts import autograd_allowed
 from .chain_forward import ForwardPass
 from .chain_logarithms import by_logarithms
 

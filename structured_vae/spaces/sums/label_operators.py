@@ -10,8 +10,8 @@ import torch
 from solvers import labels
 from solvers.labels import LabelGibbs, LabelProblem
 
-from ...second_derivatives import without_derivative
-from ...transforms import flat_rows, transformable
+from ...autograd.second_derivatives import without_derivative
+from ...autograd.transforms import flat_rows, transformable
 from ..checks.batches import FORBIDDEN
 
 Three: TypeAlias = tuple[torch.Tensor, torch.Tensor, torch.Tensor]

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from .errors import EstimatorError
+from ..errors import EstimatorError
 from .transforms import Dims, transformable
 
 

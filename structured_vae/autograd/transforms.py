@@ -10,7 +10,7 @@ from torch.autograd import forward_ad
 
 from models.traced import is_transformed
 
-from .errors import EstimatorError
+from ..errors import EstimatorError
 
 Dims: TypeAlias = tuple[int | None, ...]
 """For each argument of an operator, the dimension that `vmap` maps over; None for none."""

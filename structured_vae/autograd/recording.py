@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import torch
 
-from .errors import ConfigError
+from ..errors import ConfigError
 
 Caller = TypeVar("Caller")
 Options = ParamSpec("Options")
