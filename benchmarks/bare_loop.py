@@ -40,7 +40,7 @@ from structured_vae import TrainConfig, load_dataset, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 from structured_vae.runs.assembly import data_of, dataset_of, initialised, training_of
-from structured_vae.runs.given import configured
+from structured_vae.runs.custom_objects import configured
 from structured_vae.schedules import ExponentialDecay
 from structured_vae.training.base import Training
 from structured_vae.training.batches import ImageData

@@ -35,8 +35,8 @@ from structured_vae import (
 from structured_vae.data import dataset_of_images
 from structured_vae.errors import DataError, EstimatorError, MissingPackageError, RunError
 from structured_vae.explorer.explored_model import open_model
+from structured_vae.runs.custom_objects import configured, custom_images
 from structured_vae.runs.folder import Run
-from structured_vae.runs.given import configured, given_images
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.runs.trainer.loggers import Tracked, ended
 from structured_vae.vaes.discrete.training import ArgmaxTraining
@@ -206,9 +206,9 @@ def test_what_is_drawn_from_other_grey_values_is_another_dataset(arrays):
     )
     mixed = replace(first, train=replace(first.train, grey=other.train.grey))
     config, _ = configured(None, None, first, None, {})
-    assert given_images(config, first) is not None
+    assert custom_images(config, first) is not None
     with pytest.raises(ConfigError, match="data= is 'given-"):
-        given_images(config, mixed)
+        custom_images(config, mixed)
 
 
 @pytest.mark.parametrize("asked", [None, "static"])

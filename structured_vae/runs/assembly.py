@@ -10,13 +10,13 @@ from ..training.base import Training
 from ..training.batches import ImageData
 from ..vaes.config import TrainConfig
 from ..vaes.registry import AnyVAE, kind_of
-from .given import NOTHING, Given
+from .custom_objects import NOTHING, CustomObjects
 from .networks import vae_of
 
 
-def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
+def dataset_of(config: TrainConfig, custom: CustomObjects = NOTHING) -> ImageDataset:
     """Return the images that a configuration names, or those that the caller passed."""
-    dataset = given.dataset
+    dataset = custom.dataset
     if dataset is None:
         dataset = load_dataset(config.data.name, config.data.root, config.data.binarisation)
     if config.data.train_on == "train+validation":
@@ -24,20 +24,20 @@ def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
     return dataset
 
 
-def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> AnyVAE:
+def initialised(config: TrainConfig, pixels: int, custom: CustomObjects = NOTHING) -> AnyVAE:
     """Return new networks with the weights that the seed gives, or the caller's custom networks.
 
     Raises:
         models.errors.NetworkError: the custom networks do not fit the images.
     """
-    if given.model is not None:
-        given.model.fit_to(pixels)
-        return given.model
+    if custom.model is not None:
+        custom.model.fit_to(pixels)
+        return custom.model
     with torch_seeded(config.seed, Stream.INITIALISATION):
         return vae_of(config, pixels)
 
 
-def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Training:
+def training_of(config: TrainConfig, vae: AnyVAE, custom: CustomObjects = NOTHING) -> Training:
     """Return the training module that Lightning runs for a configuration.
 
     Raises:
@@ -46,7 +46,7 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
     """
     if config.precision == "bf16-mixed":
         train_mixed(vae)
-    return kind_of(config).training(config, vae, given.estimator)
+    return kind_of(config).training(config, vae, custom.estimator)
 
 
 def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:

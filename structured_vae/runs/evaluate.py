@@ -14,8 +14,8 @@ from ..evaluation.quantities import Evaluation
 from ..vaes.kind import Question
 from ..vaes.registry import kind_of
 from .assembly import dataset_of
+from .custom_objects import custom_objects_for
 from .folder import Run, Which
-from .given import given_for
 from .networks import load_vae
 
 
@@ -70,7 +70,7 @@ def evaluate_run(
             "Leave importance out"
         )
     kind.check_evaluation(config, refine, appearance)
-    custom = given_for(config, model, data, estimator)
+    custom = custom_objects_for(config, model, data, estimator)
     question = Question(
         config,
         load_vae(folder, which, custom.model),

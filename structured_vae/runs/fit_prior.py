@@ -18,9 +18,9 @@ from ..training.prior_fit import fit_to_codes
 from ..vaes.kind import IMAGES_AT_ONCE, Coded, Question
 from ..vaes.registry import AnyVAE, kind_of
 from .assembly import dataset_of
+from .custom_objects import custom_objects_for
 from .export import shared_config
 from .folder import Run, Which
-from .given import given_for
 from .networks import load_vae
 
 
@@ -89,8 +89,8 @@ def fit_prior(
     if target is not None and Run.at(target).config_file.exists():
         raise RunError(f"{target} is the folder of a run; name another one")
     config = Run.at(folder).config()
-    given = given_for(config, model, data, None)
-    vae = load_vae(folder, which, given.model)
+    custom = custom_objects_for(config, model, data, None)
+    vae = load_vae(folder, which, custom.model)
     kind = kind_of(config)
     coded = kind.coded(config, vae)
     if coded is None:
@@ -98,7 +98,7 @@ def fit_prior(
             f"{folder} has a {type(vae).__name__}, whose prior is part of the model; fit_prior "
             "takes models whose latent variables are all discrete, or all Gaussian"
         )
-    dataset = dataset_of(config, given)
+    dataset = dataset_of(config, custom)
     # Fresh weights by the run's seed: a second fit gives the same prior.
     fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)
     fitted = coded.with_prior(fitted_prior)

@@ -26,9 +26,9 @@ from ..vaes.config import EstimatorConfig
 from ..vaes.fitting import fitting_solver
 from ..vaes.registry import kind_of
 from .assembly import dataset_of
+from .custom_objects import CustomObjects, custom_images
 from .folder import Run, Which
 from .folder.curves import PAGE_WIDTH, legend_below
-from .given import Given, given_images
 from .networks import load_vae
 
 ROUNDING: Final = 1e-9
@@ -109,7 +109,7 @@ def gradient_figure(
         )
     vae = cast("DiscreteVAE", load_vae(folder, which, model))
     x = torch.from_numpy(
-        dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images]
+        dataset_of(config, CustomObjects(dataset=custom_images(config, data))).test.images[:images]
     )
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):

@@ -15,8 +15,8 @@ from ..training.checkpoints import damaged, read_checkpoint
 from ..training.sound_checkpoint import UnsoundError, require_sound_weights
 from ..vaes.config import TrainConfig
 from ..vaes.registry import AnyVAE, kind_of
+from .custom_objects import CustomObjects
 from .folder import Run, Which
-from .given import Given
 
 MOST_VALUES: Final = 1 << 30
 """Maximum size of an image, in values, that a start checkpoint may state."""
@@ -44,7 +44,7 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     """
     run = Run.at(folder)
     config = run.config()
-    Given(model, dataset=None, estimator=None).check_model(config)
+    CustomObjects(model, dataset=None, estimator=None).check_model(config)
     file = run.checkpoint(which)
     state = read_checkpoint(file)["state_dict"]
     prefix = "vae."  # beside it there is what the estimator has learned

@@ -19,8 +19,8 @@ from ..training.checkpoints import damaged, read_checkpoint
 from ..training.sound_checkpoint import UnsoundError, require_sound_training
 from ..vaes.config import TrainConfig
 from .assembly import data_of, dataset_of, initialised, training_of
+from .custom_objects import CustomObjects, custom_objects_for
 from .folder import Run, Which
-from .given import Given, given_for
 from .networks import load_vae
 from .start import load_start
 from .trainer.fit import fit
@@ -78,7 +78,7 @@ def resume(
         by_name: dict[str, Any] = {"logger": logger}
         config = replace(config, **by_name)
         logger = None
-    custom = given_for(config, model, data, estimator)
+    custom = custom_objects_for(config, model, data, estimator)
     check_lightning(callbacks, logger)
     with alone(config, run):
         _continue(run, config, custom, epochs, start, progress, callbacks, logger)
@@ -88,7 +88,7 @@ def resume(
 def _continue(
     run: Run,
     config: TrainConfig,
-    given: Given,
+    custom: CustomObjects,
     epochs: int | None,
     start: Which,
     progress: bool,
@@ -100,7 +100,7 @@ def _continue(
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0
     if checkpoint:
-        if given.model is None:
+        if custom.model is None:
             load_vae(folder, start)  # refuses weights that do not fit, before any work
         done = read_checkpoint(checkpoint)["epoch"] + 1
     if epochs is not None:
@@ -110,14 +110,14 @@ def _continue(
             f"{folder} has trained all of its {done} epochs; for more: epochs={2 * done}, or "
             f"structured-vae resume {folder} --epochs {2 * done}"
         )
-    dataset = dataset_of(config, given)
-    vae = initialised(config, dataset.pixels, given)
-    training = training_of(config, vae, given)
+    dataset = dataset_of(config, custom)
+    vae = initialised(config, dataset.pixels, custom)
+    training = training_of(config, vae, custom)
     batches = data_of(config, dataset)
     # Other batches would make another run than the one that was interrupted.
     if checkpoint:
         batches.refuse_others(read_checkpoint(checkpoint))
-    elif given.model is not None and run.start.exists():
+    elif custom.model is not None and run.start.exists():
         load_start(training, run.start)
     trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
     # A checkpoint that is refused has to leave the folder as it is.

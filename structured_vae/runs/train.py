@@ -14,8 +14,8 @@ from models import DiscreteVAE
 from ..estimators import Estimator
 from ..vaes.config import TrainConfig
 from .assembly import data_of, dataset_of, initialised, training_of
+from .custom_objects import configured
 from .folder import Run
-from .given import configured
 from .start import save_start
 from .trainer.fit import fit
 from .trainer.processes import alone, end_with_launcher
@@ -71,12 +71,12 @@ def train(
     end_with_launcher()
     if isinstance(logger, str):
         options["logger"], logger = logger, None
-    config, given = configured(config, model, data, estimator, options)
+    config, custom = configured(config, model, data, estimator, options)
     check_lightning(callbacks, logger)
     run = Run.at(Path("runs") / config.title if folder is None else folder)
-    dataset = dataset_of(config, given)
-    vae = initialised(config, dataset.pixels, given)
-    training = training_of(config, vae, given)
+    dataset = dataset_of(config, custom)
+    vae = initialised(config, dataset.pixels, custom)
+    training = training_of(config, vae, custom)
     batches = data_of(config, dataset)
     trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
     # Only the first process looks: the others might see the folder that it makes.
@@ -87,7 +87,7 @@ def train(
             run.create(config)
             run.remove_leftovers()
             # Custom networks are in no file of the configuration, so their first weights are kept.
-            if given.model is not None:
+            if custom.model is not None:
                 save_start(run, training, dataset.pixels)
         fit(trainer, run, batches, training, checkpoint=None)
     return run

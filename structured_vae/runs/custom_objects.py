@@ -23,7 +23,7 @@ DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class CustomObjects:
     """Objects that no file of a run holds, so that the caller passes them again on resuming.
 
     Attributes:
@@ -64,7 +64,7 @@ class Given:
         _check("model", config, self.model)
 
 
-NOTHING: Final = Given()
+NOTHING: Final = CustomObjects()
 
 
 def _check(what: str, config: TrainConfig, value: object) -> None:
@@ -97,7 +97,7 @@ def _check_name(config: TrainConfig, name: str) -> None:
         )
 
 
-def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
+def custom_images(config: TrainConfig, data: Any) -> ImageDataset | None:
     """Return the images in memory that a run was passed; None if the run names its images.
 
     Raises:
@@ -115,21 +115,21 @@ def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
     return dataset
 
 
-def given_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> Given:
+def custom_objects_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> CustomObjects:
     """Return the objects that a caller passes again for a run, after checking them.
 
     Raises:
         ConfigError: an object does not match the configuration.
         DataError: the images are not valid.
     """
-    custom = Given(_checked_model(model), estimator=_checked_estimator(estimator))
+    custom = CustomObjects(_checked_model(model), estimator=_checked_estimator(estimator))
     custom.check_objects(config)
-    return replace(custom, dataset=given_images(config, data))
+    return replace(custom, dataset=custom_images(config, data))
 
 
 def configured(
     config: TrainConfig | None, model: Any, data: Any, estimator: Any, options: dict[str, Any]
-) -> tuple[TrainConfig, Given]:
+) -> tuple[TrainConfig, CustomObjects]:
     """Return a configuration with options replaced, and the objects that are passed beside it.
 
     Args:
@@ -170,7 +170,7 @@ def configured(
     elif estimator is not None:
         changes["estimator"] = "own"
         custom_estimator = _checked_estimator(estimator)
-    custom = Given(model, dataset, custom_estimator)
+    custom = CustomObjects(model, dataset, custom_estimator)
     if config is None:
         config = TrainConfig(**changes)
     else:
