@@ -210,7 +210,7 @@ def test_misfits_are_refused_before_anything_is_written(tmp_path, estimator, enc
         train(config, tmp_path / "run")
     message = str(refusal.value)
     assert f"the estimator {estimator} does not fit the encoder {encoder}" in message
-    named = set(message.partition("These do: ")[2].split(", "))
+    named = set(message.partition("Estimators that fit: ")[2].split(", "))
     assert named == {name for name in ESTIMATORS if fits(name, encoder)}
     assert not list(tmp_path.iterdir())
 
@@ -231,7 +231,7 @@ def test_too_many_bits_are_refused_and_what_fits_is_named(tmp_path, estimator):
     config = replace(SMALL, estimator=estimator, encoder=encoder, n=n)
     with pytest.raises(ConfigError, match=f"does not fit the encoder {encoder}") as refusal:
         train(config, tmp_path / "run")
-    named = set(str(refusal.value).partition("These do: ")[2].split(", "))
+    named = set(str(refusal.value).partition("Estimators that fit: ")[2].split(", "))
     assert "direct" in named
     assert not named & set(LARGE) - (OF_GIBBS if encoder == "independent" else set())
     assert not list(tmp_path.iterdir())
@@ -246,7 +246,7 @@ def test_noise_on_pairs_is_refused_where_the_solver_is_a_minimum_cut(tmp_path, s
     )
     with pytest.raises(ConfigError, match="solver 'max_flow' cannot take that") as refusal:
         train(config, tmp_path / "run")
-    assert "perturbed_argmax" not in str(refusal.value).partition("These do: ")[2]
+    assert "perturbed_argmax" not in str(refusal.value).partition("Estimators that fit: ")[2]
     assert not list(tmp_path.iterdir())
 
 

@@ -78,7 +78,7 @@ def _label_solver(name: str, worst: AnyPotentials) -> AnySolver:
 
 
 def fitting_estimator(
-    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None = None
+    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, custom: Estimator | None = None
 ) -> Estimator:
     """Return the configured or passed estimator, if it accepts the encoder's potentials.
 
@@ -86,14 +86,14 @@ def fitting_estimator(
         ConfigError: the estimator does not fit; the message names estimators that do.
         EstimatorError: an option of the estimator is out of range.
     """
-    if given is not None and given.over is not None:
-        _restrict(vae, given)
+    if custom is not None and custom.over is not None:
+        _restrict(vae, custom)
     worst = _worst(vae, config.backend)
-    estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
+    estimator = custom or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if config.distribution != GIBBS:  # an estimator from Python may draw from another one
         estimator.draw_from(POSTERIORS[config.distribution])
     if reasons := _misfit(estimator, worst):
-        able = [
+        fitting_names = [
             name
             for name in ESTIMATORS
             if not _misfit(_estimator(name, config, solver, vae.n), worst)
@@ -101,10 +101,10 @@ def fitting_estimator(
         of = ""
         if config.encoder_name:
             of = f" {config.encoder_name}"
-        name = type(given).__name__ if given else config.estimator
+        name = type(custom).__name__ if custom else config.estimator
         raise ConfigError(
             f"the estimator {name} does not fit the encoder{of}: "
-            f"{'; '.join(reasons)}. These do: {', '.join(able)}"
+            f"{'; '.join(reasons)}. Estimators that fit: {', '.join(fitting_names)}"
         )
     return estimator
 
@@ -131,7 +131,7 @@ def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
 
 
 def seeded_estimator(
-    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None
+    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, custom: Estimator | None
 ) -> Estimator:
     """Return the estimator of a training, with its parameters initialised from the seed.
 
@@ -139,7 +139,7 @@ def seeded_estimator(
         ConfigError: the estimator does not fit; the message names estimators that do.
     """
     with torch_seeded(config.seed, Stream.ESTIMATOR):
-        return fitting_estimator(config, vae, solver, given)
+        return fitting_estimator(config, vae, solver, custom)
 
 
 def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:

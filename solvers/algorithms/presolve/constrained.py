@@ -54,10 +54,11 @@ MOST_LAST = 30.0
 LINEAR_FIRST_SECONDS = 0.01
 """Maximum time, in seconds, of the local search before the backend for a linear objective.
 
-Greedy filling and a few exchanges reach a local optimum in that time, up to 1,000 variables."""
+Greedy filling and a few exchanges reach a local optimum in that time, up to 1,000 variables.
+"""
 
 LINEAR_LAST_SHARE = 0.2
-"""Maximum share of the remaining time for the local search after the backend, likewise."""
+"""Maximum share of the remaining time for the local search after it, for a linear objective."""
 
 LEAST_LAST = 0.005
 """Least remaining time, in seconds, for which a local search after the backend is worthwhile."""
