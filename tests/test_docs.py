@@ -281,12 +281,11 @@ def of_hardware():
         "15 coupled bits, score function": "15 coupled bits, score_function",
         "15 coupled bits, exact gradient": "15 coupled bits, exact",
     }
-    for name in (
+    many_bits = (
         "200 independent bits, straight-through, MADE prior",
         "400 independent bits, ReinMax, MADE prior",
-    ):
-        titles[name] = name
-    for title, name in titles.items():
+    )
+    for title, name in [*titles.items(), *zip(many_bits, many_bits, strict=True)]:
         yield f"| {title} | {{:.2f}} | {{:.2f}} |", list(steps[name].values())
     for title, name in {"RAM": "ram", "direct optimization": "direct"}.items():
         times = list(steps[f"15 coupled bits, {name}"].values())
