@@ -22,7 +22,7 @@ from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hammi
 from structured_vae.errors import EstimatorError, StalledWarning, StructureError
 from structured_vae.noise import gumbel_differences
 from structured_vae.spaces import KOfN
-from structured_vae.stepping import step_of
+from structured_vae.layer.second_argmax import step_of
 
 
 def plain(*args, **options):
