@@ -29,7 +29,7 @@ from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problems.problem import Problem
 from ...problems.topology import Topology
-from ..local_search.tabu import tabu_search
+from ..local_search.tabu import STARTS, TabuSearch
 from ..precision.units import Units, to_units
 from .search import matrix_of, score_of, search_dense
 
@@ -156,7 +156,7 @@ class Counted:
             problem, *_ = self._with_terms(lam, 0)
             # Every lambda gives a valid bound, so a heuristic state may decide.
             arrays = problem.unary, problem.pairwise, problem.topology.pairs
-            z = tabu_search(*arrays, deadline=deadline, threads=1, once=True)[0]
+            z = TabuSearch(*arrays, threads=1).run(STARTS, deadline)[0]
             best = max(best, self.repaired(z, k), key=self.score)
             if (count := self.count(z)) == k or deadline.passed:
                 break
