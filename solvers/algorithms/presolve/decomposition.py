@@ -177,14 +177,7 @@ def decompose(
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
-    # `without_noise` needs even weights.
-    scale = 1
-    if not units.common:
-        scale = 2
-    graph, constant = _spin_graph(free, scale)
-    if not units.common:
-        graph, dropped = graph.without_noise(scale)
-        constant += dropped
+    graph, constant, scale = _spin_graph(free, units.common)
     allowed = np.array([rule in rules for rule in RULES])
     pieces: list[Piece] = []
     owned: list[tuple[int, Part]] = []
@@ -215,12 +208,24 @@ def decompose(
     return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)
 
 
-def _spin_graph(free: Reduced, scale: int) -> tuple[SpinGraph, int]:
-    """Return the graph of scores in whole units, times `scale`, and its constant."""
+def _spin_graph(free: Reduced, exact: bool) -> tuple[SpinGraph, int, int]:
+    """Return the graph of scores in whole units times a scale, its constant, and the scale.
+
+    Args:
+        free: the scores.
+        exact: whether the units did not round them. Fields that rounding makes are left out.
+    """
+    scale = 1
+    if not exact:
+        scale = 2  # `without_noise` needs even weights
     unary = scale * free.unary.astype(np.int64)
     pairwise = scale * free.pairwise.astype(np.int64)
     graph, constant = SpinGraph.of_scores(unary, pairwise, free.edges)
-    return graph, constant + 4 * scale * int(free.constant)
+    constant += 4 * scale * int(free.constant)
+    if not exact:
+        graph, dropped = graph.without_noise(scale)
+        constant += dropped
+    return graph, constant, scale
 
 
 def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:
