@@ -58,7 +58,9 @@ class LocalSearch(ArgmaxSolver):
         check_whole("seed", self.seed, 0, 2**63 - 1)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        limited = deadline if deadline.limited else None
+        limited = None
+        if deadline.limited:
+            limited = deadline
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(
                 device_tabu(problem, self.starts, self.seed, deadline=limited),

@@ -63,7 +63,9 @@ class DirectLoss(SteppingModule, StructuredLoss):
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
         self.side = side
-        self.sign = -1 if side == "better" else 1
+        self.sign = 1
+        if side == "better":
+            self.sign = -1
         self.register_buffer("weights", distance_weights(weights))
 
     def _loss(

@@ -98,7 +98,9 @@ def comparisons(
     )
     compared = []
     for line, cells in lines.items():
-        others = cells if against is None else lines[against]
+        others = cells
+        if against is not None:
+            others = lines[against]
         for cell, other in zip(cells, others, strict=True):
             values = of_the_papers_kind(records, cell, quantity)
             if not values:

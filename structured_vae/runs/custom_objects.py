@@ -104,7 +104,9 @@ def custom_images(config: TrainConfig, data: Any) -> ImageDataset | None:
         ConfigError: the images are missing, or differ from the run's.
         DataError: the images are not valid.
     """
-    name = data.name if isinstance(data, DataConfig) else data
+    name = data
+    if isinstance(data, DataConfig):
+        name = data.name
     if isinstance(name, str | Path):
         _check_name(config, str(name))
         name = None

@@ -89,7 +89,7 @@ def mini_bucket_layout(
     pairs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for e, (i, j) in enumerate(edges.tolist()):
         # A pair belongs to the bucket of the end that is eliminated first.
-        first, other = (i, j) if rank[i] < rank[j] else (j, i)
+        first, other = sorted((i, j), key=rank.__getitem__)
         pairs[first].append((e, other))
     messages: list[list[int]] = [[] for _ in range(n)]
     minis: list[_Mini] = []

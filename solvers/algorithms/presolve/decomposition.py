@@ -267,5 +267,7 @@ def _join(blocks: list[tuple[np.ndarray, np.ndarray]], spins: np.ndarray) -> Non
     for place, solution in blocks:
         meet = written[place]
         turned = meet.any() and (solution != spins[place])[meet].any()
-        spins[place] = -solution if turned else solution
+        if turned:
+            solution = -solution
+        spins[place] = solution
         written[place] = True

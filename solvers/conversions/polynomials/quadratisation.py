@@ -92,7 +92,13 @@ def by_cliques(n: int, low: Mapping[Scope, float], high: Mapping[Scope, float]) 
 
 def bits_of_cliques(high: Mapping[Scope, float]) -> int:
     """Return how many bits `by_cliques` adds."""
-    return sum(1 if number > 0 else (len(scope) - 1) // 2 for scope, number in high.items())
+    count = 0
+    for scope, number in high.items():
+        if number > 0:
+            count += 1
+        else:
+            count += (len(scope) - 1) // 2
+    return count
 
 
 def _add_positive(pairs: Quadratisation, scope: Scope, number: float) -> None:

@@ -87,7 +87,9 @@ class _Reader:
             return "minimise", math.inf
         if not isinstance(goal, str) or goal[:1] not in ("<", ">"):
             raise self.text.error("'mustbe' must be '<' or '>' and a number")
-        sense = "minimise" if goal[0] == "<" else "maximise"
+        sense = "maximise"
+        if goal[0] == "<":
+            sense = "minimise"
         bound = goal[1:].strip().encode()
         return sense, self.text.exact_number(bound, "the bound of 'mustbe'")
 

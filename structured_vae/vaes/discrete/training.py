@@ -62,7 +62,9 @@ class ArgmaxTraining(Training):
         tight = (
             self.estimator.kl != "folded" or self.estimator.posterior(self.vae.blank()).tractable
         )
-        return "validation/bound" if tight else "validation/bound_surrogate"
+        if tight:
+            return "validation/bound"
+        return "validation/bound_surrogate"
 
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor
