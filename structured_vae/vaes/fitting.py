@@ -101,7 +101,10 @@ def fitting_estimator(
         of = ""
         if config.encoder_name:
             of = f" {config.encoder_name}"
-        name = type(custom).__name__ if custom else config.estimator
+        if custom:
+            name = type(custom).__name__
+        else:
+            name = config.estimator
         raise ConfigError(
             f"the estimator {name} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. Estimators that fit: {', '.join(fitting_names)}"

@@ -28,7 +28,9 @@ class MixtureTraining(SemiSupervisedTraining):
         return (scores.unary.argmax(dim=-1) == labels).float().mean()
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        supervision = None if self.label_loss is None else classes
+        supervision = None
+        if self.label_loss is not None:
+            supervision = classes
         columns = mixture_columns(self.vae, x, supervision, self._noise_of_evaluation)
         return {
             name: columns[name] for name in columns if name not in ("probabilities", "minus_log_p")
