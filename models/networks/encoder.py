@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+import numpy as np
 import torch
 from torch import nn
 
 from ..errors import SettingError
+from ..host_edges import HostEdges
 from ..potentials import CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Images
 from .layers import Linear
@@ -47,14 +49,15 @@ class Encoder(nn.Module):
     ):
         super().__init__()
         self.pixels = pixels
-        pairs = torch.empty((0, 2), dtype=torch.long)
+        pairs = np.empty((0, 2), dtype=np.int64)
         if link:
             pairs = _pairs(n, bandwidth)
         self.n = n
         self.link = link
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
-        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        self.host_edges = HostEdges(pairs)
+        self.register_buffer("edges", torch.tensor(pairs), persistent=False)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs))
         )
@@ -104,7 +107,12 @@ class Encoder(nn.Module):
         """Return the potentials of outputs `[batch, n + e]` of the network."""
         if self.link is None:
             return Potentials(outputs, space=self.space)
-        return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
+        return Potentials(
+            outputs[:, : self.n],
+            self.link(outputs[:, self.n :]),
+            self.edges,
+            host_edges=self.host_edges,
+        )
 
 
 def _lowest_outputs(network: nn.Sequential) -> torch.Tensor:
@@ -113,13 +121,12 @@ def _lowest_outputs(network: nn.Sequential) -> torch.Tensor:
     return -torch.ones((1, last.out_features))
 
 
-def _pairs(n: int, bandwidth: int) -> torch.Tensor:
-    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
+def _pairs(n: int, bandwidth: int) -> np.ndarray:
+    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart; 0 for all pairs."""
     if not bandwidth:
-        return torch.triu_indices(n, n, 1).T
+        return np.stack(np.triu_indices(n, 1), axis=1)
     near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
-    # The shape is given by reshape, since tensors on the device meta have no values.
-    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)
+    return np.array(near, dtype=np.int64).reshape(-1, 2)
 
 
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
@@ -189,7 +196,7 @@ class CategoricalEncoder(nn.Module):
             raise SettingError(
                 f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
             )
-        pairs = torch.empty((0, 2), dtype=torch.long)
+        pairs = np.empty((0, 2), dtype=np.int64)
         if couplings != "none":
             pairs = _pairs(variables, bandwidth)
         # A single variable has no pair to couple.
@@ -202,7 +209,8 @@ class CategoricalEncoder(nn.Module):
         self.couplings = couplings
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
-        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        self.host_edges = HostEdges(pairs)
+        self.register_buffer("edges", torch.tensor(pairs), persistent=False)
         of_pairs = len(pairs)
         if couplings == "general":
             of_pairs *= k**2
@@ -247,7 +255,11 @@ class CategoricalEncoder(nn.Module):
         if self.couplings == "none":
             return CategoricalPotentials(outputs, variables=self.variables)
         return CategoricalPotentials(
-            outputs[:, : self.n], outputs[:, self.n :], self.edges, self.variables
+            outputs[:, : self.n],
+            outputs[:, self.n :],
+            self.edges,
+            self.variables,
+            host_edges=self.host_edges,
         )
 
 
