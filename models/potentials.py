@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, Self, TypeAlias
 
+import numpy as np
 import torch
 
 from .errors import NetworkError
@@ -179,6 +180,13 @@ class LinearScores(ABC):
         if self.host_edges is None:
             return HostEdges.of(self.edges)
         return self.host_edges
+
+    def edge_array(self) -> np.ndarray | None:
+        """Return the edges `[e, 2]` as a read-only array, as solvers take them; None for none."""
+        edges = self.edges_on_host()
+        if edges is None:
+            return None
+        return edges.array
 
     def shifted(self, shift: torch.Tensor) -> Self:
         """Return the potentials with `shift [..., batch, n]` added to the unary scores."""

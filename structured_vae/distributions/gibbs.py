@@ -17,7 +17,7 @@ from ..errors import ConfigError, StructureError
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
 from ..spaces.sums.drawn import DrawnCompletions
-from ..spaces.sums.forest_sums import ForestSums
+from ..spaces.sums.forest_sums import ForestSums, is_summed_along
 from ..spaces.sums.table_sums import TableSums
 from .differentiable_sums import (
     LARGEST_TABLE,
@@ -182,7 +182,7 @@ class Gibbs:
             few = len(h.unary) * h.state_count <= LARGEST_TABLE
         elif h.unary.device.type == "cpu":
             return None
-        elif not is_traced() and ForestSums.serves(h):
+        elif not is_traced() and is_summed_along(h):
             return ForestSums
         else:
             few = h.state_count <= 2**MOST_BITS
