@@ -54,6 +54,13 @@ def test_a_training_step_never_waits_for_the_device(change):
     step_of(training(change), torch.zeros(2, PIXELS))
 
 
+def test_a_step_with_labelled_images_never_waits_for_the_device():
+    config = TrainConfig(model="mixture", labels=20, recipe="paper", picture_every=0, logger="none")
+    images = torch.zeros(2, 784)
+    classes = torch.zeros(2, dtype=torch.long)
+    step_of(training_of(config, vae_of(config, 784)), images, images, classes)
+
+
 def test_a_step_that_waits_is_noticed():
     with pytest.raises(RuntimeError, match="meta"):
         step_of(training({"estimator": "sparse_map"}), torch.zeros(2, PIXELS))

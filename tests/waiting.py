@@ -78,11 +78,11 @@ def never_waiting():
         yield
 
 
-def step_of(training, x):
+def step_of(training, *batch):
     """Compute loss and gradients of a batch on meta, twice: the first step may set things up."""
     training.to("meta")
     training._noise = torch.Generator()
-    x = x.to("meta")
-    training.loss(x).backward()
+    batch = [tensor.to("meta") for tensor in batch]
+    training.loss(*batch).backward()
     with never_waiting():
-        training.loss(x).backward()
+        training.loss(*batch).backward()
