@@ -17,7 +17,7 @@ from ..errors import DivergedError
 from ..schedules import Schedule
 from ..seeds import Stream, generator
 from .gradient_flow import Networks, check_gradients, check_reached, warn_of_frozen
-from .graphed_step import GraphedStep, Key
+from .graphed_step import Constants, GraphedStep
 
 SPLITS = ("validation", "test")
 """The evaluated splits, in the order of `ImageData.val_dataloader`."""
@@ -61,13 +61,15 @@ class Training(pl.LightningModule, ABC):
         options: learning rate, seed and dropout.
     """
 
+    _noise: torch.Generator
+
     def __init__(self, options: TrainingOptions):
         super().__init__()
         self.options = options
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}
         self._gradients_are_checked = False
-        self._records_steps = False
+        self._may_be_recorded = False
         self._graphed: GraphedStep | None = None
         self._was_replayed = False
 
@@ -114,8 +116,8 @@ class Training(pl.LightningModule, ABC):
             raise NetworkError("encoder and decoder have no parameters, so nothing can be learnt")
         return torch.optim.Adam(parameters, lr=self.options.learning_rate, fused=True)
 
-    def _constants(self) -> Key | None:
-        """Return the numbers that Python puts into this step; None if a graph cannot repeat it."""
+    def _constants(self) -> Constants | None:
+        """Return the numbers that Python puts into this step; None if a graph may not repeat it."""
         return None
 
     def record_steps(self) -> None:
@@ -124,7 +126,7 @@ class Training(pl.LightningModule, ABC):
         Call it only if encoder, decoder and estimator are those of this library: a graph does not
         repeat what custom code does in Python.
         """
-        self._records_steps = True
+        self._may_be_recorded = True
 
     def on_train_start(self) -> None:
         """Warn of networks that are frozen."""
@@ -146,13 +148,13 @@ class Training(pl.LightningModule, ABC):
         noise = generator(
             self.options.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank
         )
-        if self._graphed is None:
-            self._noise = noise
-            if self._records_steps and self.device.type == "cuda" and self.trainer.world_size == 1:
-                self._graphed = GraphedStep(self._loss, self, self._noise)
-        else:
+        if self._graphed is not None:
             # A graph draws from the generator that it was recorded with.
             self._noise.manual_seed(noise.initial_seed())
+            return
+        self._noise = noise
+        if self._may_be_recorded and self.device.type == "cuda" and self.trainer.world_size == 1:
+            self._graphed = GraphedStep(self._loss, self, noise)
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch, and show it every few steps where there is a progress bar."""
@@ -178,6 +180,10 @@ class Training(pl.LightningModule, ABC):
         with self._naming_divergence():
             replayed = self._graphed(batch, constants)
         if replayed is None:
+            # A recording that fails leaves its generator unusable.
+            self._noise = torch.Generator(self.device).set_state(self._noise.get_state())
+            self._graphed = None
+            self._may_be_recorded = False
             return None
         loss, stats = replayed
         self._note(stats)
@@ -186,14 +192,14 @@ class Training(pl.LightningModule, ABC):
     def optimizer_zero_grad(
         self, epoch: int, batch_idx: int, optimizer: torch.optim.Optimizer
     ) -> None:
-        """Delete the gradients of the last step; a graph has put those of this one already."""
+        """Delete the gradients of the last step, unless a graph has put those of this one."""
         if not self._was_replayed:
             optimizer.zero_grad()
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Compute the gradients, which a graph has put already."""
+        """Compute the gradients, unless a graph has put them already."""
         if not self._was_replayed:
-            loss.backward()
+            torch.autograd.backward(loss)
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
         """Return the loss of a batch, whose gradient estimates that of the objective.

@@ -1,7 +1,8 @@
-"""Record the loss of a training step and its backward pass as one CUDA graph, and replay it."""
+"""Record the loss of a training step and its backward pass as a CUDA graph, and replay it."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -14,25 +15,25 @@ Stats: TypeAlias = dict[str, torch.Tensor]
 LossFunction: TypeAlias = Callable[..., tuple[torch.Tensor, Stats]]
 """Batch -> the loss to minimise, and values to log."""
 
-Key: TypeAlias = tuple[object, ...]
-"""What a recorded step keeps: shapes of the batch, and numbers that change with schedules."""
+Constants: TypeAlias = tuple[float, ...]
+"""The numbers that Python puts into a step, such as a temperature."""
 
 
 class GraphedStep:
-    """A training step that a GPU repeats by itself.
+    """A training step whose kernels a GPU starts by itself.
 
     A step of small networks starts hundreds of short kernels, and the host takes longer to start
-    one than the GPU to run it. A CUDA graph records the kernels once. A replay starts all of them
-    at once, with the same results.
+    one than the GPU takes to run it. A CUDA graph records the kernels once, and then starts all of
+    them at once. The results are the same.
 
-    A graph repeats kernels, not Python. So the step is recorded again when a number changes that
-    Python puts into it, such as a temperature. A step that waits for the GPU cannot be recorded:
-    the first attempt finds this, and the step runs as usual from then on.
+    A graph repeats kernels, not Python. So a step is recorded again when the shape of the batch
+    changes, or a number that Python puts into the step. A step that waits for the GPU cannot be
+    recorded. The first call finds this out.
 
     Args:
-        loss_function: computes the loss of a batch, whose backward pass is recorded with it.
+        loss_function: computes the loss of a batch. Its backward pass is recorded with it.
         module: has the parameters that get gradients, and the buffers that a step changes.
-        noise: draws the random numbers of a step.
+        noise: draws the random numbers of a step, on the GPU.
     """
 
     def __init__(
@@ -41,11 +42,11 @@ class GraphedStep:
         self._loss_function = loss_function
         self._module = module
         self._noise = noise
-        self._key: Key | None = None
-        self._works: bool | None = None
+        self._recorded: _Recording | None = None
+        self._never_waits: bool | None = None
 
     def __call__(
-        self, batch: Sequence[torch.Tensor], constants: Key
+        self, batch: Sequence[torch.Tensor], constants: Constants
     ) -> tuple[torch.Tensor, Stats] | None:
         """Put the gradients of a batch into the parameters, and return its loss.
 
@@ -54,35 +55,52 @@ class GraphedStep:
             constants: the numbers that Python puts into this step.
 
         Returns:
-            The loss, without gradient, and values to log; None where the step cannot be recorded,
-            and then nothing has changed.
+            The loss, without gradient, and values to log; None where the step cannot be recorded.
+            Then nothing has changed, but the generator `noise` may not be used again.
         """
-        if self._works is None:
-            self._works = self._can_be_recorded(batch)
-        if not self._works:
+        if self._never_waits is None:
+            self._never_waits = self._is_free_of_waiting(batch)
+        if not self._never_waits:
             return None
         key = (constants, *(tensor.shape for tensor in batch))
-        if key != self._key:
-            self._record(batch, key)
-        for place, tensor in zip(self._batch, batch, strict=True):
-            place.copy_(tensor)
-        self._graph.replay()
-        for parameter, gradient in self._gradients:
-            parameter.grad = gradient
-        return self._loss.clone(), {name: value.clone() for name, value in self._stats.items()}
+        if self._recorded is None or self._recorded.key != key:
+            self._recorded = None  # its memory serves the next recording
+            try:
+                self._recorded = _Recording(self, batch, key)
+            except RuntimeError:  # CUDA's own errors among them
+                return None
+        return self._recorded.replay(batch)
 
-    def _can_be_recorded(self, batch: Sequence[torch.Tensor]) -> bool:
-        """Return whether a step never waits for the GPU, by a step without consequences.
+    def compute(self, batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, Stats]:
+        """Compute the loss of a batch, and new gradients."""
+        for parameter in self._module.parameters():
+            parameter.grad = None
+        loss, stats = self._loss_function(*batch)
+        torch.autograd.backward(loss)
+        return loss.detach(), {name: value.detach() for name, value in stats.items()}
 
-        CUDA's libraries also set themselves up in this step, which a recording does not allow.
+    @property
+    def module(self) -> torch.nn.Module:
+        """The module that gets gradients."""
+        return self._module
+
+    @property
+    def noise(self) -> torch.Generator:
+        """The source of the random numbers."""
+        return self._noise
+
+    def _is_free_of_waiting(self, batch: Sequence[torch.Tensor]) -> bool:
+        """Return whether a step never waits for the GPU, by steps whose effects are undone.
+
+        CUDA's libraries set themselves up in the first of them, which a recording does not allow.
         """
-        stream = torch.cuda.Stream()
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch's
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream), self._undone():
-            self._compute(batch)
+            self.compute(batch)
             with _waiting_refused():
                 try:
-                    self._compute(batch)
+                    self.compute(batch)
                 except RuntimeError as error:
                     if "synchroniz" not in str(error):
                         raise
@@ -93,47 +111,58 @@ class GraphedStep:
     @contextmanager
     def _undone(self) -> Iterator[None]:
         """Restore gradients, buffers and random numbers at the end."""
-        buffers = [(buffer, buffer.clone()) for buffer in self._module.buffers()]
         gradients = [(parameter, parameter.grad) for parameter in self._module.parameters()]
-        states = self._noise.get_state(), torch.cuda.get_rng_state()
+        buffers = [(buffer, buffer.clone()) for buffer in self._module.buffers()]
+        noise = self._noise.get_state()
+        global_noise = torch.cuda.get_rng_state()
         try:
             yield
         finally:
-            for buffer, before in buffers:
-                buffer.copy_(before)
             for parameter, gradient in gradients:
                 parameter.grad = gradient
-            self._noise.set_state(states[0])
-            torch.cuda.set_rng_state(states[1])
+            for buffer, value in buffers:
+                buffer.copy_(value)
+            self._noise.set_state(noise)
+            torch.cuda.set_rng_state(global_noise)
 
-    def _compute(self, batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, Stats]:
-        """Compute loss and new gradients."""
-        for parameter in self._module.parameters():
-            parameter.grad = None
-        loss, stats = self._loss_function(*batch)
-        loss.backward()
-        return loss, stats
 
-    def _record(self, batch: Sequence[torch.Tensor], key: Key) -> None:
-        """Record the step; nothing of it is executed."""
-        self._key = None
+class _Recording:
+    """A graph of a step, with the places that its replays read and write.
+
+    Args:
+        step: the step to record. Nothing of it is executed.
+        batch: tensors of the shapes to record.
+        key: what the graph keeps, so that it serves no other step.
+    """
+
+    def __init__(self, step: GraphedStep, batch: Sequence[torch.Tensor], key: tuple[object, ...]):
+        self.key = key
         self._batch = [tensor.clone() for tensor in batch]
-        graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self._noise)
-        with torch.cuda.graph(graph):
-            loss, stats = self._compute(self._batch)
-        self._graph = graph
-        self._loss = loss.detach()
-        self._stats = {name: value.detach() for name, value in stats.items()}
-        self._gradients = [(each, each.grad) for each in self._module.parameters()]
-        self._key = key
+        self._graph = torch.cuda.CUDAGraph()
+        # Each replay then goes on where the generator is, and moves it as an ordinary step does.
+        self._graph.register_generator_state(step.noise)
+        with torch.cuda.graph(self._graph):
+            self._loss, self._stats = step.compute(self._batch)
+        self._gradients = [(parameter, parameter.grad) for parameter in step.module.parameters()]
+
+    def replay(self, batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, Stats]:
+        """Run the step for a batch, and return its loss and values to log."""
+        for place, tensor in zip(self._batch, batch, strict=True):
+            place.copy_(tensor)
+        self._graph.replay()
+        for parameter, gradient in self._gradients:
+            parameter.grad = gradient
+        return self._loss.clone(), {name: value.clone() for name, value in self._stats.items()}
 
 
 @contextmanager
 def _waiting_refused() -> Iterator[None]:
     """Make operations that wait for the GPU raise a RuntimeError."""
     before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():
+        # It says that some operations are not detected; the recording itself would refuse those.
+        warnings.filterwarnings("ignore", "Synchronization debug mode")
+        torch.cuda.set_sync_debug_mode("error")
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ from ...objectives.sleep import sleep_loss
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
 from ...training.gradient_flow import Networks
-from ...training.graphed_step import Key
+from ...training.graphed_step import Constants
 
 
 class ArgmaxTraining(Training):
@@ -65,7 +65,7 @@ class ArgmaxTraining(Training):
         )
         return "validation/bound" if tight else "validation/bound_surrogate"
 
-    def _constants(self) -> Key:
+    def _constants(self) -> Constants:
         scheduled = self.estimator.scheduled(self.global_step)
         return (*scheduled, self.kl_weight(self.current_epoch), self._share_hidden)
 

@@ -10,7 +10,7 @@ from models import GaussianVAE
 
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
-from ...training.graphed_step import Key
+from ...training.graphed_step import Constants
 from .evaluation import gaussian_columns
 
 
@@ -36,7 +36,7 @@ class GaussianTraining(Training):
         """The bound."""
         return "validation/bound"
 
-    def _constants(self) -> Key:
+    def _constants(self) -> Constants:
         return self.kl_weight(self.current_epoch), self._share_hidden
 
     def _loss(
