@@ -34,6 +34,19 @@ CHANGES = {
     "direct, some flips": {**BITS, "completions": 2},
     "ram, some completions": {"estimator": "ram", "completions": 2},
     "direct, dropout": {"dropout": 0.2},
+    "direct, adaptive": {"epsilon_rule": "adaptive", "n": 4},
+    "score_function, autoregressive": {
+        "estimator": "score_function",
+        "posterior": "autoregressive",
+        "recipe": "elbo",
+        "n": 4,
+    },
+    "score_function, prior": {
+        "estimator": "score_function",
+        "prior": "gibbs",
+        "recipe": "elbo",
+        "n": 4,
+    },
     **{
         f"{name}, categories": {**CATEGORIES, "estimator": name}
         for name in ("direct", "table_direct", "relax", "carms")
