@@ -97,6 +97,13 @@ def test_a_large_forest_has_the_sums_of_the_host(scale):
         torch.testing.assert_close(actual, expected, rtol=0, atol=1e-11 * scale)
 
 
+def test_scores_of_any_size_are_summed_without_rounding():
+    unary = torch.linspace(-100, 100, 41).double()[:, None]
+    h = Potentials(unary, torch.zeros(41, 0), torch.empty(0, 2, dtype=torch.long))
+    expected = np.logaddexp(0, unary[:, 0].numpy())
+    np.testing.assert_allclose(ForestSums.of(h).log_partition, expected, rtol=1e-15, atol=1e-300)
+
+
 def test_a_long_chain_takes_few_rounds():
     h = Potentials(torch.zeros(1, 50), torch.zeros(1, 49), chain_edges(50))
     assert len(ForestSums.of(h).plan.rounds) == 6
