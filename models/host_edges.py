@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from .traced import is_traced
+
 T = TypeVar("T")
 
 
 class HostEdges:
     """The edges of potentials on the host, and results that are computed once from them.
 
-    An encoder makes one object beside its tensor of edges, and passes it on with the potentials.
-    Reading that tensor would make the host wait for the device in each training step.
+    An encoder copies its tensor of edges once, and passes the copy on with the potentials. Reading
+    that tensor would make the host wait for the device in each training step.
 
     Args:
         edges: `[e, 2]`, integers; the object owns them.
@@ -57,3 +59,16 @@ class HostEdges:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HostEdges, (self._array.copy(),)
+
+
+def once_on_host(edges: torch.Tensor) -> HostEdges | None:
+    """Return a copy of edges for a network to keep; None where a call has no values to copy.
+
+    A network copies its edges in its first step, and later steps need not wait for them.
+
+    Args:
+        edges: `[e, 2]`, which never change.
+    """
+    if edges.is_meta or is_traced():
+        return None
+    return HostEdges.of(edges)

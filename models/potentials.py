@@ -69,7 +69,7 @@ class LinearScores(ABC):
     pairwise: Pairwise | None = None
     edges: Edges | None = None
     space: LatentSpace | None = field(default=None, kw_only=True)
-    host_edges: HostEdges | None = field(default=None, kw_only=True)
+    host_edges: HostEdges | None = field(default=None, kw_only=True, repr=False)
 
     free_space: ClassVar[str]
     """The name of the space of all states that the variables can take."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-import numpy as np
 import torch
 from torch import nn
 
 from ..errors import SettingError
-from ..host_edges import HostEdges
+from ..host_edges import HostEdges, once_on_host
 from ..potentials import CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Images
 from .layers import Linear
@@ -49,15 +48,15 @@ class Encoder(nn.Module):
     ):
         super().__init__()
         self.pixels = pixels
-        pairs = np.empty((0, 2), dtype=np.int64)
+        pairs = torch.empty((0, 2), dtype=torch.long)
         if link:
             pairs = _pairs(n, bandwidth)
         self.n = n
         self.link = link
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
-        self.host_edges = HostEdges(pairs)
-        self.register_buffer("edges", torch.tensor(pairs), persistent=False)
+        self._known_edges: HostEdges | None = None
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs))
         )
@@ -103,6 +102,11 @@ class Encoder(nn.Module):
         """Return the potentials of one image if every output of the network were -1."""
         return self.potentials(_lowest_outputs(self.network))
 
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """Return the potentials of outputs `[batch, n + e]` of the network."""
         if self.link is None:
@@ -111,7 +115,7 @@ class Encoder(nn.Module):
             outputs[:, : self.n],
             self.link(outputs[:, self.n :]),
             self.edges,
-            host_edges=self.host_edges,
+            host_edges=self._host_edges(),
         )
 
 
@@ -121,12 +125,13 @@ def _lowest_outputs(network: nn.Sequential) -> torch.Tensor:
     return -torch.ones((1, last.out_features))
 
 
-def _pairs(n: int, bandwidth: int) -> np.ndarray:
-    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart; 0 for all pairs."""
+def _pairs(n: int, bandwidth: int) -> torch.Tensor:
+    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
     if not bandwidth:
-        return np.stack(np.triu_indices(n, 1), axis=1)
+        return torch.triu_indices(n, n, 1).T
     near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
-    return np.array(near, dtype=np.int64).reshape(-1, 2)
+    # The shape is given by reshape, since tensors on the device meta have no values.
+    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)
 
 
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
@@ -196,7 +201,7 @@ class CategoricalEncoder(nn.Module):
             raise SettingError(
                 f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
             )
-        pairs = np.empty((0, 2), dtype=np.int64)
+        pairs = torch.empty((0, 2), dtype=torch.long)
         if couplings != "none":
             pairs = _pairs(variables, bandwidth)
         # A single variable has no pair to couple.
@@ -209,8 +214,8 @@ class CategoricalEncoder(nn.Module):
         self.couplings = couplings
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
-        self.host_edges = HostEdges(pairs)
-        self.register_buffer("edges", torch.tensor(pairs), persistent=False)
+        self._known_edges: HostEdges | None = None
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
         of_pairs = len(pairs)
         if couplings == "general":
             of_pairs *= k**2
@@ -250,6 +255,11 @@ class CategoricalEncoder(nn.Module):
         """Return the potentials of one image if every output of the network were -1."""
         return self.potentials(_lowest_outputs(self.network))
 
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
         """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""
         if self.couplings == "none":
@@ -259,7 +269,7 @@ class CategoricalEncoder(nn.Module):
             outputs[:, self.n :],
             self.edges,
             self.variables,
-            host_edges=self.host_edges,
+            host_edges=self._host_edges(),
         )
 
 

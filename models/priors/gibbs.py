@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ..errors import SettingError
-from ..host_edges import HostEdges
+from ..host_edges import HostEdges, once_on_host
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places
@@ -82,9 +82,7 @@ class BitsPrior(GibbsPrior):
         self.pairwise: nn.Parameter | None = None
         if len(edges):
             self.pairwise = nn.Parameter(torch.zeros(len(edges)))
-        self.host_edges: HostEdges | None = None
-        if not edges.is_meta:
-            self.host_edges = HostEdges.of(edges)
+        self._known_edges: HostEdges | None = None
         self.register_buffer("edges", edges, persistent=False)
 
     @property
@@ -103,8 +101,10 @@ class BitsPrior(GibbsPrior):
         """Return the scores, one row for all images."""
         if self.pairwise is None:
             return Potentials(self.unary[None])
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
         return Potentials(
-            self.unary[None], self.pairwise[None], self.edges, host_edges=self.host_edges
+            self.unary[None], self.pairwise[None], self.edges, host_edges=self._known_edges
         )
 
 
