@@ -64,6 +64,9 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
         solve(problem, solver=solver)
     except UnsupportedProblemError as error:
         raise ConfigError(f"this encoder does not fit: {error}") from error
+    if name == "auto":
+        # The scores of a step decide again: those on a device need no solver of the host.
+        return name
     return solver
 
 
