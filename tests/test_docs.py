@@ -553,30 +553,30 @@ def of_the_order_of_encoders():
 
 def of_structured():
     rows = {
-        "general, Gibbs, annealed": "general-gibbs-annealed",
-        "independent, Gibbs, annealed": "independent-gibbs-annealed",
-        "general, direct, annealed": "general-direct-annealed",
-        "supermodular, direct, annealed": "supermodular-direct-annealed",
-        "independent, direct, annealed": "independent-direct-annealed",
-        "supermodular, direct, annealed from 10": "supermodular-direct-annealed-own",
-        "independent, direct, annealed from 2": "independent-direct-annealed-own",
-        "general, direct, falling rate": "general-direct-cosine",
-        "supermodular, direct, falling rate": "supermodular-direct-cosine",
-        "independent, direct, falling rate": "independent-direct-cosine",
-        "general, direct": "general-direct-elbo",
-        "general, direct, two sides": "general-direct-two_sided",
-        "general, Gibbs": "general-gibbs-elbo",
-        "supermodular, direct": "supermodular-direct-elbo",
-        "supermodular, Gibbs": "supermodular-gibbs-elbo",
-        "general, direct, recipe of the paper, 300 epochs": "general-direct",
-        "supermodular, direct, recipe of the paper, 300 epochs": "supermodular-direct",
-        "independent, direct": "independent-direct-elbo",
-        "independent, direct, recipe of the paper, 300 epochs": "independent-direct",
-        "independent, direct, the released code's recipe, 300 epochs": "independent-direct-release",
-        "independent, REBAR": "independent-rebar",
-        "independent, RELAX": "independent-relax",
-        "independent, Gumbel-softmax": "independent-gumbel_softmax",
-        "independent, ARM": "independent-arm",
+        "general | Gibbs | KL from 10": "general-gibbs-annealed",
+        "independent | Gibbs | KL from 10": "independent-gibbs-annealed",
+        "general | direct | KL from 4": "general-direct-annealed",
+        "supermodular | direct | KL from 4": "supermodular-direct-annealed",
+        "independent | direct | KL from 4": "independent-direct-annealed",
+        "supermodular | direct | KL from 10": "supermodular-direct-annealed-own",
+        "independent | direct | KL from 2": "independent-direct-annealed-own",
+        "general | direct | falling rate": "general-direct-cosine",
+        "supermodular | direct | falling rate": "supermodular-direct-cosine",
+        "independent | direct | falling rate": "independent-direct-cosine",
+        "general | direct | constant rate": "general-direct-elbo",
+        "general | direct, two-sided | falling rate": "general-direct-two_sided",
+        "general | Gibbs | falling rate": "general-gibbs-elbo",
+        "supermodular | direct | constant rate": "supermodular-direct-elbo",
+        "supermodular | Gibbs | falling rate": "supermodular-gibbs-elbo",
+        "general | the paper's recipe": "general-direct",
+        "supermodular | the paper's recipe": "supermodular-direct",
+        "independent | direct | constant rate": "independent-direct-elbo",
+        "independent | the paper's recipe": "independent-direct",
+        "independent | the released code's recipe": "independent-direct-release",
+        "independent | REBAR | constant rate": "independent-rebar",
+        "independent | RELAX | constant rate": "independent-relax",
+        "independent | Gumbel-softmax | constant rate": "independent-gumbel_softmax",
+        "independent | ARM | constant rate": "independent-arm",
     }
     columns = ("bound", "refined_bound", "minus_log_p", "bound_surrogate")
     for title, name in rows.items():
@@ -588,12 +588,10 @@ def of_structured():
 
     gaussian = quantities("structured/gaussian-seed0.json")
     yield (
-        "15 dimensions, 100 epochs | {:.2f} | | {:.2f} |",
+        "reference: Gaussian, 15 dimensions | | falling rate | {:.2f} | | {:.2f} |",
         [gaussian["bound"], gaussian["minus_log_p"]],
     )
     yield "Its KL is {:.1f} nats", [gaussian["kl"]]
-    category = quantities("table1/fashion-mnist-k50-direct-seed0.json")
-    yield "direct, 60 epochs | {:.2f} | | {:.2f} |", [category["bound"], category["minus_log_p"]]
 
     yield from of_the_order_of_encoders()
     yield from of_chosen_settings("structured")
@@ -603,7 +601,7 @@ def of_structured():
         mean(run[key] for run in apart) - mean(run[key] for run in runs)
         for key in ("bound", "minus_log_p")
     ]
-    yield "Couplings gain {:.1f} nats of the bound there and {:.1f} of -log p(x)", gains
+    yield "| valid bound | {:.1f} | | -log p(x) | {:.1f} |", gains
 
 
 def chosen_bounds():
@@ -656,12 +654,14 @@ def of_chosen_settings(kind):
 def of_variables():
     fifty = "table1/fashion-mnist-k50-direct-seed0.json"
     rows = {
-        "one variable of 50 values, direct": fifty,
-        "5 of 8 values, independent, direct": "structured/5x8-independent-direct-elbo-seed0.json",
-        "15 bits, independent, direct": "structured/independent-direct-elbo-seed0.json",
-        "5 of 8 values in a chain, Gibbs": "structured/5x8-chain-gibbs-elbo-seed0.json",
-        "15 bits, all pairs, supermodular, Gibbs": "structured/supermodular-gibbs-elbo-seed0.json",
-        "15 bits, all pairs, general, Gibbs": "structured/general-gibbs-elbo-seed0.json",
+        "one variable of 50 values | direct": fifty,
+        "5 variables of 8 values, independent | direct": (
+            "structured/5x8-independent-direct-elbo-seed0.json"
+        ),
+        "15 bits, independent | direct": "structured/independent-direct-elbo-seed0.json",
+        "5 variables of 8 values on a chain | Gibbs": "structured/5x8-chain-gibbs-elbo-seed0.json",
+        "15 bits, all pairs, supermodular | Gibbs": "structured/supermodular-gibbs-elbo-seed0.json",
+        "15 bits, all pairs, general | Gibbs": "structured/general-gibbs-elbo-seed0.json",
     }
     tenth = {}
     for title, path in rows.items():
@@ -712,6 +712,18 @@ def of_dropout():
         yield f"| {words} | {{:.1f}} |", [gain]
 
 
+TITLES_OF_MORE_BITS = {
+    "n20-gibbs": "20, Gibbs, KL from 10",
+    "n20-direct": "20, direct, one-sided",
+    "n20-direct-two_sided": "20, direct, two-sided",
+    "n30-direct-local_search": "30, direct, one-sided",
+    "n30-direct-two_sided": "30, direct, two-sided",
+    "n50-direct-two_sided": "50, direct, two-sided",
+    "n50-chain-ram": "50 bits on a chain",
+    DROPOUT: "50 bits on a chain, dropout",
+}
+
+
 def of_larger():
     seeds = by_seed(DROPOUT, "larger")
     without = quantities("larger/n50-chain-ram-seed0.json")["bound"]
@@ -720,6 +732,7 @@ def of_larger():
     for path in sorted((ROOT / "results" / "larger").glob("*-seed0.json")):
         name = path.name.removesuffix("-seed0.json")
         found, epochs = quantities(f"larger/{path.name}"), record(f"larger/{path.name}")["epochs"]
+        title = TITLES_OF_MORE_BITS[name]
         step = median(row["ms_per_step"] for row in epochs)
         if "-chain-" in name:
             runs = [
@@ -732,55 +745,34 @@ def of_larger():
             minutes = [run["seconds"] / 60 for run in runs]
             ends = " to ".join(f"{end:.0f}" for end in sorted({min(minutes), max(minutes)}))
             step = median(row["ms_per_step"] for run in runs for row in run["epochs"])
-            words = f"| `{name}` | {{:d}} | {shown(bound)} | {{:.2f}} | {shown(exact)} | {ends} | {{:.0f}} |"
+            words = f"| {title} | {{:d}} | {shown(bound)} | {{:.2f}} | {shown(exact)} | {ends} | {{:.0f}} |"
             numbers = [len(epochs), mean(kl), step]
             yield words, numbers
             continue
         numbers = [found[key] for key in ("bound", "refined_bound", "bound_surrogate")]
         bits = record(f"larger/{path.name}")["config"]["n"]
         costs = [32 * (bits + 1), bits * math.log(2)]
-        words = f"| `{name}` | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:,}} | {{:.1f}} |"
+        words = f"| {title} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:,}} | {{:.1f}} |"
         yield words, [*numbers, step, *costs]
 
 
 def of_references():
-    path = "structured/gaussian-seed0.json"
-    gaussian, epochs, end = (
-        "a Gaussian VAE of 15 dimensions",
-        record(path)["epochs"],
-        quantities(path),
-    )
-    step = median(row["ms_per_step"] for row in epochs)
-    fifty = "table1/fashion-mnist-k50-direct-seed0.json"
-    categories, its_end = record(fifty)["epochs"], quantities(fifty)
-    its_step, most = median(row["ms_per_step"] for row in categories), math.log(50)
-    yield "| {:.2f} | {:.2f} |", [rows[49]["test/bound"] for rows in (epochs, categories)]
-    yield "| {:.2f} | |", [epochs[99]["test/bound"]]
-    one = "one variable of 50 categories"
-    tenth = categories[9]["test/bound"]
-    yield (
-        f"{one}, after 10 of 60 epochs | {{:.2f}} | | | {{:.0f}} | | {{:.1f}} |",
-        [tenth, its_step, most],
-    )
-    yield f"{one}, after 10 of 60 epochs | | | | {{:.1f}} | |", [tenth]
-    its = [
-        categories[29][f"test/{name}"] for name in ("reconstruction", "kl", "bound", "minus_log_p")
-    ]
-    row = f"{one}, after 30 of 60 epochs | exact | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} | |"
-    yield row, [*its, its[2] - its[3]]
-    row = f"{one}, -log p(x) exact | 60 | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:.0f}} | {{:.1f}} |"
-    numbers = [its_end[name] for name in ("bound", "kl", "minus_log_p")]
-    yield row, [*numbers, record(fifty)["seconds"] / 60, its_step, most]
-    bounds = {epoch: epochs[epoch - 1]["test/bound"] for epoch in (1, 5, 10)}
-    yield f"{gaussian} | {{:.2f}} | {{:.2f}} | {{:.2f}} | |", bounds.values()
-    yield f"{gaussian}, after 10 of 100 epochs | {{:.2f}} | | | {{:.0f}} |", [bounds[10], step]
-    yield f"{gaussian}, after 10 of 100 epochs | | | | {{:.1f}} | {{:.1f}} |", [bounds[10], step]
-    minutes = record(path)["seconds"] / 60
-    numbers = [end["bound"], end["kl"], end["minus_log_p"], minutes, step]
-    yield f"{gaussian} | 100 | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:.0f}} |", numbers
-    parts = [epochs[29][f"test/{name}"] for name in ("reconstruction", "kl", "bound")]
-    words = f"{gaussian}, after 30 of 100 epochs | Gaussian, exact | {{:.2f}} | {{:.2f}} | {{:.2f}} | | | |"
-    yield words, parts
+    models = {
+        "Gaussian, 15 dimensions": ("structured/gaussian-seed0.json", (1, 5, 10, 30, 50, 100)),
+        "one variable of 50 categories, direct": (
+            "table1/fashion-mnist-k50-direct-seed0.json",
+            (1, 5, 10, 30, 50),
+        ),
+    }
+    for title, (path, shown_epochs) in models.items():
+        epochs = record(path)["epochs"]
+        end = quantities(path)
+        bounds = [epochs[epoch - 1]["test/bound"] for epoch in shown_epochs]
+        yield f"| {title} | " + " | ".join(["{:.2f}"] * len(bounds)) + " |", bounds
+        minutes = record(path)["seconds"] / 60
+        step = median(row["ms_per_step"] for row in epochs)
+        row = [len(epochs), end["bound"], end["kl"], end["minus_log_p"], minutes, step]
+        yield f"| {title} | {{}} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:.0f}} |", row
 
 
 def of_records():
