@@ -319,19 +319,14 @@ def label_proofs() -> str:
 
 def outside() -> str:
     """Each outside instance: what `auto` reached by which backend, beside the best other solver."""
-    heading = ("instance", "size", "`auto`", "by", "best other", "which")
+    heading = ("problem", "size", "`auto`", "backend", "best other solver", "which")
     return table(heading, outside_rows(_outside()))
 
 
 def outside_counts() -> str:
     """Count the outside instances on which `auto` is ahead of all others, level, or behind."""
     counts = Counter(standing(row) for row in _outside().values())
-    meanings = {
-        "ahead": "ahead of every other solver",
-        "level": "level with the best",
-        "behind": "behind another solver in some way",
-    }
-    lines = [(words, str(counts[kind])) for kind, words in meanings.items()]
+    lines = [(kind, str(counts[kind])) for kind in ("ahead", "level", "behind")]
     return table(("`auto` is", "problems"), lines)
 
 
@@ -342,9 +337,16 @@ def outside_sources() -> str:
 
 def outside_losses() -> str:
     """Every way in which another solver was ahead of `auto` on an outside instance."""
-    heading = ("instance", "loss", "`auto`", "other", "which")
+    heading = ("problem", "`auto` is behind by", "`auto`", "best other solver", "which")
+    kinds = {
+        "no answer": "having no answer",
+        "no proof": "having no proof",
+        "value": "the value, higher is better",
+        "bound": "the upper bound, lower is better",
+        "time": "the CPU time of the proof, less is better",
+    }
     lines = [
-        (loss.instance, loss.kind, loss.ours, loss.theirs, loss.peer)
+        (loss.instance, kinds[loss.kind], loss.ours, loss.theirs, loss.peer)
         for loss in all_losses(_outside())
     ]
     return table(heading, lines)
