@@ -38,6 +38,23 @@ DESCRIPTIONS = {
     },
 }
 """What the page calls the settings of the record; others keep their name."""
+NAMES_OF_ESTIMATORS = {
+    "straight-through": "`straight_through`",
+    "leave-one-out, 2 samples": "`score_function`, 2 samples",
+    "leave-one-out, 4 samples": "`score_function`, 4 samples",
+    "ARM": "`arm`",
+    "DisARM": "`disarm`",
+    "REBAR": "`rebar`",
+    "RELAX": "`relax`",
+    "RAM, chain, 1 completion": "`ram` on a chain, 1 completion",
+    "RAM, chain, 3 completions": "`ram` on a chain, 3 completions",
+    "direct, one side, 1 flip": "`direct`, one-sided, 1 flip",
+    "direct, two sides, 1 flip": "`direct`, two-sided, 1 flip",
+    "direct, two sides, 3 flips": "`direct`, two-sided, 3 flips",
+    "direct, one side, all flips": "`direct`, one-sided, all flips",
+    "direct, two sides, all flips": "`direct`, two-sided, all flips",
+}
+"""What the page about 200 bits calls the estimators of its records."""
 
 
 def record(name: str) -> dict[str, Any]:
@@ -90,9 +107,8 @@ def two_hundred_bits(data: str) -> list[list[str]]:
     """Return a row for each estimator on a data set, the best bound first."""
     runs = [run for run in runs_of_two_hundred_bits() if run["data"] == data]
     timed = {run["estimator"] for run in record("two_hundred_bits")["runs"]}
-    lines = [
-        ["estimator", "decodes", "bound", "-log p(x)", "training bound", "variance", "minutes"]
-    ]
+    bounds_in_nats = ["bound, nats ↓", "-log p(x), nats ↓", "training bound, nats ↓"]
+    lines = [["estimator", "decodes ↓", *bounds_in_nats, "variance ↓", "CPU minutes ↓"]]
     rows: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         rows.setdefault(run["estimator"], []).append(run)
@@ -104,7 +120,8 @@ def two_hundred_bits(data: str) -> list[list[str]]:
         ]
         noise = mean(mean(run["curves"]["gradient/variance"][-10:]) for run in seeds)
         minutes = f"{mean(run['seconds'] for run in seeds) / 60:.1f}" if name in timed else ""
-        lines.append([name, str(seeds[0]["decodes"]), *bounds, f"{noise:,.0f}", minutes])
+        decodes = str(seeds[0]["decodes"])
+        lines.append([NAMES_OF_ESTIMATORS[name], decodes, *bounds, f"{noise:,.0f}", minutes])
     return lines
 
 
@@ -149,7 +166,9 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
         for axes, data in zip(part.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
             for run in (run for run in chosen if run["data"] == data and run["seed"] == 0):
                 colour = f"C{estimators_of.index(run['estimator'])}"
-                name = run["estimator"] if data == shown[0] else None
+                name = None
+                if data == shown[0]:
+                    name = NAMES_OF_ESTIMATORS[run["estimator"]].replace("`", "")
                 axes.plot(
                     run["curves"]["step"],
                     run["curves"][key],

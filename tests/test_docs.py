@@ -1030,12 +1030,12 @@ def of_the_choice_for_two_hundred_bits():
     rows = [
         ("| `straight_through`", "straight-through"),
         ("black box | `disarm`", "DisARM"),
-        ("black box | `score_function`, the leave-one-out baseline", "leave-one-out, 4 samples"),
+        ("black box | `score_function` with 4 samples", "leave-one-out, 4 samples"),
     ]
     for words, name in rows:
         numbers = [bounds[name] for bounds in few]
         yield f"{words} | {{:.1f}} | {{:.1f}} |", numbers
-    yield "with two sides and all flips | {:.1f} | {:.1f} |", of_last_steps("two sides")[0]
+    yield "| `direct`, two-sided, all flips | {:.1f} | {:.1f} |", of_last_steps("two sides")[0]
 
 
 def of_the_study_of_two_hundred_bits():
