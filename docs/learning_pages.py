@@ -24,16 +24,16 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 """The codes of `defaults.json`, as `benchmarks/defaults.py` configures them."""
 DESCRIPTIONS = {
-    "two sides": "two sides, rate 0.001",
-    "two sides, twice the rate": "two sides",
-    "one side, twice the rate": "one side",
-    "two sides, twice the rate, no KL": "two sides, no KL",
-    "one side, twice the rate, no KL": "one side, no KL",
-    "two sides, annealed": "two sides, KL from 4",
-    "one side, annealed": "one side, KL from 4",
+    "two sides": "two-sided, rate 0.001",
+    "two sides, twice the rate": "two-sided",
+    "one side, twice the rate": "one-sided",
+    "two sides, twice the rate, no KL": "two-sided, no KL",
+    "one side, twice the rate, no KL": "one-sided, no KL",
+    "two sides, annealed": "two-sided, KL from 4",
+    "one side, annealed": "one-sided, KL from 4",
     **{
-        f"{sides}, annealed from {start}": f"{sides}, KL from {start}"
-        for sides in ("two sides", "one side")
+        f"{sides}, annealed from {start}": f"{form}, KL from {start}"
+        for sides, form in (("two sides", "two-sided"), ("one side", "one-sided"))
         for start in (2, 10, 30, 100)
     },
 }
@@ -363,7 +363,8 @@ def name_of_default(code: str, epochs: int) -> str:
 def chosen_settings() -> list[list[str]]:
     """Return a row for each code and length: the default, the best setting, and the paper's."""
     bounds = bounds_of_settings()
-    lines = [["code", "epochs", "default", "its bound", "best setting", "its bound", "paper"]]
+    bounds_of = [f"{name}: bound, nats ↓" for name in ("default", "best", "paper")]
+    lines = [["code", "epochs", "default", "best setting", *bounds_of]]
     for code in SIZES:
         for epochs in sorted({length for _, _, length in bounds}):
             default = name_of_default(code, epochs)
@@ -375,9 +376,7 @@ def chosen_settings() -> list[list[str]]:
             best = min(means, key=lambda setting: means[setting])
             cells = [f"{means[name]:.1f}" for name in (default, best, "paper")]
             names = ["the default" if best == default else DESCRIPTIONS.get(best, best)]
-            lines.append(
-                [code, str(epochs), DESCRIPTIONS[default], cells[0], *names, cells[1], cells[2]]
-            )
+            lines.append([code, str(epochs), DESCRIPTIONS[default], *names, *cells])
     return lines
 
 
@@ -385,7 +384,7 @@ def all_settings() -> list[list[str]]:
     """Return a row for each code and setting, the best after the longest training first."""
     bounds = bounds_of_settings()
     lengths = sorted({length for _, _, length in bounds})
-    lines = [["code", "setting", *(f"{epochs} epochs" for epochs in lengths)]]
+    lines = [["code", "setting", *(f"{epochs} epochs: bound, nats ↓" for epochs in lengths)]]
     for code in SIZES:
         settings = dict.fromkeys(setting for size, setting, _ in bounds if size == code)
         ends = {name: mean(bounds.get((code, name, lengths[-1]), [math.inf])) for name in settings}
