@@ -116,13 +116,13 @@ def qplib_summary() -> str:
     """How many of QPLIB's binary problems each solver proves, the best first."""
     lines = sorted(summary(_qplib_rows()), key=lambda line: -int(line[1].split()[0]))
     named = [(name.replace("ours", "`auto`"), *numbers) for name, *numbers in lines]
-    return table(("solver", "proved", "shifted geometric mean, s"), named)
+    return table(("solver", "proved ↑", "average time, s ↓"), named)
 
 
 def qplib() -> str:
     """Each of QPLIB's binary problems, and what the table shows."""
     rows = _qplib_rows()
-    heading = ("instance", "n", "mean degree", "value", "bound", "proved by", "CPU time, s")
+    heading = ("problem", "n", "mean degree", "value ↑", "bound ↓", "proved by", "CPU time, s ↓")
     lines = []
     for name, row in rows.items():
         bound = "equal"
@@ -138,7 +138,7 @@ def qplib() -> str:
             )
         )
     notes = (_families(rows), _slower(rows), _better(rows), _conditions(rows))
-    return table((*heading, "best published, s"), lines) + "\n" + "".join(filter(None, notes))
+    return table((*heading, "best published, s ↓"), lines) + "\n" + "".join(filter(None, notes))
 
 
 def qplib_peers() -> str:
@@ -155,15 +155,14 @@ def qplib_peers() -> str:
     answers = [answer for row in beside.values() for answer in row["peers"].values()]
     limit = max((answer["limit"] for answer in answers), default=0.0)
     note = (
-        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} instances were given "
+        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} problems were given "
         "to these solvers. "
         "`auto` needs at most "
-        f"{longest:.1f} s for each of them, so this is a selection in its favour: it says nothing "
-        "about the "
-        "instances on which `auto` is slow.\n"
+        f"{longest:.1f} s for each of them, so this is a selection in its favour.\n"
     )
     return (
-        table(("instance", "value", "`auto`, s", *(f"{peer}, s" for peer in peers)), lines) + note
+        table(("problem", "value", "`auto`, s ↓", *(f"{peer}, s ↓" for peer in peers)), lines)
+        + note
     )
 
 
@@ -186,7 +185,7 @@ def _families(rows: dict[str, Row]) -> str:
         if len(kinds) == 1
         else f"belong to {len(kinds)} families"
     )
-    return f"- `auto` proves {len(names)} instances that no published solver proves. They {one}.\n"
+    return f"- `auto` proves {len(names)} problems that no published solver proves. They {one}.\n"
 
 
 def _slower(rows: dict[str, Row]) -> str:
@@ -265,11 +264,11 @@ def regret() -> str:
     record = json.loads((RESULTS / "regret.json").read_text(encoding="utf-8"))["rows"]
     heading = (
         "family",
-        "n",
+        "variables",
         "backends of `auto`",
-        "times slower than our best backend",
-        "our best backend",
-        "times slower than the best of all",
+        "time / best of ours ↓",
+        "best of ours",
+        "time / best of all ↓",
         "best of all",
     )
     lines = []
