@@ -307,11 +307,11 @@ def label_proofs() -> str:
     """The networks that come with toulbar2: who finds and who proves their optima, and how soon."""
     record = json.loads((RESULTS / "label_proofs.json").read_text(encoding="utf-8"))
     heading = (
-        "network",
+        "problem",
         "variables, labels",
-        "toulbar2: cost, CPU time",
-        "`auto`: cost, CPU time",
-        "by",
+        "toulbar2: cost ↓, CPU time ↓",
+        "`auto`: cost ↓, CPU time ↓",
+        "backend of `auto`",
     )
     return table(heading, table_rows(record["rows"]))
 

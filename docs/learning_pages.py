@@ -77,8 +77,9 @@ def estimators(encoder: str) -> list[list[str]]:
     """What each knows of the gradient, what it costs, and how far it comes."""
     found = record("which_estimator")
     rows = [row for row in found["rows"] if row["encoder"] == encoder]
-    heading = ["estimator", "bias", "noise", "cosine", "decodes", "argmaxes"]
-    lines = [[*heading, f"bound after {found['epochs']} epochs", "-log p(x)", "CPU seconds"]]
+    heading = ["estimator", "bias ↓", "noise ↓", "cosine ↑", "decodes ↓", "argmaxes ↓"]
+    bound = f"bound after {found['epochs']} epochs, nats ↓"
+    lines = [[*heading, bound, "-log p(x), nats ↓", "CPU seconds ↓"]]
     for row in sorted(rows, key=lambda row: row["bound"]):
         known = [f"{row[key]:.2g}" for key in ("bias", "noise")] if "bias" in row else ["", ""]
         if "bias" in row and row["bias"] < 2 * row["resolution"]:
@@ -297,7 +298,10 @@ def _bounds(training: dict[str, Any]) -> list[str]:
 def beside_imle() -> list[list[str]]:
     """Accuracy of each method, with the best and the worst of its settings on validation images."""
     lines = [
-        ["method", "test accuracy, %", "best setting", "validation, best", "worst", "CPU seconds"]
+        [
+            *("method", "test accuracy, % ↑", "best setting"),
+            *("validation, best, % ↑", "validation, worst, % ↑", "CPU seconds ↓"),
+        ]
     ]
     for row in record("side_by_side")["subsets"]:
         tried = [100 * value for *_, value in row["validation"]]
@@ -309,7 +313,7 @@ def beside_imle() -> list[list[str]]:
 
 def beside_pythae() -> list[list[str]]:
     """Bounds of each training."""
-    lines = [["training", "bound, nats", "-log p(x)", "CPU seconds"]]
+    lines = [["training", "bound, nats ↓", "-log p(x), nats ↓", "CPU seconds ↓"]]
     for row in record("side_by_side")["vae"]:
         likelihood = spread(row["minus_log_p"]) if "minus_log_p" in row else ""
         lines.append(
@@ -326,9 +330,10 @@ def beside_pyepo() -> list[list[str]]:
         "SPO+": ("PyEPO, SPO+", "SPO+ through Paths"),
         "perturbed Fenchel-Young": ("PyEPO, perturbed Fenchel-Young", "PerturbedFenchelYoung"),
     }
-    lines = [["loss", "", *(f"degree {degree}" for degree in degrees), "CPU seconds"]]
+    heading = [f"degree {degree}: regret, % ↓" for degree in degrees]
+    lines = [["loss", "package", *heading, "CPU seconds ↓"]]
     for loss, pair in names.items():
-        for where, name in zip(("PyEPO", "here"), pair, strict=True):
+        for where, name in zip(("PyEPO", "this package"), pair, strict=True):
             own = {row["degree"]: row for row in found["rows"] if row["method"] == name}
             seconds = mean(second for row in own.values() for second in row["seconds"])
             lines.append(
