@@ -137,7 +137,7 @@ def qplib() -> str:
                 _published(min(row["published"].values())),
             )
         )
-    notes = (_families(rows), _slower(rows), _better(rows), _conditions(rows))
+    notes = (_families(rows), _slower(rows), _conditions(rows), _better(rows))
     return table((*heading, "best published, s ↓"), lines) + "\n" + "".join(filter(None, notes))
 
 
@@ -203,16 +203,16 @@ def _slower(rows: dict[str, Row]) -> str:
 def _better(rows: dict[str, Row]) -> str:
     """Where the state of ours is better than the one stored beside the files; all are maximised."""
     better = [
-        f"{_number(name)} ({row['value']:.8g}, stored {row['best_known']:.8g})"
+        (_number(name), f"{row['value']:.8g}", f"{row['best_known']:.8g}")
         for name, row in rows.items()
         if row["value"] > row["best_known"]
     ]
     if not better:
         return ""
     return (
-        "- The value is higher than that of the state stored with the instance files on "
-        f"{_listed(better)}. We did "
-        "not compare with the values that QPLIB's website lists today.\n"
+        "\nOn these problems, the value is higher than that of the state stored with the files. We "
+        "did not compare with the values that QPLIB's website lists today:\n\n"
+        + table(("problem", "our value ↑", "stored value ↑"), better)
     )
 
 
@@ -336,13 +336,13 @@ def outside_sources() -> str:
 
 def outside_losses() -> str:
     """Every way in which another solver was ahead of `auto` on an outside instance."""
-    heading = ("problem", "`auto` is behind by", "`auto`", "best other solver", "which")
+    heading = ("problem", "`auto` is behind in", "`auto`", "best other solver", "which")
     kinds = {
-        "no answer": "having no answer",
-        "no proof": "having no proof",
-        "value": "the value, higher is better",
-        "bound": "the upper bound, lower is better",
-        "time": "the CPU time of the proof, less is better",
+        "no answer": "finding an answer",
+        "no proof": "the proof",
+        "value": "the value ↑",
+        "bound": "the upper bound ↓",
+        "time": "the CPU time of the proof ↓",
     }
     lines = [
         (loss.instance, kinds[loss.kind], loss.ours, loss.theirs, loss.peer)

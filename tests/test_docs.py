@@ -673,8 +673,13 @@ def of_variables():
 def of_table1():
     experiment = Experiment.named("table1")
     counts, _, setting = verdict(experiment, records_of(experiment, ROOT / "results"))
-    for line in [*counts.markdown()[3:], *setting.markdown()[2:]]:
+    for line in counts.markdown()[3:]:
         yield " ".join(line.split()), []
+    settings = {name: both for name, *both in setting.rows}
+    yield "| epochs | {} | {} |", settings["epochs"]
+    assert settings["recipe"] == ["another", "paper"]
+    assert settings["binarisation"] == ["threshold", ""]  # the same
+    assert settings["not compared"] == ["omniglot", "other images"]
     for title, name in (("annealed", "exact"), ("not annealed", "exact-plain")):
         found = [
             quantities(f"table1/{cell}-{name}-seed0.json")
