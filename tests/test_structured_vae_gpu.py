@@ -14,6 +14,7 @@ from solvers.labels import gibbs as labels_gibbs
 from structured_vae import TrainConfig, evaluate_run, resume, train
 from structured_vae.estimators import ScoreFunction
 from structured_vae.evaluation.gradients import gradient_variance
+from structured_vae.training.base import Training
 from structured_vae.vaes.config import EpsilonConfig
 
 pytestmark = pytest.mark.gpu
@@ -114,6 +115,40 @@ def test_a_training_resumes_to_the_same_end(tmp_path, change):
     assert {name: each.value for name, each in whole.items()} == {
         name: each.value for name, each in resumed.items()
     }
+
+
+RECORDED = {
+    "straight_through, learnt prior": {
+        **INDEPENDENT,
+        "estimator": "straight_through",
+        "prior": "made",
+        "recipe": "elbo",
+        "dropout": 0.2,
+        "dropout_decay": "cosine",
+    },
+    "nvil, independent": {**INDEPENDENT, "estimator": "nvil"},
+    "score_function, general": {"estimator": "score_function", "n": 4},
+    "relax, categories": {**CATEGORIES, "estimator": "relax"},
+    "gaussian": {"encoder": "gaussian"},
+}
+
+
+@pytest.mark.parametrize("change", RECORDED.values(), ids=RECORDED)
+@pytest.mark.usefixtures("on_tiny_images")
+def test_a_training_by_cuda_graphs_is_the_same_training(tmp_path, monkeypatch, change):
+    replays = []
+    replay = torch.cuda.CUDAGraph.replay
+    monkeypatch.setattr(
+        torch.cuda.CUDAGraph, "replay", lambda graph: (replays.append(1), replay(graph))
+    )
+    config = replace(SMALL, **change)
+    train(config, tmp_path / "recorded", progress=False)
+    assert replays
+    monkeypatch.setattr(Training, "record_steps", lambda training: None)
+    count = len(replays)
+    train(config, tmp_path / "step by step", progress=False)
+    assert len(replays) == count
+    assert rows_but_times(tmp_path / "recorded") == rows_but_times(tmp_path / "step by step")
 
 
 @pytest.mark.parametrize("encoder", ["independent", "general", "categorical", "own"])
