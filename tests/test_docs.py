@@ -384,7 +384,7 @@ def of_choose():
     yield "takes {:.1f} times the CPU time", [cuts["pymaxflow"] / cuts["max_flow"]]
 
 
-def of_method():
+def of_epsilon_and_sides():
     encoders = ("independent", "supermodular", "general")
     won = [last_row(name)[1] - last_row(f"{name}-epsilon0.1")[1] for name in encoders]
     yield "has a valid bound that is {:.0f} to {:.0f} nats lower", [min(won), max(won)]
@@ -1179,7 +1179,7 @@ QUOTED = {
     "docs/estimator_formulas.md": of_estimators,
     "docs/hardware.md": of_hardware,
     "docs/label_benchmarks.md": of_labels,
-    "docs/method.md": of_method,
+    "docs/epsilon_and_sides.md": of_epsilon_and_sides,
     "docs/outside.md": of_outside,
     "docs/own_networks.md": of_own_networks,
     "docs/layer_examples.md": of_layer_examples,
