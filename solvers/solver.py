@@ -39,7 +39,7 @@ from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a solver can take and what it promises.
+    """The problems that a solver accepts, and what its answers promise.
 
     Attributes:
         exact: whether it proves optimality when it is given the time.

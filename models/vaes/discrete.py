@@ -371,7 +371,7 @@ def paper_vae(
     prior_layers: int = 0,
     space: LatentSpace | None = None,
 ) -> DiscreteVAE:
-    """Return the paper's architecture with one of `ENCODERS`.
+    """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".

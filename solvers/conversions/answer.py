@@ -23,7 +23,7 @@ from ..tables import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """A single solved instance, by name and in the original's own units.
+    """The answer to a conversion, with the names, the values and the objective of its original.
 
     Attributes:
         assignment: the value of every variable: 0 or 1, -1 or 1 for spins, the side of every node

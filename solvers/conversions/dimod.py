@@ -27,11 +27,11 @@ PARTS = ("linear", "quadratic", "offset")
 
 
 class ConversionUnavailableError(SolverError, ImportError):
-    """The conversion exists but a package that it needs is not installed."""
+    """A package that a conversion needs is not installed."""
 
 
 def from_dimod(bqm: Any) -> AnyConversion[Any]:
-    """Convert a dimod model: binary quadratic, constrained quadratic, or a polynomial; minimised.
+    """Convert a binary quadratic model, a constrained one or a polynomial of dimod; minimised.
 
     Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
     constraints get auxiliary bits: the value of an answer is the objective plus the penalties of

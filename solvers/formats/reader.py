@@ -191,7 +191,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
 def read_problem(
     path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Conversion:
-    r"""Read a problem from a file, plain or gzip, with the way back to the file's objective.
+    r"""Read a problem from a file, plain or gzip, with the names and the objective of the file.
 
     Args:
         path: a regular file.

@@ -35,7 +35,7 @@ CELEBA: Final = "celeba"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Images with their labels.
+    """One split of a dataset: images with their labels.
 
     Attributes:
         images: values in [0, 1], float32 `[count, pixels]`, each image row by row, one colour after

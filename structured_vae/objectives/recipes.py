@@ -76,7 +76,7 @@ def paper_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return the objective of the code released with the paper.
+    """Return the objective of the code of Lorberbom et al. (2019), which trains no folded KL.
 
     Direct optimization minimises the reconstruction alone; the KL is reported but not trained.
     Estimators that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its
@@ -95,7 +95,7 @@ def elbo_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost.
+    """Return the whole bound of a batch as an objective: reconstruction cost and KL.
 
     For an autoregressive prior, E_q[-log p(z)] is part of the sampled cost, even if the entropy of
     q is exact.

@@ -97,7 +97,7 @@ WRITABLE = tuple(WRITERS)
 def write_problem(
     conversion: Conversion, path: str | os.PathLike[str], format: str | None = None
 ) -> Relation:
-    """Write a problem to a file, and return how the objectives follow from each other.
+    """Write a problem to a file, and return how its objective and that of the file are related.
 
     Args:
         conversion: what `read_problem` or a function of `solvers.conversions` returns.

@@ -59,7 +59,7 @@ def evaluate(
     refine: int = 0,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Return bound, likelihood, gap, true and surrogate KL, and active variables.
+    """Evaluate a VAE on images: bound, -log p(x), their gap, KL, and active variables.
 
     `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always
     present. `minus_log_p` and `gap` are present if they can be computed. A structured
