@@ -61,7 +61,7 @@ class Compared:
 
 
 class Estimator(nn.Module, ABC):
-    """The base of estimators of the gradient of E_q[cost(z)] in potentials and decoder.
+    """Base class of the estimators of the gradient of an expected cost E_q[cost(z)].
 
     An estimator is a module, so that estimators with parameters or buffers (REBAR, RELAX, adaptive
     epsilon) train and resume with the network.
