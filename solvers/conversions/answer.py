@@ -67,7 +67,9 @@ class Answer:
         low: set[Hashable] = set()
         high: set[Hashable] = set()
         for label, value in self.assignment.items():
-            side = high if value == 1 else low
+            side = low
+            if value == 1:
+                side = high
             side.add(label)
         return low, high
 
@@ -100,7 +102,9 @@ class Answer:
         }
         states = {}
         for name, value in self.assignment.items():
-            heading = f"variable {name}" if name in facts else name
+            heading = name
+            if name in facts:
+                heading = f"variable {name}"
             states[heading] = value
         return {**facts, **states}
 

@@ -52,7 +52,9 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
     if kind in ("BINARY", "SPIN") and isinstance(bqm, Mapping):
-        variables: Variables = "spins" if kind == "SPIN" else "bits"
+        variables: Variables = "bits"
+        if kind == "SPIN":
+            variables = "spins"
         return from_polynomial(
             {tuple(term): number for term, number in bqm.items()}, variables=variables
         )
@@ -152,7 +154,9 @@ def _add(constrained: Constrained, label: Any, comparison: Any, places: Mapping[
     if not side.is_soft():
         constrained.add(left, comparison.sense.value)
         return
-    power = 2 if side.penalty() == "quadratic" else 1
+    power = 1
+    if side.penalty() == "quadratic":
+        power = 2
     constrained.add_soft(left, comparison.sense.value, decimal_of(side.weight()), power)
 
 

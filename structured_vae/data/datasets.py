@@ -333,7 +333,9 @@ def _binarised(
     stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False
 ) -> Split:
     flat = stored.images.reshape(len(stored.images), -1)
-    grey = none(flat) if redrawn else None
+    grey = None
+    if redrawn:
+        grey = none(flat)
     return Split(
         images=binarisation.binarise(flat, number),
         labels=stored.labels.astype(np.int64),

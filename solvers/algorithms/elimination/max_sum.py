@@ -123,5 +123,7 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
 def _table_nanoseconds(plan: Plan) -> float:
     """Estimate the work of a single instance."""
     near = plan.table_arena <= NEAR_ENTRIES
-    entry = TABLE_ENTRY_NANOSECONDS if near else FAR_ENTRY_NANOSECONDS
+    entry = FAR_ENTRY_NANOSECONDS
+    if near:
+        entry = TABLE_ENTRY_NANOSECONDS
     return entry * plan.entries + TABLE_STEP_NANOSECONDS * plan.n

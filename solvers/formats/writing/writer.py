@@ -132,7 +132,9 @@ def write_problem(
             "as 'npz'"
         )
     written = terms.with_sense(writer.sense or terms.sense)
-    left_out = 0.0 if writer.constant else terms.constant
+    left_out = 0.0
+    if not writer.constant:
+        left_out = terms.constant
     relation = Relation(written.sense * terms.sense, left_out)
     writer.write(Path(path), replace(written, constant=written.constant + 0.0))
     return relation

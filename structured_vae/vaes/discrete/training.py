@@ -63,7 +63,9 @@ class ArgmaxTraining(Training):
         tight = (
             self.estimator.kl != "folded" or self.estimator.posterior(self.vae.blank()).tractable
         )
-        return "validation/bound" if tight else "validation/bound_surrogate"
+        if tight:
+            return "validation/bound"
+        return "validation/bound_surrogate"
 
     def _constants(self) -> Constants:
         scheduled = self.estimator.scheduled(self.global_step)
