@@ -555,7 +555,7 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
 
     for sides in (1, 2):
         estimator = TableDirect(Constant(0.5), sides=sides, noise="unary")
-        draws, _, _ = draws_of(estimator, this, cost, 50_000)
+        draws, _, _ = draws_of(estimator, this, cost, 80_000)
         assert away(draws, expected(0.5, sides)) < LEVEL
         assert away(draws, expected(0.5, sides), 1.1) > LEVEL
     moves = 1e-3 * np.eye(3)
