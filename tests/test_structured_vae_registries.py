@@ -5,11 +5,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
 
 from models import load_pretrained
+from models.networks.encoder import ENCODERS
 from models.spaces import named_space
 from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
@@ -21,6 +23,7 @@ from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_c
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.spaces.registry import SPACES
+from structured_vae.vaes.discrete.config import DiscreteConfig, Encoder
 
 ROOT = Path(__file__).parents[1]
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
@@ -224,6 +227,19 @@ def test_the_help_of_train_lists_every_estimator(plug_ins):
     text = " ".join(parser.format_help().split())
     assert f"{', '.join(ESTIMATORS)}, own" in text
     assert "doubled" in text
+
+
+def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
+    parser = command("train", "")
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    attributes = DiscreteConfig.__doc__.partition("Attributes:")[2]
+    described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
+    assert described.rstrip(".") in text
+
+
+def test_every_encoder_is_an_option_of_the_discrete_model():
+    assert set(get_args(Encoder)) == set(ENCODERS)
 
 
 def test_the_options_are_listed_without_torch():
