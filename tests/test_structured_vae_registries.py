@@ -258,6 +258,13 @@ def test_the_table_of_estimators_has_a_row_for_each():
     assert rows == list(BUILT_IN)
 
 
+def test_the_page_names_the_estimators_that_the_command_gradients_measures():
+    page = (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
+    sentence = page.partition("The command measures ")[2].partition(", and every plug-in")[0]
+    measured = [name for name in BUILT_IN if ESTIMATORS[name].compared()]
+    assert sorted(re.findall(r"`(\w+)`", sentence)) == sorted(measured)
+
+
 def test_the_help_of_train_lists_every_data_set():
     parser = command("train", "")
     add_options(parser)
