@@ -127,7 +127,7 @@ def test_every_solver_takes_tables_of_their_own_sizes(solver):
 
 
 def test_tables_of_their_own_sizes_are_the_padded_ones():
-    sizes, factors = ragged_factors(200)
+    sizes, factors = ragged_factors(1000)
     ragged = from_factors(sizes, factors).problem
     assert ragged.own is not None
     dense = ragged.dense()

@@ -209,7 +209,7 @@ def test_idx_reading_is_bounded_in_memory(tmp_path, content):
     assert peak - before < 1_000_000
 
 
-FUZZ = settings(derandomize=True, database=None, deadline=None, max_examples=300)
+FUZZ = settings(derandomize=True, database=None, deadline=None, max_examples=120)
 
 
 def read_or_refuse(name: str, content: bytes) -> np.ndarray | None:

@@ -57,6 +57,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def _add_names(group: Any, config: Any, options: set[str]) -> None:
     """Add options whose names come from a registry, with these names in their help."""
+    if not options:
+        return
+    descriptions = _descriptions(config)
     for option in fields(config):
         if option.name in options:
             names = names_of(option)
@@ -64,17 +67,20 @@ def _add_names(group: Any, config: Any, options: set[str]) -> None:
                 f"--{option.name}",
                 type=Literal[names],
                 default=option.default,
-                help=f"{_description(config, option.name)}: {', '.join(names)}",
+                help=f"{descriptions[option.name]}: {', '.join(names)}",
             )
 
 
-def _description(config: type, option: str) -> str:
-    """Return the descriptions in the docstring of a configuration or of one of its base classes."""
-    for base in config.__mro__:
-        for parameter in parse(base.__doc__ or "").params:
-            if parameter.arg_name == option:
-                return (parameter.description or "").rstrip(".")
-    raise LookupError(f"{config.__name__} does not describe its option {option}")
+def _descriptions(config: type) -> dict[str, str]:
+    """Return the descriptions of options by name.
+
+    They are in the docstrings of a configuration and of its base classes; the nearest class counts.
+    """
+    return {
+        parameter.arg_name: (parameter.description or "").rstrip(".")
+        for base in reversed(config.__mro__)
+        for parameter in parse(base.__doc__ or "").params
+    }
 
 
 def _groups() -> dict[tuple[str, ...], set[str]]:
