@@ -2,6 +2,7 @@ import re
 import time
 import zlib
 from dataclasses import replace
+from importlib.util import find_spec
 from io import BytesIO
 from itertools import permutations, product
 from xml.etree import ElementTree
