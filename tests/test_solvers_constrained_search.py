@@ -152,6 +152,38 @@ def test_a_large_dense_problem_gets_a_state_however_short_the_limit():
         assert Rows.of(constraints, n).satisfied(found.z).all()
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_greedy_filling_under_many_dense_constraints_ends_soon_after_the_limit(pairs):
+    random = np.random.default_rng(0)
+    n = 800
+    weights = random.integers(1, 20, (120, n))
+    room = weights.sum(axis=1) // 2
+    worth = random.integers(1, 50, n).astype(float)
+    rules = [linear(row, "<=", int(most)) for row, most in zip(weights, room, strict=True)]
+    filled = np.zeros(n, np.int8)
+    for i in np.argsort(-worth / weights.sum(axis=0)):
+        filled[i] = (weights @ filled + weights[:, i] <= room).all()
+    problem = Problem.from_arrays(worth, np.zeros(0), edges=np.zeros((0, 2), int))
+    if pairs:
+        problem = Problem.from_arrays(worth, np.full(1, 0.5), edges=np.array([[0, 1]]))
+    begin = time.process_time()
+    found = solve(problem, constraints=rules, solver=BACKENDS[0], time_limit=0.02)
+    assert time.process_time() - begin < 2.5
+    assert found.score >= 0.98 * worth[filled > 0].sum()
+
+
+@pytest.mark.slow
+def test_the_search_for_a_first_state_under_many_dense_constraints_ends_soon_after_the_limit():
+    random = np.random.default_rng(0)
+    weights = random.integers(1, 20, (120, 800))
+    rules = [linear(row, ">=", int(row.sum()) // 4) for row in weights]
+    scores = -random.integers(1, 50, 800).astype(float)
+    begin = time.process_time()
+    found = solve(scores, constraints=rules, solver=BACKENDS[0], time_limit=0.02)
+    assert time.process_time() - begin < 3.5
+    assert Rows.of(rules, 800).satisfied(found.z[None]).all()
+
+
 def test_fixed_values_and_constraints_at_a_limit():
     n, constraints = KINDS["assignment"]
     found = solve(dense(n), constraints=constraints, fix={3: 1, 12: 0}, time_limit=1e-6)

@@ -18,14 +18,14 @@ MOST_VARIABLES = 1500
 MOST_COMPARED = 4_000_000
 """Largest number of entries that a look at all exchanges of two variables takes."""
 
-LOOKS = 8
-"""Moves between two looks at the clock."""
-
 PATIENCE = 3
 """Moves per variable without a better state after which the search restarts near the best one."""
 
 LEAST_PATIENCE = 300
 """Least number of such moves."""
+
+FILLED = 16
+"""Greedy filling compares all variables again after adding one in so many of those that fit."""
 
 KICKS = 4
 """Maximum number of random moves at a restart."""
@@ -131,7 +131,7 @@ class Exchanges:
         improved = 0
         patience = max(LEAST_PATIENCE, PATIENCE * len(begin))
         for step in range(moves):
-            if step % LOOKS == 0 and deadline.passed:
+            if deadline.passed:
                 break
             # No better state for long: resume beside the
             # best one, so that the walk does not drift off.
@@ -150,15 +150,17 @@ class Exchanges:
                 improved = step
         return best
 
-    def filled(self, begin: np.ndarray) -> np.ndarray:
+    def filled(self, begin: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Return a state `[n]` with more variables, added greedily by their gain per use of limits.
 
         Args:
             begin: `[n]`, a state that satisfies the constraints.
+            deadline: after it, the rest is filled in the order of the gains at that time.
         """
         self._start(begin)
         positive = np.maximum(self._matrix, 0.0)
         while True:
+            late = deadline.passed
             least = self._low - self._activity
             most = self._high - self._activity
             allowed = ~((self._matrix < least) | (self._matrix > most)).any(axis=0)
@@ -168,8 +170,20 @@ class Exchanges:
             # The use of a variable: its share of the room that is left in every limit.
             used = (1.0 / np.maximum(most[:, 0], 1.0)) @ positive
             worth = np.where(allowed, self._field / (used + 1e-9), -np.inf)
-            chosen = int(worth.argmax())
-            self._make(Move(float(self._field[chosen]), (), (chosen,)))
+            count = int(allowed.sum())
+            order = np.argsort(-worth, kind="stable")[:count].tolist()
+            if late:
+                self._add(order)
+                return self._z.astype(np.int8)
+            # Gains and uses change little while few variables are added.
+            self._add(order[: max(1, count // FILLED)])
+
+    def _add(self, order: list[int]) -> None:
+        """Set variables to 1, one after the other, as far as that raises the score and is allowed."""
+        for i in order:
+            after = self._activity + self._matrix[:, i : i + 1]
+            if self._field[i] > 0 and ((after >= self._low) & (after <= self._high)).all():
+                self._make(Move(float(self._field[i]), (), (i,)))
 
     def _start(self, z: np.ndarray) -> None:
         self._z = z.astype(bool)

@@ -71,6 +71,11 @@ MOST_CLIMBED = 300_000
 
 A search of that size takes hundredths of a second."""
 
+MOST_LATE = 5_000_000
+"""Entries of constraints that a local search goes through after the time limit, at most.
+
+A first state is worth three times as many."""
+
 REPAIR_FLIPS = 2
 """Flips per variable that look for a first state even after the time limit."""
 
@@ -212,6 +217,11 @@ class _Batch:
         """Flips that look for a first state even after the time limit."""
         return max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
 
+    def _late_flips(self, entries: int) -> int:
+        """Flips after the time limit, if all of them go through so many entries of constraints."""
+        flip = self.problem.n + len(self.rows.row)
+        return min(self._least_flips, entries // flip)
+
     def _filled(self, value: int) -> np.ndarray:
         """Return the state `[n]` in which all free variables have one value."""
         return np.where(self.values < 0, value, self.values).astype(np.int8)
@@ -222,18 +232,19 @@ class _Batch:
         """Look for a first state by the constraints alone, then improve it by local search."""
         zeros = self._filled(0)
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
-        least = self._least_flips
+        least = self._late_flips(MOST_LATE)
         first = zeros if start is None else start
-        begin = start
-        if begin is None:
-            begin = zeros if search.state is None else search.state
         if search.state is None:
-            self._repair(search, first, least)
+            self._repair(search, first, deadline)
         if self.solutions or not small:
             least = 0
         if search.state is not None and deadline.passed and not least:
             return
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
+        search.fill(soon)
+        begin = start
+        if begin is None:
+            begin = zeros if search.state is None else search.state
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
@@ -248,16 +259,17 @@ class _Batch:
             return
         if search.state is None:
             first = self._filled(0) if start is None else start
-            self._repair(search, first, self._least_flips)
+            self._repair(search, first, deadline)
         soon = deadline.within(min(FIRST_SHARE * deadline.left, LINEAR_FIRST_SECONDS))
+        search.fill(soon)
         search.exchange(FIRST_FLIPS * self.problem.n, soon)
 
-    def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
+    def _repair(self, search: ConstrainedSearch, begin: np.ndarray, deadline: Deadline) -> None:
         """Look for a first state by the constraints alone."""
         nothing = np.zeros((0, 2), np.int64)
         alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
         repair = ConstrainedSearch(alone, self.rows, self.values)
-        repair.run(begin, flips, Deadline.after(0.0), flips)
+        repair.run(begin, self._least_flips, deadline, self._late_flips(3 * MOST_LATE))
         if repair.state is not None:
             search.take(repair.state)
 
