@@ -231,8 +231,10 @@ def _places(constraint: Constraint, n: int) -> np.ndarray:
         OptionError: it names something else.
     """
     coefficients = constraint.coefficients or {}
-    if {*map(type, coefficients)} <= {int} and max(coefficients, default=0) < n:
-        return np.fromiter(coefficients, np.int64, len(coefficients))
+    if {*map(type, coefficients)} <= {int}:
+        places: np.ndarray = np.array([*coefficients], np.int64)
+        if places.max(initial=0) < n:
+            return places
     for place in coefficients:
         if isinstance(place, str):
             raise OptionError(

@@ -7,6 +7,7 @@ import pytest
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from solvers import InfeasibleError, Problem, SolveFailedError, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
@@ -201,6 +202,59 @@ def test_no_state_is_said_by_propagation_and_by_backends(name):
     odd = [one_of([0, 1]), one_of([1, 2]), one_of([0, 2])]
     with pytest.raises(InfeasibleError):
         solve(problem, constraints=odd, solver=name)
+
+
+def random_assignment(random, size):
+    """Scores of an assignment, some cells that are excluded, and the best sum."""
+    scores = random.normal(size=(size, size))
+    excluded = random.random((size, size)) < 0.2
+    np.fill_diagonal(excluded, False)
+    rows, columns = linear_sum_assignment(np.where(excluded, -1e6, scores), maximize=True)
+    return scores, np.flatnonzero(excluded), scores[rows, columns].sum()
+
+
+@pytest.mark.parametrize("size", [2, 5, 25])
+@pytest.mark.parametrize("limit", [1e-6, None])
+def test_a_linear_assignment_is_optimal_at_any_limit(size, limit):
+    scores, excluded, best = random_assignment(np.random.default_rng(size), size)
+    fixed = dict.fromkeys(excluded.tolist(), 0)
+    for rules in (assignment(size), assignment(size)[::-1]):
+        found = solve(scores.ravel(), constraints=rules, fix=fixed, time_limit=limit)
+        assert found.optimal
+        assert found.score == pytest.approx(best, abs=1e-9)
+
+
+@examples(20)
+@given(st.integers(0, 10**6))
+def test_an_assignment_with_another_constraint_against_enumeration(seed):
+    random = np.random.default_rng(seed)
+    scores = random.integers(-5, 6, 9).astype(float)
+    group = random.choice(9, 4, replace=False).tolist()
+    rules = [*assignment(3), at_most(1, group)]
+    states, _ = enumerated(9, rules)
+    if not len(states):
+        with pytest.raises(InfeasibleError):
+            solve(scores, constraints=rules, solver=BACKENDS[0])
+        return
+    for limit in (1e-6, 10.0):
+        found = solve(scores, constraints=rules, solver=BACKENDS[0], time_limit=limit)
+        best = (states @ scores).max()
+        assert found.score <= best <= found.bound
+        assert found.score == best or limit < 1
+
+
+def test_an_assignment_with_pairs_begins_with_one_without_them():
+    size = 25
+    random = np.random.default_rng(0)
+    n = size * size
+    scores = random.normal(size=n) * 10
+    pairwise = np.triu(random.normal(size=(n, n)), 1)
+    rows, columns = linear_sum_assignment(scores.reshape(size, size), maximize=True)
+    begin = np.zeros(n, np.int8)
+    begin[rows * size + columns] = 1
+    problem = Problem.from_arrays(scores, pairwise)
+    found = solve(problem, constraints=assignment(size), solver=BACKENDS[0], time_limit=1e-6)
+    assert found.score > problem.score(begin)
 
 
 def test_where_no_state_is_found_the_error_says_what_to_do():

@@ -137,6 +137,11 @@ class ConstrainedSearch:
         return Exchanges(self._problem, self._rows, self._values, self._generator)
 
     @property
+    def exchanges(self) -> bool:
+        """Whether the problem is small enough for exchanges."""
+        return fits(self._problem, self._rows)
+
+    @property
     def state(self) -> np.ndarray | None:
         """The best state `[n]` that satisfies the constraints, or None."""
         return self._best.z
@@ -193,10 +198,21 @@ class ConstrainedSearch:
         """
         if self._best.z is None or not self._free.any() or deadline.passed:
             return
-        if not fits(self._problem, self._rows):
+        if not self.exchanges:
             return
         self.take(self._exchanges.run(self._best.z, moves, deadline))
         deadline.tell(partial(Known.of, self._best.z))
+
+    def assign(self, deadline: Deadline) -> None:
+        """Begin with an assignment, if the constraints are those of one.
+
+        Args:
+            deadline: when to end.
+        """
+        if self.exchanges:
+            state = self._exchanges.assigned(deadline)
+            if state is not None:
+                self.take(state)
 
     def fill(self, deadline: Deadline) -> None:
         """Fill the state of zeros greedily, if it satisfies the constraints.
@@ -205,7 +221,7 @@ class ConstrainedSearch:
             deadline: when to end; a quick end is made after it.
         """
         zeros = np.where(self._free, 0, self._values).astype(np.int8)
-        if not self._free.any() or not fits(self._problem, self._rows):
+        if not self._free.any() or not self.exchanges:
             return
         if self._rows.satisfied(zeros[None])[0]:
             self.take(self._exchanges.filled(zeros, deadline))

@@ -16,9 +16,10 @@ from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problems.problem import Problem
 from ...solution import Maximiser
-from ..constrained_search.bound import bound_within
+from ..constrained_search.assignment import Assignment
+from ..constrained_search.bound import bound_by, bound_within
 from ..constrained_search.groups import Groups
-from ..constrained_search.linear_rows import Constraints, LinearRows
+from ..constrained_search.linear_rows import FREE, Constraints, LinearRows
 from ..constrained_search.search import ConstrainedSearch
 from .decomposition import single_instance
 
@@ -119,9 +120,10 @@ def each_instance(
     if values is None:
         raise InfeasibleError(rows.names)
     groups = Groups.of(rows, values)
+    assignment = Assignment.of(groups, values == FREE)
     # No state has both variables of an exclusive group at 1, whatever their pair scores.
     excluded = groups.exclusive()[tuple(problem.topology.pairs.T)]
-    batch = _Batch(problem, rows, values, excluded, solve_one, [])
+    batch = _Batch(problem, rows, values, groups, assignment, excluded, solve_one, [])
     z = np.full((problem.batch, problem.n), -1, np.int8)
     # The sum of all positive scores is a bound without any search.
     bounds = np.array(problem.positive_part)
@@ -146,6 +148,8 @@ class _Batch:
         problem: the whole batch.
         rows: the constraints.
         values: `[n]`, the values that the constraints force, -1 for free variables.
+        groups: groups of free variables of which at most one is 1.
+        assignment: the assignment that they make; None for other groups.
         excluded: `[e]`, whether a constraint excludes that both variables of a pair are 1.
         solve_one: the backend, called for one instance.
         solutions: feasible states `[n]` of the instances so far.
@@ -154,6 +158,8 @@ class _Batch:
     problem: Problem
     rows: LinearRows
     values: np.ndarray
+    groups: Groups
+    assignment: Assignment | None
     excluded: np.ndarray
     solve_one: SolveWithin
     solutions: list[np.ndarray]
@@ -195,9 +201,12 @@ class _Batch:
         start: np.ndarray | None,
     ) -> tuple[np.ndarray | None, float]:
         """Return what `solved` does for a linear objective: the backend searches early."""
+        bound = self._by_assignment(search, single, deadline)
+        if _proved(single, search.state, bound):
+            return search.state, bound
         self._begin_quickly(search, deadline, start)
         last = min(LINEAR_LAST_SHARE * deadline.left, MOST_LAST)
-        bound = self._by_backend(search, single, deadline, last)
+        bound = min(bound, self._by_backend(search, single, deadline, last))
         if _proved(single, search.state, bound):
             return search.state, bound
         soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
@@ -205,6 +214,20 @@ class _Batch:
         self._begin(search, deadline, start)
         self._improve(search, single, deadline, bound)
         return search.state, bound
+
+    def _by_assignment(
+        self, search: ConstrainedSearch, single: Problem, deadline: Deadline
+    ) -> float:
+        """Offer the best assignment of a linear objective; return the bound that it proves."""
+        if self.assignment is None:
+            return math.inf
+        assigned = self.assignment.best(np.asarray(single.unary[0], np.float64), deadline)
+        if assigned is None:
+            return math.inf
+        search.take(np.where(self.values == FREE, assigned.z, self.values))
+        multiplier = np.zeros(len(self.rows.low))
+        multiplier[self.groups.row] = assigned.price
+        return bound_by(single, self.rows, self.values, multiplier)
 
     def _offer(self, search: ConstrainedSearch, start: np.ndarray | None) -> None:
         """Offer the states at hand to the search."""
@@ -222,6 +245,11 @@ class _Batch:
         flip = self.problem.n + len(self.rows.row)
         return min(self._least_flips, entries // flip)
 
+    def _exchanges_alone(self, search: ConstrainedSearch) -> bool:
+        """Whether the search should exchange only: a flip leaves an assignment for long."""
+        exact = self.assignment is not None and self.assignment.exact
+        return exact and search.state is not None and search.exchanges
+
     def _filled(self, value: int) -> np.ndarray:
         """Return the state `[n]` in which all free variables have one value."""
         return np.where(self.values < 0, value, self.values).astype(np.int8)
@@ -234,6 +262,8 @@ class _Batch:
         small = self.problem.n + self.problem.e <= MOST_CLIMBED
         least = self._late_flips(MOST_LATE)
         first = zeros if start is None else start
+        if self.assignment is not None:
+            search.assign(deadline)
         if search.state is None:
             self._repair(search, first, deadline)
         if self.solutions or not small:
@@ -245,6 +275,10 @@ class _Batch:
         begin = start
         if begin is None:
             begin = zeros if search.state is None else search.state
+        if self._exchanges_alone(search):
+            soon = deadline.within(min(2 * FIRST_SHARE * deadline.left, 2 * FIRST_SECONDS))
+            search.exchange(FIRST_FLIPS * self.problem.n, soon)
+            return
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(begin, flips, soon, least)
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
@@ -308,7 +342,8 @@ class _Batch:
         begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
         while not deadline.passed:
             search.exchange(LAST_MOVES * self.problem.n, deadline)
-            search.run(begin, LAST_MOVES * self.problem.n, deadline)
+            if not self._exchanges_alone(search):
+                search.run(begin, LAST_MOVES * self.problem.n, deadline)
 
 
 def _least(single: Problem, state: np.ndarray | None) -> float:
