@@ -341,6 +341,11 @@ def test_a_row_is_the_same_as_numbers_a_mapping_or_a_sparse_row(digits):
             assert solve(scores, constraints=[rule]).score == pytest.approx(best, abs=1e-12)
 
 
+def test_decimals_of_fifteen_digits_are_not_rounded():
+    rule = linear([0.333333333333333] * 3, "<=", 0.999999999999998)
+    assert solve([1.0, 1.0, 1.0], constraints=[rule]).score == 2.0
+
+
 def test_entries_of_one_place_in_a_sparse_row_add_up():
     row = scipy.sparse.coo_matrix(([1.0, 1.0], ([0, 0], [0, 0])), shape=(1, 2))
     assert solve([1.0, 1.0], constraints=[linear(row, "<=", 1)]).z.tolist() == [0, 1]
