@@ -164,7 +164,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             constraint = self._without_auxiliary(constraint)
         if not isinstance(constraint, Constraint) or constraint.counts:
             return constraint
-        numbers = dict(constraint.coefficients or {})
+        numbers: dict[Any, float] = dict(constraint.coefficients or {})
         spins = [place for place in numbers if self.values_of(place) == (-1, 1)]
         if not spins:
             return constraint
