@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from .errors import ConfigError, shortened
+
 
 def gumbel(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent standard Gumbel variables, by inversion.
@@ -61,6 +63,23 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
     limits = torch.finfo(like.dtype)
     inside: torch.Tensor = drawn.clamp(min=limits.tiny, max=1 - limits.eps / 2)
     return inside
+
+
+def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
+    """Raise if the generator cannot generate noise on this device.
+
+    Raises:
+        ConfigError: it is not a torch generator, or belongs to another device.
+    """
+    if not isinstance(generator, torch.Generator | None):
+        raise ConfigError(
+            f"generator must be a torch.Generator or None; got {shortened(generator)}"
+        )
+    if generator is not None and generator.device.type != device.type:
+        raise ConfigError(
+            f"generator is on {generator.device} and the scores are on {device}: make it with "
+            f"torch.Generator('{device}')"
+        )
 
 
 def process_rank() -> int:

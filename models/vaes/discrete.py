@@ -371,7 +371,7 @@ def paper_vae(
     prior_layers: int = 0,
     space: LatentSpace | None = None,
 ) -> DiscreteVAE:
-    """Return the paper's architecture with one of `ENCODERS`.
+    """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".
@@ -408,38 +408,25 @@ def paper_vae(
     """
     if encoder not in ENCODERS:
         raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    least = {
-        "n": (n, 1),
-        "hidden": (hidden, 1),
-        "variables": (variables, 1),
-        "bandwidth": (bandwidth, 0),
-        "prior_hidden": (prior_hidden, 0),
-        "prior_layers": (prior_layers, 0),
-    }
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise SettingError(f"{name} must be at least {smallest}; got {value}")
+    _check_least(1, n=n, hidden=hidden, variables=variables)
+    _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
     if bandwidth and encoder not in COUPLED and couplings == "none":
         raise SettingError(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
-    categorical = encoder == "categorical"
-    if not categorical and (variables, couplings) != (1, "none"):
-        raise SettingError(
-            "variables and couplings are options of the encoder 'categorical'; "
-            f"'{encoder}' has n bits; got {variables}, {couplings!r}"
-        )
-    states = States(n, 0, prior_hidden, prior_layers)
-    if categorical:
-        states = States(variables, n, prior_hidden, prior_layers)
-    if not categorical:
+    if encoder != "categorical":
+        if (variables, couplings) != (1, "none"):
+            raise SettingError(
+                "variables and couplings are options of the encoder 'categorical'; "
+                f"'{encoder}' has n bits; got {variables}, {couplings!r}"
+            )
         band = {}  # only encoders with pairs take a bandwidth
         if bandwidth:
             band["bandwidth"] = bandwidth
         return DiscreteVAE(
             ENCODERS[encoder](pixels, n, hidden, **band),
             BinaryDecoder(pixels, n, hidden),
-            prior=named_prior(prior, states),
+            prior=named_prior(prior, States(n, 0, prior_hidden, prior_layers)),
             space=space,
         )
     if space is not None:
@@ -449,5 +436,16 @@ def paper_vae(
     return DiscreteVAE(
         CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
         CategoricalDecoder(pixels, n, hidden, variables),
-        prior=named_prior(prior, states),
+        prior=named_prior(prior, States(variables, n, prior_hidden, prior_layers)),
     )
+
+
+def _check_least(least: int, **numbers: int) -> None:
+    """Raise if one of the numbers is too small.
+
+    Raises:
+        SettingError: a number is less than `least`.
+    """
+    for name, number in numbers.items():
+        if number < least:
+            raise SettingError(f"{name} must be at least {least}; got {number}")

@@ -143,7 +143,7 @@ def gibbs(
     memory: int | None = None,
     time_limit: float | None = None,
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
-    """Return the log-partition, marginals and samples of p(x) = exp(score(x)) / Z.
+    """Return log Z, marginals and samples of p(x) = exp(score(x)) / Z over labels.
 
     Elimination computes them exactly; other methods bound or estimate log Z.
 

@@ -121,7 +121,9 @@ def argmax_layer(
         pairwise = jnp.zeros((), unary.dtype)
 
     def best(unary: Any, pairwise: Any) -> Any:
-        scores_of_pairs = None if pairs is None else pairwise
+        scores_of_pairs = pairwise
+        if pairs is None:
+            scores_of_pairs = None
         return argmax(unary, scores_of_pairs, edges=pairs, solver=solver)
 
     layer = jax.custom_vjp(best)

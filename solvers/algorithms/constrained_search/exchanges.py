@@ -116,7 +116,9 @@ class Exchanges:
         groups = Groups.of(rows, values)
         self._table = Assignment.of(groups, self._free)
         self._others = np.setdiff1d(np.arange(len(rows.low)), groups.row)
-        self._group = _only_groups(groups) if not len(self._others) else None
+        self._group = None
+        if not len(self._others):
+            self._group = _only_groups(groups)
 
     def run(self, begin: np.ndarray, moves: int, deadline: Deadline) -> np.ndarray:
         """Return the best state `[n]` of a walk.
@@ -237,6 +239,7 @@ class Exchanges:
     def _choice(self, best: float) -> Move | None:
         """Return a move that beats `best`, else the best that is not tabu; None without moves."""
         chosen: Move | None = None
+        chosen_gain = -np.inf
         for moves in self._forms():
             # Aspiration: a tabu move is allowed where it leads to a new best state.
             allowed = ~moves.tabu | (self._score + moves.gain > best)
@@ -244,8 +247,9 @@ class Exchanges:
             if not len(gain):
                 continue
             number = int(gain.argmax())
-            if gain[number] > (-np.inf if chosen is None else chosen.gain):
+            if gain[number] > chosen_gain:
                 chosen = moves.move(number)
+                chosen_gain = chosen.gain
         if chosen is not None:
             return chosen
         for moves in self._forms():  # all moves are tabu
@@ -365,5 +369,7 @@ def _only_groups(groups: Groups) -> np.ndarray | None:
     """Return the group `[n]` of each variable, -1 for none; None if one is in several groups."""
     if (groups.member.sum(axis=0) > 1).any():
         return None
-    number = groups.member.argmax(axis=0) if len(groups) else 0
+    number = 0
+    if len(groups):
+        number = groups.member.argmax(axis=0)
     return np.asarray(np.where(groups.member.any(axis=0), number, -1))
