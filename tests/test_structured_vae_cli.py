@@ -1031,6 +1031,34 @@ def test_solve_refuses_impossible_options(cli, arguments, words):
     assert files() == ["problem.npz"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "solve problem.npz --threads 0",
+        "solve problem.npz --threads 5000",
+        "solve problem.npz --max_bytes 0",
+        "convert problem.npz problem.qubo --max_bytes=-1",
+        "evaluate nowhere --samples 0",
+        "evaluate nowhere --refine=-1",
+        "evaluate nowhere --importance 10 0",
+        "fit-prior nowhere target --hidden=-1",
+        "fit-prior nowhere target --layers=-1",
+        "fit-prior nowhere target --epochs 0",
+        "gradients nowhere --images 0",
+        "gradients nowhere --draws 0",
+        "reproduce table1 --epochs 0 --dry_run",
+        "reproduce table1 --jobs 0 --dry_run",
+        "reproduce table1 --seeds [-1] --dry_run",
+        "explore nowhere --port 0",
+        "explore nowhere --port 70000",
+    ],
+)
+def test_numbers_outside_their_range_are_refused_before_any_work(cli, arguments):
+    option = re.search(r"--(\w+)", arguments)[1]
+    assert_refused(cli(*arguments.split()), f"{option} must be at ")
+    assert files() == []
+
+
 @pytest.mark.parametrize("output", ["folder", "problem.npz/mine.json"])
 def test_solve_says_where_it_cannot_write(cli, output):
     np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)

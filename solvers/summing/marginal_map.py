@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
@@ -38,7 +38,7 @@ class MarginalMap:
         states: number of joint states that were compared.
     """
 
-    assignment: Mapping[Hashable, Hashable]
+    assignment: Mapping[Hashable, Hashable] = field(hash=False)
     log_probability: float
     log_mass: float
     states: int
