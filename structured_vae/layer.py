@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal, Protocol, overload
 
-import numpy as np
 import torch
 
 from models import Potentials
@@ -19,6 +18,7 @@ from .autograd.transforms import Dims, leading, refuse_mapped_edges, transformab
 from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
+from .noise import checked_draws
 from .objectives.costs import Cost, CostFunction, CostOfBits
 from .spaces import Structure, as_space, is_structure, refuse_pairs
 from .spaces.bits import solution_of
@@ -117,17 +117,12 @@ class ArgmaxLayer(SteppingModule):
         samples: int = 1,
     ):
         super().__init__(solver, epsilon, seed, constraints)
-        is_whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-        if not is_whole or samples < 1:
-            raise ConfigError(
-                f"samples must be a whole number of at least 1; got {shortened(samples)}"
-            )
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(
                 f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}"
             )
         self.estimator = estimator
-        self.samples = int(samples)
+        self.samples = checked_draws(samples)
 
     def __repr__(self) -> str:
         """Return the layer with its options."""
@@ -179,14 +174,25 @@ class ArgmaxLayer(SteppingModule):
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
+        return self.averaged(potentials, generator)
+
+    def averaged(self, potentials: Potentials, generator: torch.Generator | None) -> torch.Tensor:
+        """Return the mean of the argmaxes `[..., batch, n]` over the draws of noise, if any.
+
+        It has the estimator's gradient. Losses call it with checked potentials.
+
+        Raises:
+            solvers.SolverError: the solver does not accept the scores.
+            ConfigError: a backward pass runs the forward pass again, which would draw new noise.
+        """
         noise = self.noise(potentials, generator, self.samples)
         if noise is None:
-            return self.learnable(potentials)
+            return self._learnable(potentials)
         if self.samples == 1:
-            return self.learnable(potentials.shifted(noise[0]))
-        return _mean(self.learnable(_repeated(potentials, self.samples).shifted(noise)))
+            return self._learnable(potentials.shifted(noise[0]))
+        return _mean(self._learnable(_repeated(potentials, self.samples).shifted(noise)))
 
-    def learnable(self, potentials: Potentials) -> torch.Tensor:
+    def _learnable(self, potentials: Potentials) -> torch.Tensor:
         """Return the argmax `[..., batch, n]` of potentials, with the estimator's gradient."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 

@@ -27,7 +27,7 @@ from .distributions.argmax_module import ArgmaxModule, Seed
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator
-from .noise import gaussian
+from .noise import checked_draws, gaussian
 from .schedules import positive
 from .spaces import Structure, is_structure
 from .spaces.checks.scores import EdgesLike, potentials_of
@@ -263,7 +263,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         constraints: as for every `StructuredLoss`.
 
     Raises:
-        ConfigError: `sigma` or `samples` is not positive.
+        ConfigError: `sigma` is not positive, or `samples` is not a whole number of at least 1.
 
     References:
         Blondel, Martins, Niculae (2020), Learning with Fenchel-Young losses.
@@ -281,12 +281,10 @@ class PerturbedFenchelYoung(StructuredLoss):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, constraints=constraints)
-        if not positive(sigma) or not positive(samples) or samples != int(samples):
-            raise ConfigError(
-                f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
-            )
+        if not positive(sigma):
+            raise ConfigError(f"sigma must be a positive number; got {shortened(sigma)}")
         self.sigma = float(sigma)
-        self.samples = int(samples)
+        self.samples = checked_draws(samples)
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
@@ -366,10 +364,12 @@ class ImplicitMLELoss(StructuredLoss):
     gradient of the linearised loss, which differs from the loss if the derivative in a bit is not
     the change of the loss when that bit flips. The derivative of the default loss is twice that
     change, so for independent bits the gradient is twice that of the expected loss. The loss is not
-    convex. Costs two argmaxes.
+    convex. Costs two argmaxes for each draw of noise.
 
     It is an `ArgmaxLayer` followed by the loss, and has its noise: in training mode z* is a
-    perturb-and-MAP sample. For the Hamming distance, which is linear in z, it equals `DirectLoss`.
+    perturb-and-MAP sample. With `samples` above 1 it is the mean of so many samples, so the loss
+    gets entries from 0 to 1. For the Hamming distance, which is linear in z, it equals
+    `DirectLoss`.
 
     Args:
         solver: as for every `StructuredLoss`.
@@ -377,9 +377,11 @@ class ImplicitMLELoss(StructuredLoss):
         loss: a function of states and targets; None for the sum of squared differences.
         seed: the seed of the noise, as in `ArgmaxLayer`.
         constraints: as for every `StructuredLoss`.
+        samples: the number of noise draws that a call with noise averages, as in `ArgmaxLayer`.
 
     Raises:
-        ConfigError: epsilon is not positive, or the seed is not valid.
+        ConfigError: epsilon is not positive, the seed is not valid, or `samples` is not a whole
+            number of at least 1.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
@@ -395,9 +397,10 @@ class ImplicitMLELoss(StructuredLoss):
         loss: LossOfStates | None = None,
         seed: Seed = "torch",
         constraints: Iterable[Constraint] = (),
+        samples: int = 1,
     ):
         super().__init__(solver, constraints=constraints)
-        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed)
+        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed, samples=samples)
         self.loss = loss or squared_differences
 
     def over(self, structure: Structure) -> Self:
@@ -409,8 +412,7 @@ class ImplicitMLELoss(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        z = self.layer.learnable(self.layer.perturbed(potentials, generator))
-        return self.loss(z, y)
+        return self.loss(self.layer.averaged(potentials, generator), y)
 
 
 class GibbsLikelihood(StructuredLoss):

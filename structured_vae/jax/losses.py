@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from solvers import ArgmaxSolver
 
 from ..errors import ConfigError, shortened
+from ..noise import checked_draws
 from ..schedules import positive
 from ..spaces import Structure
 from .layer import argmax
@@ -108,16 +109,16 @@ def perturbed_loss(
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
-        ConfigError: sigma or samples is not positive, or a structure is given pairwise scores.
+        ConfigError: sigma is not positive, samples is not a whole number of at least 1, or a
+            structure is given pairwise scores.
     """
-    if not positive(sigma) or not positive(samples):
-        raise ConfigError(
-            f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
-        )
+    if not positive(sigma):
+        raise ConfigError(f"sigma must be a positive number; got {shortened(sigma)}")
+    draws = checked_draws(samples)
     pairs = edges_of(pairwise, edges)
     unary = jnp.asarray(unary)
     target = jnp.asarray(target)
-    noise = sigma * jax.random.normal(key, (int(samples), *unary.shape), unary.dtype)
+    noise = sigma * jax.random.normal(key, (draws, *unary.shape), unary.dtype)
     z = argmax(unary + noise, pairwise, edges=edges, solver=solver)
     lost = score_difference(unary, pairwise, pairs, z, target)
     return (lost + (noise * (z - target)).sum(axis=-1)).mean(axis=0)
