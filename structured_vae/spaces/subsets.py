@@ -312,11 +312,10 @@ class Knapsack(StateSpace):
         return rows.repeat(len(flat) // len(rows), 1).T
 
     def _check_batch(self, scores: torch.Tensor) -> None:
-        if not isinstance(scores, torch.Tensor):  # `_checked` names other types
-            return
-        if self._by_instance:
-            check_instances(len(self._rows), scores.shape[:-1], "weights")
-        check_batch(self._most, scores.shape[:-1], "capacity")
+        if isinstance(scores, torch.Tensor):  # `_checked` names other types
+            if self._by_instance:
+                check_instances(len(self._rows), scores.shape[:-1], "weights")
+            check_batch(self._most, scores.shape[:-1], "capacity")
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         return checked(scores, len(self._rows[0]))
