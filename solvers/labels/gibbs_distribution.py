@@ -15,6 +15,7 @@ from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProb
 from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
+from ..graph_breaks import between_graphs
 from ..options import check_memory_limit, check_threads
 from .algorithms.sum_memory import room_for
 from .completions import LabelCompletions, complete
@@ -126,6 +127,7 @@ def gibbs(
 ) -> GibbsEstimate[LabelProblem]: ...
 
 
+@between_graphs
 def gibbs(
     unary: Any,
     pairwise: Any = None,
