@@ -14,7 +14,13 @@ from solvers.constraints import Constraint
 
 from .autograd.recording import between_graphs, refuse_recording
 from .autograd.second_derivatives import without_derivative
-from .autograd.transforms import Dims, leading, refuse_mapped_edges, transformable
+from .autograd.transforms import (
+    Dims,
+    leading,
+    refuse_mapped_edges,
+    refuse_transforms,
+    transformable,
+)
 from .distributions.argmax_module import Seed, module_of
 from .errors import ConfigError, shortened
 from .estimators import Direct, Epsilon, Estimate
@@ -223,7 +229,9 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: an export or a trace records the call.
+            EstimatorError: `torch.func` transforms the call.
         """
+        refuse_transforms("ArgmaxLayer.solve", "call it outside of torch.func, or the layer itself")
         potentials = potentials_of(unary, pairwise, edges, mask)
         if is_structure(self.solver):
             solution = as_space(self.solver).solution(potentials)

@@ -30,6 +30,7 @@ from .layer import ArgmaxLayer, check_generator
 from .noise import checked_draws, gaussian
 from .schedules import positive
 from .spaces import Structure, is_structure
+from .spaces.checks.batches import check_dense
 from .spaces.checks.scores import EdgesLike, potentials_of
 from .spaces.checks.targets import check_target
 from .spaces.checks.weights import checked_weights, weights_of_bits
@@ -105,7 +106,8 @@ class StructuredLoss(ArgmaxModule):
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: the generator is not a torch generator for this device; a weight is out of
-                range; or an export or a trace records the call.
+                range, or weights have another shape; a loss of your own returns no tensor; or an
+                export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """
@@ -380,8 +382,8 @@ class ImplicitMLELoss(StructuredLoss):
         samples: the number of noise draws that a call with noise averages, as in `ArgmaxLayer`.
 
     Raises:
-        ConfigError: epsilon is not positive, the seed is not valid, or `samples` is not a whole
-            number of at least 1.
+        ConfigError: epsilon is not positive, the seed is not valid, `samples` is not a whole number
+            of at least 1, or `loss` is not a function.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
@@ -401,6 +403,10 @@ class ImplicitMLELoss(StructuredLoss):
     ):
         super().__init__(solver, constraints=constraints)
         self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed, samples=samples)
+        if loss is not None and not callable(loss):
+            raise ConfigError(
+                f"loss must be a function of states and targets; got {shortened(loss)}"
+            )
         self.loss = loss or squared_differences
 
     def over(self, structure: Structure) -> Self:
@@ -412,7 +418,12 @@ class ImplicitMLELoss(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        return self.loss(self.layer.averaged(potentials, generator), y)
+        loss = self.loss(self.layer.averaged(potentials, generator), y)
+        if not isinstance(loss, torch.Tensor):
+            raise ConfigError(
+                f"loss must return a tensor, one number per instance; it returned {shortened(loss)}"
+            )
+        return loss
 
 
 class GibbsLikelihood(StructuredLoss):
@@ -461,10 +472,22 @@ def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torc
 
     Returns:
         `[batch, n]`.
+
+    Raises:
+        ConfigError: the weights have another shape.
     """
     slope = 1 - 2 * y
     if weights is None:
         return slope
+    fits = weights.ndim <= y.ndim and all(
+        size in (1, wanted)
+        for size, wanted in zip(weights.shape[::-1], y.shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ConfigError(
+            f"weights must be [{y.shape[-1]}], or broadcast to {list(y.shape)}; "
+            f"got {list(weights.shape)}"
+        )
     return weights.to(y) * slope
 
 
@@ -484,8 +507,10 @@ def _sampled(potentials: Potentials, of: str) -> Potentials:
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
     if weights is None:
         return None
-    if isinstance(weights, torch.Tensor) and bool(((weights >= 0) & weights.isfinite()).all()):
-        return weights
+    if isinstance(weights, torch.Tensor):
+        check_dense(weights, "weights", ConfigError)
+        if bool(((weights >= 0) & weights.isfinite()).all()):
+            return weights
     raise ConfigError(
         f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
     )
