@@ -346,3 +346,15 @@ except ImportError as error:
         [sys.executable, "-c", lines], capture_output=True, text=True, check=True
     )
     assert "pip install 'structured-vae[learn]'" in found.stdout
+
+
+def test_an_array_of_three_dimensions_is_chains_of_equal_length():
+    features = np.random.default_rng(0).normal(size=(6, 4, 3))
+    labels = (features[..., 0] > 0).astype(int)
+    chains = ChainCRF(max_iter=20).fit(list(features), list(labels))
+    model = ChainCRF(max_iter=20).fit(features, labels)
+    for predicted, expected in zip(model.predict(features), chains.predict(features), strict=True):
+        assert (predicted == expected).all()
+    assert model.score(features, labels) == chains.score(list(features), list(labels))
+    with pytest.raises(ValueError, match=r"X\[0\]"):
+        GraphCRF().fit(features, labels)

@@ -155,8 +155,8 @@ if faces is not None:
 # 32 x 32 pixels and 1,024 bits
 # -----------------------------
 #
-# Each pixel is the mean of four. Smaller images have less detail, and four times the bits keep more
-# of it.
+# Each pixel is the mean of four. The KL could be up to 1,024 log 2 = 710 nats. It stays far below:
+# in so short a training, the encoder learns to use a small part of its bits.
 
 
 def halved(images):
