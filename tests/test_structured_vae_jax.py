@@ -201,3 +201,34 @@ def test_wrong_arguments_are_named():
         svj.argmax_layer(UNARY, epsilon=0.0)
     with pytest.raises(ConfigError, match="none of pairs"):
         svj.argmax(UNARY, PAIRS, edges=EDGES, solver=KOfN(2))
+
+
+@pytest.mark.parametrize("solver", ["auto", KOfN(2)], ids=["solver", "structure"])
+def test_scores_in_bfloat16_have_the_argmax_of_their_values(solver):
+    scores = jnp.asarray(UNARY, jnp.bfloat16)
+    z = svj.argmax_layer(scores, solver=solver)
+    assert z.dtype == jnp.bfloat16
+    assert (z == svj.argmax(scores.astype(jnp.float32), solver=solver)).all()
+    slope = jax.grad(lambda u: svj.argmax_layer(u, solver=solver)[0, 0] * 3)(scores)
+    assert slope.dtype == jnp.bfloat16
+
+
+WRONG = {
+    "edges of no variable": (
+        lambda: svj.argmax(UNARY, PAIRS, edges=[[0, 1], [1, 2], [2, 9]]),
+        "0 to 3",
+    ),
+    "negative edges": (lambda: svj.argmax(UNARY, PAIRS, edges=[[0, 1], [1, 2], [2, -1]]), "0 to 3"),
+    "ragged edges": (lambda: svj.argmax(UNARY, PAIRS, edges=[[0], [1, 2]]), "edges must be"),
+    "one pairwise score": (lambda: svj.argmax(UNARY, 1.0, edges=EDGES), "pairwise must be"),
+    "no such solver": (lambda: svj.argmax(UNARY, solver="nope"), "no solver is called 'nope'"),
+    "target": (lambda: svj.structured_hinge(UNARY, target=TARGET[:, :2]), "target must be states"),
+    "no target": (lambda: svj.structured_perceptron(UNARY, target=None), "target must be states"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_get_errors_before_jax_runs(name):
+    call, words = WRONG[name]
+    with pytest.raises((ValueError, LookupError), match=words):
+        call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -10,8 +11,9 @@ import numpy as np
 import torch
 
 import solvers
-from solvers import ArgmaxSolver
+from solvers import ArgmaxSolver, UnsupportedProblemError, resolve
 
+from ..distributions.argmax_module import ONE_VARIABLE
 from ..errors import ConfigError, shortened
 from ..noise import checked_draws
 from ..schedules import positive
@@ -36,6 +38,7 @@ def argmax(
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
+        solvers.UnknownSolverError: no solver has that name.
         ConfigError: a structure is given pairwise scores.
 
     Example:
@@ -43,7 +46,10 @@ def argmax(
         >>> argmax(jnp.array([[1.0, -0.5]]), jnp.array([[0.2]]), edges=[[0, 1]]).tolist()
         [[1.0, 0.0]]
     """
-    pairs = edges_of(pairwise, edges)
+    if not is_structure(solver):
+        with suppress(UnsupportedProblemError):  # a plug-in may want more variables
+            resolve(solver, ONE_VARIABLE)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jax.lax.stop_gradient(jnp.asarray(unary))
     answer = jax.ShapeDtypeStruct(unary.shape, unary.dtype)
     if is_structure(solver):
@@ -121,7 +127,7 @@ def argmax_layer(
     if epsilon is not None and not positive(epsilon):
         raise ConfigError(f"epsilon must be a positive number or None; got {shortened(epsilon)}")
     draws = checked_draws(samples)
-    pairs = edges_of(pairwise, edges)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jnp.asarray(unary)
     # `custom_vjp` needs an array even where there are no pairs.
     if pairs is None:
@@ -191,15 +197,22 @@ def _relative(sizes: Any, slope: Any) -> Any:
 def _solved(
     unary: Any, pairwise: Any, edges: np.ndarray | None, solver: str | ArgmaxSolver
 ) -> np.ndarray:
-    unary = np.asarray(unary)
     couplings = None
     if pairwise is not None:
-        couplings = np.asarray(pairwise)
-    solution = solvers.solve(unary, couplings, edges=edges, solver=solver)
-    return np.asarray(solution.z).astype(unary.dtype)
+        couplings = _on_host(pairwise)
+    solution = solvers.solve(_on_host(unary), couplings, edges=edges, solver=solver)
+    return np.asarray(solution.z).astype(np.asarray(unary).dtype)
 
 
 def _of_structure(scores: Any, structure: Structure) -> np.ndarray:
-    values = np.array(scores)
+    values = np.array(_on_host(scores))
     z: np.ndarray = as_space(structure).argmax(torch.from_numpy(values)).numpy()
-    return z.astype(values.dtype)
+    return z.astype(np.asarray(scores).dtype)
+
+
+def _on_host(scores: Any) -> np.ndarray:
+    """Return scores as an array of numpy, whose packages have no bfloat16."""
+    values = np.asarray(scores)
+    if values.dtype == jnp.bfloat16:
+        values = values.astype(np.float32)
+    return values
