@@ -2,7 +2,7 @@
 
     python benchmarks/losses.py --output results/losses.json
 
-The task is that of the page `argmax_layer`: images of 16 by 16 under noise, pixels coupled to their
+The task is that of the page `layer_examples`: images of 16 by 16 under noise, pixels coupled to their
 neighbours. Each loss gets the learning rate and the setting that have the best intersection over
 union on validation images, after trainings with other seeds than those that are reported. One core;
 seconds are of CPU time, and of training steps alone.

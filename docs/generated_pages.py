@@ -116,13 +116,13 @@ def qplib_summary() -> str:
     """How many of QPLIB's binary problems each solver proves, the best first."""
     lines = sorted(summary(_qplib_rows()), key=lambda line: -int(line[1].split()[0]))
     named = [(name.replace("ours", "`auto`"), *numbers) for name, *numbers in lines]
-    return table(("solver", "proved", "shifted geometric mean, s"), named)
+    return table(("solver", "proved ↑", "average time, s ↓"), named)
 
 
 def qplib() -> str:
     """Each of QPLIB's binary problems, and what the table shows."""
     rows = _qplib_rows()
-    heading = ("instance", "n", "mean degree", "value", "bound", "proved by", "CPU time, s")
+    heading = ("problem", "n", "mean degree", "value ↑", "bound ↓", "proved by", "CPU time, s ↓")
     lines = []
     for name, row in rows.items():
         bound = "equal"
@@ -137,8 +137,8 @@ def qplib() -> str:
                 _published(min(row["published"].values())),
             )
         )
-    notes = (_families(rows), _slower(rows), _better(rows), _conditions(rows))
-    return table((*heading, "best published, s"), lines) + "\n" + "".join(filter(None, notes))
+    notes = (_families(rows), _slower(rows), _conditions(rows), _better(rows))
+    return table((*heading, "best published, s ↓"), lines) + "\n" + "".join(filter(None, notes))
 
 
 def qplib_peers() -> str:
@@ -155,15 +155,14 @@ def qplib_peers() -> str:
     answers = [answer for row in beside.values() for answer in row["peers"].values()]
     limit = max((answer["limit"] for answer in answers), default=0.0)
     note = (
-        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} instances were given "
+        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} problems were given "
         "to these solvers. "
         "`auto` needs at most "
-        f"{longest:.1f} s for each of them, so this is a selection in its favour: it says nothing "
-        "about the "
-        "instances on which `auto` is slow.\n"
+        f"{longest:.1f} s for each of them, so this is a selection in its favour.\n"
     )
     return (
-        table(("instance", "value", "`auto`, s", *(f"{peer}, s" for peer in peers)), lines) + note
+        table(("problem", "value", "`auto`, s ↓", *(f"{peer}, s ↓" for peer in peers)), lines)
+        + note
     )
 
 
@@ -186,7 +185,7 @@ def _families(rows: dict[str, Row]) -> str:
         if len(kinds) == 1
         else f"belong to {len(kinds)} families"
     )
-    return f"- `auto` proves {len(names)} instances that no published solver proves. They {one}.\n"
+    return f"- `auto` proves {len(names)} problems that no published solver proves. They {one}.\n"
 
 
 def _slower(rows: dict[str, Row]) -> str:
@@ -204,16 +203,16 @@ def _slower(rows: dict[str, Row]) -> str:
 def _better(rows: dict[str, Row]) -> str:
     """Where the state of ours is better than the one stored beside the files; all are maximised."""
     better = [
-        f"{_number(name)} ({row['value']:.8g}, stored {row['best_known']:.8g})"
+        (_number(name), f"{row['value']:.8g}", f"{row['best_known']:.8g}")
         for name, row in rows.items()
         if row["value"] > row["best_known"]
     ]
     if not better:
         return ""
     return (
-        "- The value is higher than that of the state stored with the instance files on "
-        f"{_listed(better)}. We did "
-        "not compare with the values that QPLIB's website lists today.\n"
+        "\nOn these problems, the value is higher than that of the state stored with the files. We "
+        "did not compare with the values that QPLIB's website lists today:\n\n"
+        + table(("problem", "our value ↑", "stored value ↑"), better)
     )
 
 
@@ -265,11 +264,11 @@ def regret() -> str:
     record = json.loads((RESULTS / "regret.json").read_text(encoding="utf-8"))["rows"]
     heading = (
         "family",
-        "n",
+        "variables",
         "backends of `auto`",
-        "times slower than our best backend",
-        "our best backend",
-        "times slower than the best of all",
+        "time / best of ours ↓",
+        "best of ours",
+        "time / best of all ↓",
         "best of all",
     )
     lines = []
@@ -308,30 +307,25 @@ def label_proofs() -> str:
     """The networks that come with toulbar2: who finds and who proves their optima, and how soon."""
     record = json.loads((RESULTS / "label_proofs.json").read_text(encoding="utf-8"))
     heading = (
-        "network",
+        "problem",
         "variables, labels",
-        "toulbar2: cost, CPU time",
-        "`auto`: cost, CPU time",
-        "by",
+        "toulbar2: cost ↓, CPU time ↓",
+        "`auto`: cost ↓, CPU time ↓",
+        "backend of `auto`",
     )
     return table(heading, table_rows(record["rows"]))
 
 
 def outside() -> str:
     """Each outside instance: what `auto` reached by which backend, beside the best other solver."""
-    heading = ("instance", "size", "`auto`", "by", "best other", "which")
+    heading = ("problem", "size", "`auto`", "backend", "best other solver", "which")
     return table(heading, outside_rows(_outside()))
 
 
 def outside_counts() -> str:
     """Count the outside instances on which `auto` is ahead of all others, level, or behind."""
     counts = Counter(standing(row) for row in _outside().values())
-    meanings = {
-        "ahead": "ahead of every other solver",
-        "level": "level with the best",
-        "behind": "behind another solver in some way",
-    }
-    lines = [(words, str(counts[kind])) for kind, words in meanings.items()]
+    lines = [(kind, str(counts[kind])) for kind in ("ahead", "level", "behind")]
     return table(("`auto` is", "problems"), lines)
 
 
@@ -342,9 +336,16 @@ def outside_sources() -> str:
 
 def outside_losses() -> str:
     """Every way in which another solver was ahead of `auto` on an outside instance."""
-    heading = ("instance", "loss", "`auto`", "other", "which")
+    heading = ("problem", "`auto` is behind in", "`auto`", "best other solver", "which")
+    kinds = {
+        "no answer": "finding an answer",
+        "no proof": "the proof",
+        "value": "the value ↑",
+        "bound": "the upper bound ↓",
+        "time": "the CPU time of the proof ↓",
+    }
     lines = [
-        (loss.instance, loss.kind, loss.ours, loss.theirs, loss.peer)
+        (loss.instance, kinds[loss.kind], loss.ours, loss.theirs, loss.peer)
         for loss in all_losses(_outside())
     ]
     return table(heading, lines)

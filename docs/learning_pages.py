@@ -24,20 +24,37 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 """The codes of `defaults.json`, as `benchmarks/defaults.py` configures them."""
 DESCRIPTIONS = {
-    "two sides": "two sides, rate 0.001",
-    "two sides, twice the rate": "two sides",
-    "one side, twice the rate": "one side",
-    "two sides, twice the rate, no KL": "two sides, no KL",
-    "one side, twice the rate, no KL": "one side, no KL",
-    "two sides, annealed": "two sides, KL from 4",
-    "one side, annealed": "one side, KL from 4",
+    "two sides": "two-sided, rate 0.001",
+    "two sides, twice the rate": "two-sided",
+    "one side, twice the rate": "one-sided",
+    "two sides, twice the rate, no KL": "two-sided, no KL",
+    "one side, twice the rate, no KL": "one-sided, no KL",
+    "two sides, annealed": "two-sided, KL from 4",
+    "one side, annealed": "one-sided, KL from 4",
     **{
-        f"{sides}, annealed from {start}": f"{sides}, KL from {start}"
-        for sides in ("two sides", "one side")
+        f"{sides}, annealed from {start}": f"{form}, KL from {start}"
+        for sides, form in (("two sides", "two-sided"), ("one side", "one-sided"))
         for start in (2, 10, 30, 100)
     },
 }
 """What the page calls the settings of the record; others keep their name."""
+NAMES_OF_ESTIMATORS = {
+    "straight-through": "`straight_through`",
+    "leave-one-out, 2 samples": "`score_function`, 2 samples",
+    "leave-one-out, 4 samples": "`score_function`, 4 samples",
+    "ARM": "`arm`",
+    "DisARM": "`disarm`",
+    "REBAR": "`rebar`",
+    "RELAX": "`relax`",
+    "RAM, chain, 1 completion": "`ram` on a chain, 1 completion",
+    "RAM, chain, 3 completions": "`ram` on a chain, 3 completions",
+    "direct, one side, 1 flip": "`direct`, one-sided, 1 flip",
+    "direct, two sides, 1 flip": "`direct`, two-sided, 1 flip",
+    "direct, two sides, 3 flips": "`direct`, two-sided, 3 flips",
+    "direct, one side, all flips": "`direct`, one-sided, all flips",
+    "direct, two sides, all flips": "`direct`, two-sided, all flips",
+}
+"""What the page about 200 bits calls the estimators of its records."""
 
 
 def record(name: str) -> dict[str, Any]:
@@ -60,8 +77,9 @@ def estimators(encoder: str) -> list[list[str]]:
     """What each knows of the gradient, what it costs, and how far it comes."""
     found = record("which_estimator")
     rows = [row for row in found["rows"] if row["encoder"] == encoder]
-    heading = ["estimator", "bias", "noise", "cosine", "decodes", "argmaxes"]
-    lines = [[*heading, f"bound after {found['epochs']} epochs", "-log p(x)", "CPU seconds"]]
+    heading = ["estimator", "bias ↓", "noise ↓", "cosine ↑", "decodes ↓", "argmaxes ↓"]
+    bound = f"bound after {found['epochs']} epochs, nats ↓"
+    lines = [[*heading, bound, "-log p(x), nats ↓", "CPU seconds ↓"]]
     for row in sorted(rows, key=lambda row: row["bound"]):
         known = [f"{row[key]:.2g}" for key in ("bias", "noise")] if "bias" in row else ["", ""]
         if "bias" in row and row["bias"] < 2 * row["resolution"]:
@@ -90,9 +108,8 @@ def two_hundred_bits(data: str) -> list[list[str]]:
     """Return a row for each estimator on a data set, the best bound first."""
     runs = [run for run in runs_of_two_hundred_bits() if run["data"] == data]
     timed = {run["estimator"] for run in record("two_hundred_bits")["runs"]}
-    lines = [
-        ["estimator", "decodes", "bound", "-log p(x)", "training bound", "variance", "minutes"]
-    ]
+    bounds_in_nats = ["bound, nats ↓", "-log p(x), nats ↓", "training bound, nats ↓"]
+    lines = [["estimator", "decodes ↓", *bounds_in_nats, "variance ↓", "CPU minutes ↓"]]
     rows: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         rows.setdefault(run["estimator"], []).append(run)
@@ -104,7 +121,8 @@ def two_hundred_bits(data: str) -> list[list[str]]:
         ]
         noise = mean(mean(run["curves"]["gradient/variance"][-10:]) for run in seeds)
         minutes = f"{mean(run['seconds'] for run in seeds) / 60:.1f}" if name in timed else ""
-        lines.append([name, str(seeds[0]["decodes"]), *bounds, f"{noise:,.0f}", minutes])
+        decodes = str(seeds[0]["decodes"])
+        lines.append([NAMES_OF_ESTIMATORS[name], decodes, *bounds, f"{noise:,.0f}", minutes])
     return lines
 
 
@@ -149,7 +167,9 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
         for axes, data in zip(part.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
             for run in (run for run in chosen if run["data"] == data and run["seed"] == 0):
                 colour = f"C{estimators_of.index(run['estimator'])}"
-                name = run["estimator"] if data == shown[0] else None
+                name = None
+                if data == shown[0]:
+                    name = NAMES_OF_ESTIMATORS[run["estimator"]].replace("`", "")
                 axes.plot(
                     run["curves"]["step"],
                     run["curves"][key],
@@ -278,7 +298,10 @@ def _bounds(training: dict[str, Any]) -> list[str]:
 def beside_imle() -> list[list[str]]:
     """Accuracy of each method, with the best and the worst of its settings on validation images."""
     lines = [
-        ["method", "test accuracy, %", "best setting", "validation, best", "worst", "CPU seconds"]
+        [
+            *("method", "test accuracy, % ↑", "best setting"),
+            *("validation, best, % ↑", "validation, worst, % ↑", "CPU seconds ↓"),
+        ]
     ]
     for row in record("side_by_side")["subsets"]:
         tried = [100 * value for *_, value in row["validation"]]
@@ -290,7 +313,7 @@ def beside_imle() -> list[list[str]]:
 
 def beside_pythae() -> list[list[str]]:
     """Bounds of each training."""
-    lines = [["training", "bound, nats", "-log p(x)", "CPU seconds"]]
+    lines = [["training", "bound, nats ↓", "-log p(x), nats ↓", "CPU seconds ↓"]]
     for row in record("side_by_side")["vae"]:
         likelihood = spread(row["minus_log_p"]) if "minus_log_p" in row else ""
         lines.append(
@@ -307,9 +330,10 @@ def beside_pyepo() -> list[list[str]]:
         "SPO+": ("PyEPO, SPO+", "SPO+ through Paths"),
         "perturbed Fenchel-Young": ("PyEPO, perturbed Fenchel-Young", "PerturbedFenchelYoung"),
     }
-    lines = [["loss", "", *(f"degree {degree}" for degree in degrees), "CPU seconds"]]
+    heading = [f"degree {degree}: regret, % ↓" for degree in degrees]
+    lines = [["loss", "package", *heading, "CPU seconds ↓"]]
     for loss, pair in names.items():
-        for where, name in zip(("PyEPO", "here"), pair, strict=True):
+        for where, name in zip(("PyEPO", "this package"), pair, strict=True):
             own = {row["degree"]: row for row in found["rows"] if row["method"] == name}
             seconds = mean(second for row in own.values() for second in row["seconds"])
             lines.append(
@@ -344,7 +368,8 @@ def name_of_default(code: str, epochs: int) -> str:
 def chosen_settings() -> list[list[str]]:
     """Return a row for each code and length: the default, the best setting, and the paper's."""
     bounds = bounds_of_settings()
-    lines = [["code", "epochs", "default", "its bound", "best setting", "its bound", "paper"]]
+    bounds_of = [f"{name}: bound, nats ↓" for name in ("default", "best", "paper")]
+    lines = [["code", "epochs", "default", "best setting", *bounds_of]]
     for code in SIZES:
         for epochs in sorted({length for _, _, length in bounds}):
             default = name_of_default(code, epochs)
@@ -356,9 +381,7 @@ def chosen_settings() -> list[list[str]]:
             best = min(means, key=lambda setting: means[setting])
             cells = [f"{means[name]:.1f}" for name in (default, best, "paper")]
             names = ["the default" if best == default else DESCRIPTIONS.get(best, best)]
-            lines.append(
-                [code, str(epochs), DESCRIPTIONS[default], cells[0], *names, cells[1], cells[2]]
-            )
+            lines.append([code, str(epochs), DESCRIPTIONS[default], *names, *cells])
     return lines
 
 
@@ -366,7 +389,7 @@ def all_settings() -> list[list[str]]:
     """Return a row for each code and setting, the best after the longest training first."""
     bounds = bounds_of_settings()
     lengths = sorted({length for _, _, length in bounds})
-    lines = [["code", "setting", *(f"{epochs} epochs" for epochs in lengths)]]
+    lines = [["code", "setting", *(f"{epochs} epochs: bound, nats ↓" for epochs in lengths)]]
     for code in SIZES:
         settings = dict.fromkeys(setting for size, setting, _ in bounds if size == code)
         ends = {name: mean(bounds.get((code, name, lengths[-1]), [math.inf])) for name in settings}

@@ -1,4 +1,4 @@
-"""Tables and pictures of the page about structures, made of records in every build."""
+"""Tables and pictures of the page about tasks with structures, made of records in every build."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from .errors import ModelsError
 from .former_names import former_name
 from .loading import load_pretrained
-from .networks.convolutional import convolutional_vae
 from .networks.layers import train_mixed
 from .potentials import CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .priors import AutoregressivePrior, factorised_prior, gibbs_prior
 from .vaes.attributes import AttributeVAE
+from .vaes.convolutional import convolutional_vae
 from .vaes.discrete import DiscreteVAE, paper_vae
 from .vaes.gaussian_vae import GaussianVAE
 from .vaes.mixture import MixtureVAE

@@ -7,9 +7,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, Self, TypeAlias
 
+import numpy as np
 import torch
 
 from .errors import NetworkError
+from .host_edges import HostEdges
 from .shapes import AllStates, Binary, Edges, FlipCosts, OneHot, Pairwise, Scores, Table, Unary
 from .states import all_labels, all_states, label_index, of_variables, state_index
 from .traced import is_traced
@@ -59,12 +61,15 @@ class LinearScores(ABC):
         pairwise: `[batch, e]`, a score for each entry of `pairs`; None for none.
         edges: `[e, 2]`, i < j, the variables that have scores together; None for none.
         space: the space of the states z; None for all that the variables can take.
+        host_edges: the same edges on the host, so that no step waits for those of a device; None
+            where nobody has passed them.
     """
 
     unary: Unary
     pairwise: Pairwise | None = None
     edges: Edges | None = None
     space: LatentSpace | None = field(default=None, kw_only=True)
+    host_edges: HostEdges | None = field(default=None, kw_only=True, repr=False)
 
     free_space: ClassVar[str]
     """The name of the space of all states that the variables can take."""
@@ -168,6 +173,21 @@ class LinearScores(ABC):
             return values
         return values.masked_fill(forbidden, 0.0)
 
+    def edges_on_host(self) -> HostEdges | None:
+        """Return the edges on the host; None for none. Without `host_edges`, wait for the device."""
+        if self.edges is None:
+            return None
+        if self.host_edges is None:
+            return HostEdges.of(self.edges)
+        return self.host_edges
+
+    def edge_array(self) -> np.ndarray | None:
+        """Return the edges `[e, 2]` as a read-only array, as solvers take them; None for none."""
+        edges = self.edges_on_host()
+        if edges is None:
+            return None
+        return edges.array
+
     def shifted(self, shift: torch.Tensor) -> Self:
         """Return the potentials with `shift [..., batch, n]` added to the unary scores."""
         return replace(self, unary=self.unary + shift)
@@ -181,7 +201,7 @@ class LinearScores(ABC):
 
     def unary_alone(self) -> Self:
         """Return the same variables without pairwise scores."""
-        return replace(self, pairwise=None, edges=None)
+        return replace(self, pairwise=None, edges=None, host_edges=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +305,7 @@ class Potentials(LinearScores):
             forbidden=flat(self.forbidden),
             forbidden_pairs=flat(self.forbidden_pairs),
             space=self.space,
+            host_edges=self.host_edges,
         )
 
     @property
@@ -333,7 +354,7 @@ class Potentials(LinearScores):
             pairwise = torch.where(
                 self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise
             )
-        return Potentials(filled, pairwise, self.edges)
+        return Potentials(filled, pairwise, self.edges, host_edges=self.host_edges)
 
     @property
     def _log_free_count(self) -> float:

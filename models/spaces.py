@@ -1,21 +1,28 @@
-"""Look up spaces of states by the names in stored models."""
+"""Look up spaces of states by the names in stored models.
+
+Networks need only the protocol `LatentSpace`. Packages that have spaces offer a table of them, by an
+entry point of the group `models.spaces`, so this package knows none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Final, TypeAlias
 
 from .errors import SettingError
 from .potentials import LatentSpace
 
-REGISTRY: Final = "structured_vae.spaces.registry"
-"""The module with the table of spaces. It lies above this package, so it is imported by name."""
+GROUP: Final = "models.spaces"
+"""The entry points of tables of spaces: each one is a mapping from names to classes."""
+
+SpaceClass: TypeAlias = Callable[..., LatentSpace]
+"""The class of a space. Its arguments are integers and words."""
 
 
 def space_names() -> tuple[str, ...]:
     """Return the names of all installed spaces."""
-    return tuple(_spaces())
+    return tuple(name for table in _tables() for name in table)
 
 
 def named_space(name: str, arguments: Mapping[str, int | str]) -> LatentSpace:
@@ -29,23 +36,33 @@ def named_space(name: str, arguments: Mapping[str, int | str]) -> LatentSpace:
         SettingError: no space has this name, a plug-in cannot be used, or the space takes other
             arguments.
     """
-    spaces = _spaces()
-    if name not in spaces:
-        raise SettingError(f"no space is called {name!r}; there are: {', '.join(space_names())}")
+    space_class = _space_class(name)
     try:
-        space_class = spaces[name]
-    except ValueError as error:  # of a plug-in that is no space
-        raise SettingError(str(error)) from error
-    try:
-        space: LatentSpace = space_class(**arguments)
+        return space_class(**arguments)
     except TypeError as error:
         raise SettingError(
             f"the space {name} cannot be made of {dict(arguments)}: {error}"
         ) from error
-    return space
 
 
-def _spaces() -> Mapping[str, Any]:
-    """Import and return the table of spaces."""
-    spaces: Mapping[str, Any] = import_module(REGISTRY).SPACES
-    return spaces
+def _space_class(name: str) -> SpaceClass:
+    """Return the class of a space.
+
+    Raises:
+        SettingError: no space has this name, or a plug-in cannot be used.
+    """
+    for table in _tables():
+        if name in table:
+            try:
+                return table[name]
+            except ValueError as error:  # of a plug-in that is no space
+                raise SettingError(str(error)) from error
+    names = ", ".join(space_names())
+    if not names:
+        names = "none. Install structured-vae again, so that Python finds its spaces"
+    raise SettingError(f"no space is called {name!r}; there are: {names}")
+
+
+def _tables() -> list[Mapping[str, SpaceClass]]:
+    """Import and return the tables that installed packages offer."""
+    return [point.load() for point in entry_points(group=GROUP)]

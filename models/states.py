@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torch.nn.functional import one_hot
 
 from .errors import SettingError
 from .shapes import AllStates, Binary, OneHot
@@ -71,7 +70,8 @@ def of_variables(values: torch.Tensor, variables: int) -> torch.Tensor:
 
 def codes_of(labels: torch.Tensor, k: int) -> OneHot:
     """Return labels `[..., variables]` from 0 to k - 1 as one-hot vectors `[..., variables k]`."""
-    return one_hot(labels, k).flatten(-2)
+    # torch's `one_hot` would wait for the device to check the labels.
+    return (labels[..., None] == torch.arange(k, device=labels.device)).long().flatten(-2)
 
 
 def label_index(labels: torch.Tensor, k: int) -> torch.Tensor:

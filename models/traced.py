@@ -1,8 +1,16 @@
-"""Calls whose values Python cannot branch on: compiled code, and transforms of `torch.func`."""
+"""Calls whose values Python cannot branch on.
+
+They are compiled code, transforms of `torch.func`, and steps that a CUDA graph records.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 import torch
+
+RAISES: Final = 2
+"""The synchronisation debug mode in which torch raises where the host waits."""
 
 
 def is_traced() -> bool:
@@ -22,14 +30,33 @@ def is_transformed() -> bool:
 
 
 def holds(condition: torch.Tensor) -> bool:
-    """Return whether a condition holds in every entry; true in compiled code, which cannot ask.
+    """Return whether a condition holds in every entry; true where the call cannot ask.
+
+    Compiled code cannot ask, and neither can a step that must not wait for its device. Such code
+    has to give NaN for bad values, which the end of an epoch refuses.
 
     Args:
         condition: of any shape, boolean; under `torch.func` that of every instance is asked.
     """
     if torch.compiler.is_compiling():
         return True
-    return bool(plain(condition).all())
+    values = plain(condition)
+    return not may_wait(values) or bool(values.all())
+
+
+def may_wait(values: torch.Tensor) -> bool:
+    """Return whether the host may wait for the values of a tensor.
+
+    It may not while a CUDA graph records, nor in the attempt before, which makes torch raise where
+    the host waits. A tensor on the device meta has no values.
+    """
+    if values.is_meta:
+        return False
+    if values.device.type != "cuda":
+        return True
+    if torch.cuda.is_current_stream_capturing():
+        return False
+    return torch.cuda.get_sync_debug_mode() != RAISES
 
 
 def plain(values: torch.Tensor) -> torch.Tensor:

@@ -31,7 +31,7 @@ __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linea
 
 @dataclass(frozen=True)
 class Constraint:
-    """A comparison of sum_i coefficients_i z_i with a number.
+    """A linear constraint, which compares sum_i coefficients_i z_i with a number.
 
     Attributes:
         coefficients: {variable: coefficient}, or {(variable, value): coefficient} of labels; None
@@ -53,7 +53,7 @@ class Constraint:
 def linear(
     coefficients: Sequence[float] | Mapping[Any, float], comparison: Comparison, right: float
 ) -> Constraint:
-    """Compare sum_i coefficients_i z_i with a number.
+    """Require that sum_i coefficients_i z_i is at most, at least or equal to a number.
 
     Args:
         coefficients: `[n]`, or {variable: coefficient}; of a `LabelProblem` {(variable, value):
@@ -111,7 +111,7 @@ def one_of(group: Iterable[Place]) -> Constraint:
 
 
 def implies(i: Place, j: Place) -> Constraint:
-    """Require that variable j is 1 where variable i is 1."""
+    """Require that variable j is 1 if variable i is 1."""
     if _variable(i) == _variable(j):
         raise OptionError(f"implies({i}, {j}) says nothing: both are the same variable")
     return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})", True)

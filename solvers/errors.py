@@ -37,7 +37,7 @@ class SolverError(Exception):
 
 
 class ProblemError(SolverError, ValueError):
-    """The arrays do not describe a pairwise binary problem."""
+    """The arrays have a wrong shape or wrong values, so they do not describe a problem."""
 
 
 class ProblemTooLargeError(SolverError, MemoryError):
@@ -83,7 +83,7 @@ class InfeasibleError(SolverError, ValueError):
 
 
 class UnsupportedProblemError(SolverError, ValueError):
-    """The solver cannot take this problem.
+    """A solver cannot take a problem, for example because of its size, signs or constraints.
 
     Attributes:
         solver: registry name of the solver that was asked.

@@ -156,7 +156,10 @@ class Registry(Generic[SolverT]):
         built_in = [self._row(name, "built in") for name in self.built_in]
         plugged_in = []
         for name, point in self._plug_ins().items():
-            origin = point.dist.name if point.dist else point.value
+            if point.dist:
+                origin = point.dist.name
+            else:
+                origin = point.value
             if load:
                 row = self._loaded_row(name, origin)
             else:

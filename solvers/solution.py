@@ -66,7 +66,9 @@ class Maximiser:
         fields = self.__dict__
         fields["z"] = z
         fields["bound"] = bound
-        fields["stats"] = {} if stats is None else stats
+        if stats is None:
+            stats = {}
+        fields["stats"] = stats
         fields["solver"] = solver
         fields["rounding"] = rounding
         fields["tolerance"] = tolerance

@@ -39,7 +39,7 @@ from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a solver can take and what it promises.
+    """The problems that a solver accepts, and what its answers promise.
 
     Attributes:
         exact: whether it proves optimality when it is given the time.
@@ -585,7 +585,9 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         scores, proved = proof
         score = scores[0]
         score_is_bound = bound is None and tolerance is rounding
-        certified_bound = score if score_is_bound else scores[1]
+        certified_bound = score
+        if not score_is_bound:
+            certified_bound = scores[1]
         return maximiser.z, score, certified_bound, proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:
@@ -683,7 +685,10 @@ def seconds_of(time_limit: Any) -> float | None:
     if time_limit is None:
         return None
     try:
-        seconds = float(time_limit) if isinstance(time_limit, Real) else math.nan
+        if isinstance(time_limit, Real):
+            seconds = float(time_limit)
+        else:
+            seconds = math.nan
     except OverflowError:  # more than a float holds; whoever means no limit says so
         seconds = math.nan
     if not seconds > 0:

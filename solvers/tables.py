@@ -110,7 +110,9 @@ def state_text(state: Sequence[int]) -> str:
     if any(value < 0 for value in state):
         return "none"
     few = state[: MOST_LETTERS + 1]
-    between = " " if any(value > 9 for value in few) else ""
+    between = ""
+    if any(value > 9 for value in few):
+        between = " "
     return _cut(between.join(map(str, few)))
 
 

@@ -30,7 +30,7 @@ from .estimators import (
     WakeWake,
 )
 from .evaluation.gradients import gradient_report
-from .layer import ArgmaxLayer
+from .layer import ArgmaxLayer, routing_weights
 from .losses import (
     DirectLoss,
     GibbsLikelihood,
@@ -41,7 +41,6 @@ from .losses import (
 )
 from .objectives.costs import CostOfBits, Hamming, Reconstruction
 from .objectives.recipes import elbo_recipe, paper_recipe
-from .routing import routing_weights
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run

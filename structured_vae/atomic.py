@@ -94,7 +94,10 @@ def _wait_for_disk(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk."""
     if os.name == "nt" and path.is_dir():  # Windows cannot flush a folder
         return
-    access = os.O_RDONLY if path.is_dir() else os.O_RDWR
+    if path.is_dir():
+        access = os.O_RDONLY
+    else:
+        access = os.O_RDWR
     descriptor = os.open(path, access)
     try:
         os.fsync(descriptor)

@@ -32,7 +32,7 @@ class UnknownDataNameError(DataError, LookupError):
 
 
 class ConfigError(StructuredVAEError, ValueError):
-    """A setting has a value that cannot work, alone or beside the others."""
+    """A setting of a training has a value that cannot work, by itself or with other settings."""
 
 
 class DivergedError(StructuredVAEError, ArithmeticError):

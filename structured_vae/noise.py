@@ -76,6 +76,23 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
     return inside
 
 
+def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
+    """Raise if the generator cannot generate noise on this device.
+
+    Raises:
+        ConfigError: it is not a torch generator, or belongs to another device.
+    """
+    if not isinstance(generator, torch.Generator | None):
+        raise ConfigError(
+            f"generator must be a torch.Generator or None; got {shortened(generator)}"
+        )
+    if generator is not None and generator.device.type != device.type:
+        raise ConfigError(
+            f"generator is on {generator.device} and the scores are on {device}: make it with "
+            f"torch.Generator('{device}')"
+        )
+
+
 def process_rank() -> int:
     """Return the number of this process among those that train together; 0 for one alone."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():

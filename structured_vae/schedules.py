@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -199,3 +199,7 @@ class CosineDecay:
     def __call__(self, step: int) -> float:
         """Return the value at `step`."""
         return self.start * (1 + math.cos(math.pi * min(step / self.steps, 1.0))) / 2
+
+
+SCHEDULES: Final = (Constant, Ramp, ExponentialDecay, CosineDecay)
+"""The kinds of schedules that this library has."""

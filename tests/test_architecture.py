@@ -45,6 +45,23 @@ def test_no_circle_of_imports():
     assert circles == []
 
 
+def test_no_package_names_a_module_of_a_higher_package():
+    """A name in a string would be an import that the contracts do not see."""
+    higher = {
+        module
+        for module in grimp.build_graph("structured_vae").modules
+        if module != "structured_vae"
+    }
+    named = {
+        (str(file.relative_to(ROOT)), node.value)
+        for file in FILES
+        if file.relative_to(ROOT).parts[0] != "structured_vae"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in higher
+    }
+    assert named == set()
+
+
 def imports_inside_functions(file):
     """The modules that functions of a file import, as they are written."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -81,12 +81,12 @@ def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_ar
     pages, rows = module("generated_pages"), rows_of(["a" * 40] * 3)
     families = pages._families(rows)
     assert (
-        "proves 3 instances that no published solver proves. They belong to one family" in families
+        "proves 3 problems that no published solver proves. They belong to one family" in families
     )
     assert pages._slower(rows) == ""
     rows["QPLIB_31"] |= {"seconds": 269.2, "published": {"A": 1.0, "B": 3600.0}}
     assert "published solver on 31 (269 s, published 1 s)." in pages._slower(rows)
-    assert "proves 2 instances" in pages._families(rows)
+    assert "proves 2 problems" in pages._families(rows)
     page = pages.qplib()
     assert "takes longer than the best published solver on 5721" in page
     assert "They belong to one family, whose numbers begin with 3" in page
@@ -104,7 +104,7 @@ def test_the_regret_page_says_which_backend_proves_what_auto_does_not(module):
 
 def test_the_qplib_page_says_that_peers_got_a_selection(module):
     page = module("generated_pages").qplib_peers()
-    assert re.search(r"Only \d+ of the 23 instances were given to these solvers", page)
+    assert re.search(r"Only \d+ of the 23 problems were given to these solvers", page)
 
 
 def write_tiny(folder):

@@ -1,5 +1,6 @@
 """Arrays of any kind in, the same kind out."""
 
+import itertools
 from functools import partial
 
 import array_api_strict
@@ -213,10 +214,11 @@ def test_names_of_pandas_in_different_orders_are_refused():
     assert solve(unary, couplings.loc[names, names]).z.tolist() == [1, 0]
 
 
-def test_more_states_than_memory_holds_are_refused_for_every_array_on_the_host():
+@pytest.mark.parametrize("count", [2**64 - 1, 10**400])
+def test_more_states_than_memory_holds_are_refused_for_every_array_on_the_host(count):
     for unary in (np.zeros(3), array_api_strict.asarray(np.zeros(3))):
         with pytest.raises(ProblemTooLargeError, match="k_best"):
-            solve(unary, k_best=2**64 - 1)
+            solve(unary, k_best=count)
 
 
 @pytest.mark.parametrize("place", [np.asarray, partial(array_api_strict.asarray, device=DEVICE)])
@@ -227,3 +229,30 @@ def test_a_pair_of_one_instance_of_a_batch_counts(place):
     solution = solve(place(np.full((2, 3), -1.0)), place(pairwise))
     np.testing.assert_array_equal(to_numpy(solution.z), [[1, 1, 0], [0, 1, 1]])
     np.testing.assert_array_equal(to_numpy(solution.score), [3.0, 3.0])
+
+
+LAYOUTS = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "every second column": lambda scores: np.repeat(scores, 2, axis=1)[:, ::2],
+    "one row for all": lambda scores: np.broadcast_to(scores[:1], scores.shape),
+}
+"""Arrays of the same shape that lie in memory in different ways."""
+
+
+@pytest.mark.parametrize("solver", ["auto", "elimination", "exhaustive", "max_flow"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_may_lie_in_memory_in_any_way(solver, dtype):
+    n = 24
+    if solver == "exhaustive":
+        n = 8
+    rng = np.random.default_rng(0)
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    unary = rng.normal(size=(5, n)).astype(dtype)
+    pairwise = np.abs(rng.normal(size=(5, n - 1))).astype(dtype)
+    for of_unary, of_pairwise in itertools.product(LAYOUTS.values(), repeat=2):
+        laid = of_unary(unary), of_pairwise(pairwise)
+        copies = [np.ascontiguousarray(scores) for scores in laid]
+        solution = solve(*laid, edges=edges, solver=solver)
+        expected = solve(*copies, edges=edges, solver=solver)
+        np.testing.assert_array_equal(solution.z, expected.z)

@@ -8,13 +8,16 @@ from paper_networks import paper_vae_of
 from run_metrics import rows_but_times
 from torch import nn
 
-from models import paper_vae
+from models import Potentials, paper_vae
+from models.host_edges import HostEdges
 from models.networks.own_networks import NetworkDecoder
 from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
-from structured_vae import TrainConfig, evaluate_run, resume, train
+from structured_vae import Gibbs, TrainConfig, evaluate_run, resume, train
+from structured_vae.distributions.argmax import argmax
 from structured_vae.estimators import ScoreFunction
 from structured_vae.evaluation.gradients import gradient_variance
+from structured_vae.training.base import Training
 from structured_vae.vaes.config import EpsilonConfig
 
 pytestmark = pytest.mark.gpu
@@ -78,6 +81,7 @@ CHANGES = {
     "direct, some flips": {**INDEPENDENT, "completions": 2},
     "ram, chain": {"estimator": "ram", "bandwidth": 1},
     "ram, long chain": {"estimator": "ram", "bandwidth": 1, "n": 30},
+    "direct, long chain": {"bandwidth": 1, "n": 30},
     "score_function, long chain": {
         "estimator": "score_function",
         "bandwidth": 1,
@@ -117,6 +121,48 @@ def test_a_training_resumes_to_the_same_end(tmp_path, change):
     }
 
 
+RECORDED = {
+    "straight_through, learnt prior": {
+        **INDEPENDENT,
+        "estimator": "straight_through",
+        "prior": "made",
+        "recipe": "elbo",
+        "dropout": 0.2,
+        "dropout_decay": "cosine",
+    },
+    "nvil, independent": {**INDEPENDENT, "estimator": "nvil"},
+    "score_function, general": {"estimator": "score_function", "n": 4},
+    "direct, independent": INDEPENDENT,
+    "direct, general": {"n": 4},
+    "direct, long chain": {"bandwidth": 1, "n": 30},
+    "ram, general": {"estimator": "ram", "n": 4},
+    "ram, long chain": {"estimator": "ram", "bandwidth": 1, "n": 30},
+    "unordered_set, general": {"estimator": "unordered_set", "n": 4},
+    "ram, labels": {**CATEGORIES, "variables": 2, "couplings": "general", "estimator": "ram"},
+    "carms, categories": {**CATEGORIES, "estimator": "carms"},
+    "relax, categories": {**CATEGORIES, "estimator": "relax"},
+    "gaussian": {"encoder": "gaussian"},
+}
+
+
+@pytest.mark.parametrize("change", RECORDED.values(), ids=RECORDED)
+@pytest.mark.usefixtures("on_tiny_images")
+def test_a_training_by_cuda_graphs_is_the_same_training(tmp_path, monkeypatch, change):
+    replays = []
+    replay = torch.cuda.CUDAGraph.replay
+    monkeypatch.setattr(
+        torch.cuda.CUDAGraph, "replay", lambda graph: (replays.append(1), replay(graph))
+    )
+    config = replace(SMALL, **change)
+    train(config, tmp_path / "recorded", progress=False)
+    assert replays
+    monkeypatch.setattr(Training, "record_steps", lambda training: None)
+    count = len(replays)
+    train(config, tmp_path / "step by step", progress=False)
+    assert len(replays) == count
+    assert rows_but_times(tmp_path / "recorded") == rows_but_times(tmp_path / "step by step")
+
+
 @pytest.mark.parametrize("encoder", ["independent", "general", "categorical", "own"])
 def test_the_changes_of_the_cost_are_those_of_the_host(encoder):
     torch.manual_seed(0)
@@ -146,6 +192,35 @@ def test_the_gibbs_distribution_is_that_of_the_host(n):
     there = gibbs(*on_device(unary, pairwise), edges=edges.to(DEVICE))
     for name in ("log_partition", "unary_marginals", "pairwise_marginals"):
         torch.testing.assert_close(getattr(there, name).cpu(), getattr(here, name))
+
+
+@pytest.mark.parametrize("n", [6, 40])
+def test_a_posterior_on_a_device_is_that_of_the_host(n):
+    torch.manual_seed(0)
+    edges = torch.stack([torch.arange(n - 1), torch.arange(1, n)], dim=1)
+    here = Potentials(
+        torch.randn(3, n).double(),
+        torch.randn(3, n - 1).double(),
+        edges,
+        host_edges=HostEdges.of(edges),
+    )
+    there = replace(
+        here,
+        unary=here.unary.to(DEVICE).requires_grad_(),
+        pairwise=here.pairwise.to(DEVICE).requires_grad_(),
+        edges=edges.to(DEVICE),
+    )
+    for scores in (here.unary, here.pairwise):
+        scores.requires_grad_()
+    for h in (here, there):
+        Gibbs(h).kl().value.sum().backward()
+    torch.testing.assert_close(there.unary.grad.cpu(), here.unary.grad)
+    torch.testing.assert_close(there.pairwise.grad.cpu(), here.pairwise.grad)
+    completions = Gibbs(there).completions(torch.Generator(DEVICE).manual_seed(0), 2000)
+    mean = completions.conditionals.mean(dim=0).cpu()
+    torch.testing.assert_close(mean, Gibbs(here).marginals[0], rtol=0, atol=0.06)
+    best = argmax(there).cpu()
+    torch.testing.assert_close(here.score(best[None]), here.score(argmax(here)[None]))
 
 
 def test_labels_are_summed_as_on_the_host():

@@ -20,9 +20,9 @@ from solvers import (
 )
 from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, Relative
 from structured_vae.errors import EstimatorError, StalledWarning, StructureError
+from structured_vae.layer.second_argmax import step_of
 from structured_vae.noise import gumbel_differences
 from structured_vae.spaces import KOfN
-from structured_vae.stepping import step_of
 
 
 def plain(*args, **options):

@@ -14,8 +14,8 @@ from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP
 from structured_vae.distributions import histogram_kl
-from structured_vae.distributions.differentiable_sums import table_sums
 from structured_vae.distributions.kl import kl_of_unary
+from structured_vae.spaces.sums.table_sums import TableSums
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -118,9 +118,11 @@ def test_gradcheck_of_partition_marginals_and_both_together(family):
 def test_host_kernel_and_device_table_agree(family):
     this = problem(family)
     found = []
-    for sums in (lambda h: (Gibbs(h).log_partition, *Gibbs(h).marginals), table_sums):
+    for kind in (Gibbs, TableSums.of):
         h = this.potentials(2, tracked=True)
-        log_z, unary, pairs = sums(h)
+        sums = kind(h)
+        log_z = sums.log_partition
+        unary, pairs = sums.marginals
         weighted = (
             log_z.sum()
             + (unary * unary.detach().cos()).sum()
@@ -129,18 +131,6 @@ def test_host_kernel_and_device_table_agree(family):
         found.append([log_z, unary, pairs, *torch.autograd.grad(weighted, leaves_of(h))])
     for host, table in zip(*found, strict=True):
         torch.testing.assert_close(host, table, rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(20, True), (21, False)])
-def test_a_device_has_a_table_of_as_many_states_as_fit(n, expected):
-    def chain(device):
-        edges = torch.tensor([[i, i + 1] for i in range(n - 1)], device=device)
-        return Potentials(
-            torch.zeros(1, n, device=device), torch.zeros(1, n - 1, device=device), edges
-        )
-
-    assert Gibbs(chain("meta"))._by_table is expected
-    assert not Gibbs(chain("cpu"))._by_table
 
 
 @every_family
@@ -194,7 +184,7 @@ def test_samples_have_the_probabilities_of_their_states(family, path):
     this = latent(family, min(SIZES[family], 4) if family != "categorical" else 10)
     h = this.potentials(2)
     z = (
-        Gibbs(h)._sample_table(seeded(), 50_000)
+        TableSums.of(h).sample(seeded(), 50_000)
         if path == "table"
         else Gibbs(h).sample(seeded(), 50_000)
     )

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from models import load_pretrained
+from models.errors import SettingError
 from models.spaces import named_space
 from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
@@ -183,6 +184,14 @@ def test_a_line_in_the_table_names_a_class_without_an_entry_point(
 def test_a_stored_model_finds_its_space_in_the_table(monkeypatch):
     monkeypatch.setattr("structured_vae.named_classes.entry_points", lambda **_: ())
     assert named_space("subset", {"k": 2}).arguments == {"space": "subset", "k": 2}
+
+
+def test_a_space_of_a_stored_model_that_no_package_offers_is_refused(monkeypatch):
+    with pytest.raises(SettingError, match=r"no space is called 'tree'; there are: subset, "):
+        named_space("tree", {})
+    monkeypatch.setattr("models.spaces.entry_points", lambda **_: ())
+    with pytest.raises(SettingError, match=r"there are: none\. Install structured-vae again"):
+        named_space("subset", {"k": 2})
 
 
 def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):

@@ -28,6 +28,7 @@ from structured_vae.vaes.own.config import OwnConfig
         ("evaluation.attributes", "vaes.attributes.evaluation", "evaluate_attributes"),
         ("evaluation.mixture", "vaes.mixture.evaluation", "evaluate_mixture"),
         ("runs.config", "vaes.config", "TrainConfig"),
+        ("routing", "layer.routing", "routing_weights"),
     ],
 )
 def test_names_at_their_old_place_warn_and_still_work(old, new, name):

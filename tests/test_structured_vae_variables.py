@@ -37,13 +37,13 @@ from structured_vae import (
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP, histogram_kl
 from structured_vae.distributions.argmax import argmax
-from structured_vae.distributions.differentiable_sums import table_sums
 from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.objectives.costs import CostOfCategories, WithKL
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
+from structured_vae.spaces.sums.table_sums import TableSums
 from structured_vae.vaes.fitting import fitting_solver
 
 VARIABLES, K, PIXELS = 3, 3, 6
@@ -163,11 +163,12 @@ def test_sums_and_their_gradients_are_those_over_all_states(couplings, edges):
 @pytest.mark.parametrize("couplings", ["potts", "general"])
 def test_tables_of_a_device_agree_with_elimination_on_the_host(couplings):
     h = latent_labels(couplings).potentials(2)
-    log_z, ones, pairs = table_sums(h)
+    table = TableSums.of(h)
     q = Gibbs(h)
-    for found, expected in zip((log_z, ones, pairs), (q.log_partition, *q.marginals), strict=True):
+    sums = table.log_partition, *table.marginals
+    for found, expected in zip(sums, (q.log_partition, *q.marginals), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    z = q._sample_table(seeded(0), 3)
+    z = table.sample(seeded(0), 3)
     assert z.shape == (3, 2, VARIABLES * K)
     np.testing.assert_array_equal(h.apart(z).sum(dim=-1), 1)
 

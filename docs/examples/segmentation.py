@@ -1,7 +1,7 @@
 """Learns to segment noisy images by a network whose last layer is a minimum cut.
 
 As a script it trains, prints the share of wrong pixels, and draws the picture of the page
-`argmax_layer`: `python docs/examples/segmentation.py docs/_static/segmentation.png`.
+`layer_examples`: `python docs/examples/segmentation.py docs/_static/segmentation.png`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ..errors import SettingError
+from ..host_edges import HostEdges, once_on_host
 from ..potentials import CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Images
 from .layers import Linear
@@ -54,6 +55,7 @@ class Encoder(nn.Module):
         self.link = link
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
+        self._known_edges: HostEdges | None = None
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs))
@@ -100,11 +102,21 @@ class Encoder(nn.Module):
         """Return the potentials of one image if every output of the network were -1."""
         return self.potentials(_lowest_outputs(self.network))
 
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """Return the potentials of outputs `[batch, n + e]` of the network."""
         if self.link is None:
             return Potentials(outputs, space=self.space)
-        return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
+        return Potentials(
+            outputs[:, : self.n],
+            self.link(outputs[:, self.n :]),
+            self.edges,
+            host_edges=self._host_edges(),
+        )
 
 
 def _lowest_outputs(network: nn.Sequential) -> torch.Tensor:
@@ -202,6 +214,7 @@ class CategoricalEncoder(nn.Module):
         self.couplings = couplings
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
+        self._known_edges: HostEdges | None = None
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         of_pairs = len(pairs)
         if couplings == "general":
@@ -242,12 +255,21 @@ class CategoricalEncoder(nn.Module):
         """Return the potentials of one image if every output of the network were -1."""
         return self.potentials(_lowest_outputs(self.network))
 
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
         """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""
         if self.couplings == "none":
             return CategoricalPotentials(outputs, variables=self.variables)
         return CategoricalPotentials(
-            outputs[:, : self.n], outputs[:, self.n :], self.edges, self.variables
+            outputs[:, : self.n],
+            outputs[:, self.n :],
+            self.edges,
+            self.variables,
+            host_edges=self._host_edges(),
         )
 
 

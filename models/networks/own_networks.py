@@ -105,7 +105,9 @@ class NetworkEncoder(nn.Module):
             )
         shape = _shape_of(potentials, x.shape[-1])
         if self.shape not in (None, shape) or len(potentials.unary) != len(x):
-            n = self.shape.n if self.shape else "n"
+            n: int | str = "n"
+            if self.shape:
+                n = self.shape.n
             raise NetworkError(
                 f"{type(self.network).__name__} returned unary scores "
                 f"{list(potentials.unary.shape)} for images {list(x.shape)}; "
@@ -397,8 +399,10 @@ class NetworkDecoder(nn.Module):
 
     def _fast_path(self, method: str) -> Callable[..., Any] | None:
         """Return this method of `FastPaths` if the custom network has it."""
-        path = getattr(self.network, method, None)
-        return path if callable(path) else None
+        path: Callable[..., Any] | None = getattr(self.network, method, None)
+        if callable(path):
+            return path
+        return None
 
 
 @contextmanager

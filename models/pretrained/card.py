@@ -14,7 +14,7 @@ TASK: Final = "unconditional-image-generation"
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured number.
+    """A measured number on a model card.
 
     Attributes:
         name: the name of the quantity, such as "bound".

@@ -115,7 +115,9 @@ def checked_arguments(
 def _check_value(place: str, value: object, type_: type, smallest: int) -> None:
     """Raise if an argument has another type, or is a smaller integer."""
     if type(value) is not type_ or (isinstance(value, int) and value < smallest):
-        wanted = "a positive integer" if type_ is int else "a string"
+        wanted = "a string"
+        if type_ is int:
+            wanted = "a positive integer"
         raise PretrainedError(f"{place} must be {wanted}; got {shortened(value)}")
 
 

@@ -120,7 +120,9 @@ class Pretrained(nn.Module, ABC):
             raise PretrainedError(
                 f"these networks differ from those that {name}.of_arguments makes"
             )
-        stored_name = OWN if self.own else name
+        stored_name = name
+        if self.own:
+            stored_name = OWN
         dtype_name = str(dtype).removeprefix("torch.")
         config = PretrainedConfig(stored_name, dtype_name, arguments, training)
         text = (card or ModelCard()).text(name, arguments, self.usage, own=self.own)

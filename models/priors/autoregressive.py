@@ -14,7 +14,7 @@ from .prior import Prior
 
 
 class AutoregressivePrior(Prior):
-    """The prior p(z) = prod_v p(z_v | z_1, ..., z_{v-1}), by a causal network.
+    """An autoregressive prior p(z) = prod_v p(z_v | z_1, ..., z_{v-1}), by a causal network.
 
     log p of a state is exact, in one pass of the network. Samples are exact too, drawn variable by
     variable. It starts uniform. KL(q || p) to a posterior q is that to the uniform prior, which is

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ..errors import SettingError
+from ..host_edges import HostEdges, once_on_host
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places
@@ -81,6 +82,7 @@ class BitsPrior(GibbsPrior):
         self.pairwise: nn.Parameter | None = None
         if len(edges):
             self.pairwise = nn.Parameter(torch.zeros(len(edges)))
+        self._known_edges: HostEdges | None = None
         self.register_buffer("edges", edges, persistent=False)
 
     @property
@@ -99,7 +101,11 @@ class BitsPrior(GibbsPrior):
         """Return the scores, one row for all images."""
         if self.pairwise is None:
             return Potentials(self.unary[None])
-        return Potentials(self.unary[None], self.pairwise[None], self.edges)
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return Potentials(
+            self.unary[None], self.pairwise[None], self.edges, host_edges=self._known_edges
+        )
 
 
 class CategoriesPrior(GibbsPrior):

@@ -53,7 +53,9 @@ class FSQ(Quantiser):
 
     def _bounded(self, features: torch.Tensor) -> torch.Tensor:
         half_range = (self.k - 1) * (1 + SLACK) / 2
-        offset = 0.0 if self.k % 2 else 0.5
+        offset = 0.5
+        if self.k % 2:
+            offset = 0.0
         shift = math.atanh(offset / half_range)
         return (half_range * (features + shift).tanh() - offset) / (self.k // 2)
 

@@ -383,7 +383,7 @@ def paper_vae(
     space: LatentSpace | None = None,
     k: int | None = None,
 ) -> DiscreteVAE:
-    """Return the paper's architecture with one of `ENCODERS`.
+    """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".
@@ -425,39 +425,26 @@ def paper_vae(
     """
     if encoder not in ENCODERS:
         raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    categorical = encoder == "categorical"
     name_of_size, size = _size_of_states(encoder, n, k)
-    least = {
-        name_of_size: (size, 1),
-        "hidden": (hidden, 1),
-        "variables": (variables, 1),
-        "bandwidth": (bandwidth, 0),
-        "prior_hidden": (prior_hidden, 0),
-        "prior_layers": (prior_layers, 0),
-    }
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise SettingError(f"{name} must be at least {smallest}; got {value}")
+    _check_least(1, **{name_of_size: size}, hidden=hidden, variables=variables)
+    _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
     if bandwidth and encoder not in COUPLED and couplings == "none":
         raise SettingError(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
-    if not categorical and (variables, couplings) != (1, "none"):
-        raise SettingError(
-            "variables and couplings are options of the encoder 'categorical'; "
-            f"'{encoder}' has n bits; got {variables}, {couplings!r}"
-        )
-    states = States(size, 0, prior_hidden, prior_layers)
-    if categorical:
-        states = States(variables, size, prior_hidden, prior_layers)
-    if not categorical:
+    if encoder != "categorical":
+        if (variables, couplings) != (1, "none"):
+            raise SettingError(
+                "variables and couplings are options of the encoder 'categorical'; "
+                f"'{encoder}' has n bits; got {variables}, {couplings!r}"
+            )
         band = {}  # only encoders with pairs take a bandwidth
         if bandwidth:
             band["bandwidth"] = bandwidth
         return DiscreteVAE(
             ENCODERS[encoder](pixels, size, hidden, **band),
             BinaryDecoder(pixels, size, hidden),
-            prior=named_prior(prior, states),
+            prior=named_prior(prior, States(size, 0, prior_hidden, prior_layers)),
             space=space,
         )
     if space is not None:
@@ -467,8 +454,19 @@ def paper_vae(
     return DiscreteVAE(
         CategoricalEncoder(pixels, size, hidden, variables, couplings, bandwidth),
         CategoricalDecoder(pixels, size, hidden, variables),
-        prior=named_prior(prior, states),
+        prior=named_prior(prior, States(variables, size, prior_hidden, prior_layers)),
     )
+
+
+def _check_least(least: int, **numbers: int) -> None:
+    """Raise if one of the numbers is too small.
+
+    Raises:
+        SettingError: a number is less than `least`.
+    """
+    for name, number in numbers.items():
+        if number < least:
+            raise SettingError(f"{name} must be at least {least}; got {number}")
 
 
 def _size_of_states(encoder: str, n: int | None, k: int | None) -> tuple[str, int]:

@@ -47,7 +47,9 @@ class MixtureEncoder(nn.Module):
         self.styles = styles
         self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
         self.classes = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, k))
-        distributions = k if styles == "own" else 1
+        distributions = 1
+        if styles == "own":
+            distributions = k
         outputs = 2 * c * distributions
         self.style = nn.Sequential(
             Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, outputs)

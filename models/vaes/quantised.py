@@ -290,7 +290,7 @@ def quantised_vae(
     prior_hidden: int = 0,
     prior_layers: int = 0,
 ) -> QuantisedVAE:
-    """Make a VAE of one of `QUANTISERS`, with the paper's layers or with convolutions.
+    """Make a VAE with one of the `QUANTISERS`, and with dense or convolutional networks.
 
     Args:
         quantiser: "fsq", "vq", "lfq" or "bsq".

@@ -16,6 +16,13 @@ from .draws import Draw
 from .enumeration import States, answered, check_ranking, check_solution
 from .outcomes import claim
 
+LAYOUTS: Final = (
+    np.ascontiguousarray,
+    np.asfortranarray,
+    lambda scores: np.repeat(scores, 2, axis=-1)[..., ::2],
+)
+"""Functions that return the same scores, in another place of the memory each."""
+
 LIMITS: Final = (1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05)
 """Seconds."""
 
@@ -56,9 +63,14 @@ OF_LABELS: Final = (
 
 
 def _scores(draw: Draw, shape: tuple[int, ...]) -> np.ndarray:
+    """Return scores that lie in memory in one of three ways.
+
+    Those in single precision are whole numbers, so that answers are exact.
+    """
+    scores = draw.random.integers(-2, 3, shape).astype(draw.of((np.float32, np.float64)))
     if draw.chance(0.6):
-        return draw.random.standard_normal(shape) * draw.of((1.0, 1.0, 1e-3, 1e6))
-    return draw.random.integers(-2, 3, shape).astype(np.float64)
+        scores = draw.random.standard_normal(shape) * draw.of((1.0, 1.0, 1e-3, 1e6))
+    return draw.of(LAYOUTS)(scores)
 
 
 def _edges(draw: Draw, n: int) -> np.ndarray:

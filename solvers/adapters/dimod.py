@@ -163,8 +163,12 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
             SolverError: see `sample`.
         """
         _dimod.Sampler.remove_unknown_kwargs(self, **others)
-        variables: Variables = "spins" if polynomial.vartype is _dimod.SPIN else "bits"
-        reduction: Reduction = "auto" if num_reads == 1 else "labels"
+        variables: Variables = "bits"
+        if polynomial.vartype is _dimod.SPIN:
+            variables = "spins"
+        reduction: Reduction = "labels"
+        if num_reads == 1:
+            reduction = "auto"
         terms = {tuple(term): number for term, number in polynomial.items()}
         conversion = from_polynomial(terms, variables=variables, reduction=reduction)
         answers = self._answers(conversion, time_limit, num_reads)
@@ -181,7 +185,9 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
         self, conversion: AnyConversion[Any], time_limit: float | None, num_reads: int
     ) -> Sequence[Answer]:
         """Return the best answers, the best first."""
-        limit = self.time_limit if time_limit is None else time_limit
+        limit = time_limit
+        if time_limit is None:
+            limit = self.time_limit
         if num_reads == 1:
             return [solve(conversion, solver=self.solver, time_limit=limit)]
         return solve(conversion, solver=self.solver, time_limit=limit, k_best=num_reads)

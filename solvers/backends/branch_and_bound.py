@@ -87,7 +87,9 @@ class BranchAndBound(ArgmaxSolver):
         calls = []
         for b, z in enumerate(starts):
             feasible = z is not None and constraints.satisfied(z[None])[0]
-            first = z if feasible else None
+            first = None
+            if feasible:
+                first = z
             calls.append(partial(_solve_within, problem, b, count, deadline, first))
         states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
         return Maximiser(np.stack(states), np.array(bounds))

@@ -100,7 +100,9 @@ class CpSat(ArgmaxSolver):
         heard = _Heard(scores, variables)
         rows = LinearRows.of(constraints)
         crossed = Groups.of(rows, np.full(problem.n, FREE)).member.sum(axis=0).max(initial=0) > 1
-        level = CROSSED_LEVEL if crossed else DENSE_LEVEL
+        level = DENSE_LEVEL
+        if crossed:
+            level = CROSSED_LEVEL
         options = {
             "linearization_level": level,
             "cp_model_presolve": bool(np.abs(constraints.matrix).max(initial=0) < LARGE),

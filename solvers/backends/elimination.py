@@ -83,7 +83,9 @@ class Elimination(ArgmaxSolver):
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         plan = problem.topology.recall(cached_plan)
-        limit = deadline if self._takes_long(problem) else None
+        limit = None
+        if self._takes_long(problem):
+            limit = deadline
         z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, limit)
         stats = {"width": plan.width, "entries": plan.entries}
         if limit is None or not (stopped := np.isnan(maxima)).any():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..algorithms.local_search.improvement import (
     is_recombined,
     recombined,
 )
-from ..algorithms.local_search.tabu import STARTS, tabu_search
+from ..algorithms.local_search.tabu import STARTS, TabuSearch
 from ..algorithms.presolve.roof_duality import RoofDuality, roof_duality
 from ..arrays import States
 from ..limits.deadline import Deadline
@@ -59,7 +58,9 @@ class LocalSearch(ArgmaxSolver):
         check_whole("seed", self.seed, 0, 2**63 - 1)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        limited = deadline if deadline.limited else None
+        limited = None
+        if deadline.limited:
+            limited = deadline
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(
                 device_tabu(problem, self.starts, self.seed, deadline=limited),
@@ -91,9 +92,9 @@ class LocalSearch(ArgmaxSolver):
 
     def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
-        search = partial(
-            tabu_search, *arrays, starts=self.starts, seed=self.seed, threads=self.threads
-        )
+        search = TabuSearch(*arrays, seed=self.seed, threads=self.threads)
         if deadline is None:
-            return search()
-        return search(deadline=deadline, report=lambda z: deadline.tell(lambda: Known(z)))
+            return search.run(self.starts, Deadline.after(None))
+        return search.run_until(
+            deadline, self.starts, report=lambda z: deadline.tell(lambda: Known(z))
+        )

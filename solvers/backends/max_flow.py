@@ -80,8 +80,11 @@ def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]
     if problem.n <= MAX_NODES:
         return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
     scores = FixedPoint.of(problem)
-    argmax = dense_argmax if _is_dense(problem) else sparse_argmax
-    z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
+    arrays = (scores.unary, scores.pairwise, scores.edges)
+    if _is_dense(problem):
+        z, doubled = dense_argmax(*arrays, threads)
+    else:
+        z, doubled = sparse_argmax(*arrays, threads)
     # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
 

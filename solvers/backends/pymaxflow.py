@@ -54,8 +54,12 @@ class Pymaxflow(ArgmaxSolver):
         """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
         if reasons:
+            # Flips may make a problem supermodular that is not so as it stands.
             unbalanced = why_no_flips(problem)
-            reasons = (*reasons, *unbalanced) if unbalanced else ()
+            if unbalanced:
+                reasons = (*reasons, *unbalanced)
+            else:
+                reasons = ()
         if LONG_BITS < 64:
             short = (
                 f"whole numbers of PyMaxflow have {LONG_BITS} bits on this system, and it needs 64"

@@ -52,7 +52,9 @@ def resolutions(
         The unit where all sums are exact; minus infinity where they are not, although the scores
         have few digits; infinity for all other instances, such as those with real numbers.
     """
-    digits = DOUBLE if first.dtype == np.float64 else SINGLE
+    digits = SINGLE
+    if first.dtype == np.float64:
+        digits = DOUBLE
     arrays = plain(first), plain(second), plain(magnitude)
     if not kernels.suspicious(*arrays, factor, digits):
         return None

@@ -23,7 +23,7 @@ from ..tables import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """A single solved instance, by name and in the original's own units.
+    """The answer to a conversion, with the names, the values and the objective of its original.
 
     Attributes:
         assignment: the value of every variable: 0 or 1, -1 or 1 for spins, the side of every node
@@ -67,7 +67,9 @@ class Answer:
         low: set[Hashable] = set()
         high: set[Hashable] = set()
         for label, value in self.assignment.items():
-            side = high if value == 1 else low
+            side = low
+            if value == 1:
+                side = high
             side.add(label)
         return low, high
 
@@ -100,7 +102,9 @@ class Answer:
         }
         states = {}
         for name, value in self.assignment.items():
-            heading = f"variable {name}" if name in facts else name
+            heading = name
+            if name in facts:
+                heading = f"variable {name}"
             states[heading] = value
         return {**facts, **states}
 

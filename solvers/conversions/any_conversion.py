@@ -32,7 +32,7 @@ UNSEEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnyConversion(ABC, Generic[ProblemT]):
-    """A problem that came from another convention, and the way back; `solve` takes it as it is.
+    """The base of conversions: problems with the names, values and objective of their original.
 
     original objective(z) = constant + sign * score(z)
 

@@ -36,7 +36,7 @@ def places_of(labels: Labels) -> dict[Hashable, int]:
 
 @dataclass(frozen=True, eq=False)
 class Conversion(AnyConversion[Problem[np.ndarray]]):
-    """A problem over bits that came from another convention, and the way back.
+    """A problem over bits with the names, values and objective of the data it was made from.
 
     original objective(z) = constant + sign * score(z)
 

@@ -27,11 +27,11 @@ PARTS = ("linear", "quadratic", "offset")
 
 
 class ConversionUnavailableError(SolverError, ImportError):
-    """The conversion exists but a package that it needs is not installed."""
+    """A package that a conversion needs is not installed."""
 
 
 def from_dimod(bqm: Any) -> AnyConversion[Any]:
-    """Convert a dimod model: binary quadratic, constrained quadratic, or a polynomial; minimised.
+    """Convert a binary quadratic model, a constrained one or a polynomial of dimod; minimised.
 
     Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
     constraints get auxiliary bits: the value of an answer is the objective plus the penalties of
@@ -52,7 +52,9 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
     if kind in ("BINARY", "SPIN") and isinstance(bqm, Mapping):
-        variables: Variables = "spins" if kind == "SPIN" else "bits"
+        variables: Variables = "bits"
+        if kind == "SPIN":
+            variables = "spins"
         return from_polynomial(
             {tuple(term): number for term, number in bqm.items()}, variables=variables
         )
@@ -152,7 +154,9 @@ def _add(constrained: Constrained, label: Any, comparison: Any, places: Mapping[
     if not side.is_soft():
         constrained.add(left, comparison.sense.value)
         return
-    power = 2 if side.penalty() == "quadratic" else 1
+    power = 1
+    if side.penalty() == "quadratic":
+        power = 2
     constrained.add_soft(left, comparison.sense.value, decimal_of(side.weight()), power)
 
 

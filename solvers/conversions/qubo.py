@@ -56,7 +56,9 @@ def from_qubo(
 def to_qubo(
     problem: Problem, labels: Labels | None = None
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Return the entries Q[i, j], i <= j, of the QUBO -score(z); every (i, i) is there.
+    """Return the QUBO whose value is -score(z), as its entries Q[i, j] with i <= j.
+
+    Every entry (i, i) is there, even if it is 0.
 
     Args:
         problem: one instance.

@@ -191,7 +191,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
 def read_problem(
     path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Conversion:
-    r"""Read a problem from a file, plain or gzip, with the way back to the file's objective.
+    r"""Read a problem from a file, plain or gzip, with the names and the objective of the file.
 
     Args:
         path: a regular file.
@@ -307,13 +307,18 @@ def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> N
     )
 
 
+def _named_by_suffix(formats: Mapping[str, Format[ReadT]], path: Path) -> list[str]:
+    """Return the formats that the name of a file stands for."""
+    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
+    return [name for name, format in formats.items() if {*suffixes} & {*format.suffixes}]
+
+
 def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> str:
     start = _start(path)
     for name, format in formats.items():
         if format.magic and start.startswith(format.magic):
             return name
-    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
-    named = [name for name, format in formats.items() if {*suffixes} & {*format.suffixes}]
+    named = _named_by_suffix(formats, path)
     try:
         words = next(TextFile(path, max_bytes).rows(), [])
     except ProblemFileError:

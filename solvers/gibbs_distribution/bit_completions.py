@@ -19,7 +19,7 @@ from .samples import Drawn, checked_variables
 
 @dataclass(frozen=True, eq=False)
 class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
-    """Samples of p(z) ~ exp(score(z)) over bits, drawn variable by variable, and their completions.
+    """Samples over bits, with a second sample for each variable, in which it has the other value.
 
     The completion of variable v has the other value of z_v, the sample's of all that were drawn
     before v, and those of all others by the same uniforms: given what was drawn before and the

@@ -203,7 +203,9 @@ def exact_method(problem: Problem, method: str) -> str:
         hint = did_you_mean(method, (*METHODS, *ESTIMATES))
         raise OptionError(f"method must be one of {names}; {hint}got {shortened(method)}")
     if method in ("auto", "exact"):
-        method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
+        method = "elimination"
+        if problem.n <= MAX_VARIABLES:
+            method = "enumeration"
     if method == "enumeration":
         reasons = _no_enumeration(problem)
     else:

@@ -220,7 +220,9 @@ def checked_direction(
     """
     parts = []
     for name, values, shape in zip(("unary", "pairwise"), (unary, pairwise), shapes, strict=True):
-        numbers = 0.0 if values is None else values
+        numbers = values
+        if values is None:
+            numbers = 0.0
         array = to_numpy(as_array(numbers, name))
         if array.dtype.kind not in "biuf":
             raise ProblemError(

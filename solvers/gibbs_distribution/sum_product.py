@@ -62,7 +62,9 @@ def over_lanes(
     # As many lanes as the share of a thread fills, fewer where memory is scarce.
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
-    nanoseconds = alone if lanes == 1 else in_lanes
+    nanoseconds = in_lanes
+    if lanes == 1:
+        nanoseconds = alone
     over_slices(
         partial(kernel, plan.schedule, lanes),
         *arrays,

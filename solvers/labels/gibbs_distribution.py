@@ -140,7 +140,7 @@ def gibbs(
     method: Exact | Estimated = "exact",
     memory: int | None = None,
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
-    """Return the log-partition, marginals and samples of p(x) = exp(score(x)) / Z.
+    """Return log Z, marginals and samples of p(x) = exp(score(x)) / Z over labels.
 
     Elimination computes them exactly; other methods bound or estimate log Z.
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 
 from ..errors import ProblemTooLargeError
@@ -40,9 +41,19 @@ def check_memory(what: str, numbers: int) -> None:
     needed = 8 * numbers
     if needs_room(numbers) and needed > (room := free_memory()):
         raise ProblemTooLargeError(
-            f"{what} takes {needed / 2**30:.3g} GiB in double precision, and only "
-            f"{room / 2**30:.3g} GiB of memory are free; pass it in parts"
+            f"{what} takes {gibibytes(needed)} in double precision, and only "
+            f"{gibibytes(room)} of memory are free; pass it in parts"
         )
+
+
+def gibibytes(count: int) -> str:
+    """Return a number of bytes as text, also one that is too large for a float.
+
+    Example:
+        >>> gibibytes(3 << 29), gibibytes(8**2000)
+        ('1.5 GiB', '1.41e+1797 GiB')
+    """
+    return f"{Decimal(count) / 2**30:.3g} GiB"
 
 
 def needs_room(numbers: int) -> bool:

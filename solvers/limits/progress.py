@@ -32,7 +32,7 @@ StatesT = TypeVar("StatesT")
 
 @dataclass(frozen=True, eq=False)
 class Progress(Generic[StatesT]):
-    """The result of a search so far, which `solve(callback=)` passes on.
+    """The best states and the bound of a running search, as a callback of `solve` receives them.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions,
     and the callback may keep them. The score and the bound of one instance are Python floats. For a

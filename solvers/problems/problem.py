@@ -485,7 +485,10 @@ def as_floats(arrays: dict[str, Array], home: Home) -> dict[str, Array]:
         _check_real(name, array)
         check_integers(name, array)
         single &= xp.isdtype(array.dtype, "real floating") and xp.finfo(array.dtype).bits <= 32
-    dtype = xp.float32 if single else xp.float64
+    if single:
+        dtype = xp.float32
+    else:
+        dtype = xp.float64
     with np.errstate(over="ignore"):  # overflow of a longer type gets an error of its own
         cast = {name: xp.astype(array, dtype, copy=False) for name, array in arrays.items()}
     if home.on_host:

@@ -46,7 +46,9 @@ class Topology:
             make: a function of a module; it may keep or change the edges that it gets.
             arguments: hashable.
         """
-        key = (make, arguments) if arguments else make
+        key: object = make
+        if arguments:
+            key = (make, arguments)
         try:
             return self._computed[key]  # type: ignore[no-any-return]  # the result of `make`
         except KeyError:

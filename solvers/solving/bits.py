@@ -59,7 +59,10 @@ class Bits(Kind[Problem]):
 
     def first(self, problem: Problem, fix: Fix | None, states: States | None) -> States:
         """Return the states to start from, or zeros, with the fixed values."""
-        first = np.zeros((problem.batch, problem.n), np.int8) if states is None else states
+        if states is None:
+            first = np.zeros((problem.batch, problem.n), np.int8)
+        else:
+            first = states
         if fix is None:
             return first
         values = Fixing.of(problem, fix).values

@@ -34,8 +34,6 @@ from .listening import Callback, heard_by, heard_of, in_words, with_word
 from .request import Request
 from .selection import naming_alternatives, with_alternatives
 
-_CHECKED = (AnyProblem, AnyConversion)
-
 Solver = str | CertifiedSolver[Any]
 """A name, "auto" or a solver object."""
 
@@ -159,26 +157,28 @@ def solve(
         at_once = solved_at_once(solver, unary, pairwise, edges)
         if at_once is not None:
             return at_once
-    problem: AnyProblem[Any]
-    if not isinstance(unary, _CHECKED):
-        problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    else:
+    if isinstance(unary, AnyConversion):
         _refuse_pairs(unary, pairwise, edges)
-        if isinstance(unary, AnyConversion):
-            return _answer(unary, solver, time_limit, fix, start, k_best, constraints, callback)
-        problem = unary
+        return _answer(unary, solver, time_limit, fix, start, k_best, constraints, callback)
+    problem = _problem_of(unary, pairwise, edges)
     deadline = deadline_of(time_limit)
-    # most calls: of microseconds
-    if callback is None and is_free:
-        solution = answered(Request(problem, solver, deadline, fix, start, k_best))
-        return solution.after(perf_counter() - begin)
-    rows = kind_of(problem).rows(constraints, problem)
+    rows = None
+    if not is_free:
+        rows = kind_of(problem).rows(constraints, problem)
     request = Request(problem, solver, deadline, fix, start, k_best, rows)
     if callback is None:
         solution = answered(request)
     else:
         solution = _heard(request, callback)
     return solution.after(perf_counter() - begin)
+
+
+def _problem_of(unary: Any, pairwise: Any, edges: Any) -> AnyProblem[Any]:
+    """Return the checked problem of arrays, or a problem as it is."""
+    if isinstance(unary, AnyProblem):
+        _refuse_pairs(unary, pairwise, edges)
+        return unary
+    return Problem.from_arrays(unary, pairwise, edges=edges)
 
 
 def _refuse_pairs(problem: object, pairwise: Any, edges: Any) -> None:

@@ -105,7 +105,9 @@ class _OneMoreConstraint:
                 break
             # Later states are worse than the first, so
             # their searches have no news for the callback.
-            told_of = None if states else single
+            told_of = single
+            if states:
+                told_of = None
             try:
                 with heard_of(told_of, lambda known: known._replace(part=of_one)):
                     solution = self._searched(single, rows, states)
@@ -117,7 +119,10 @@ class _OneMoreConstraint:
             if solution is not None:
                 states.append(solution.z[0])
                 # A proved state bounds all further ones by its score.
-                limit = solution.score if solution.optimal[0] else solution.bound
+                if solution.optimal[0]:
+                    limit = solution.score
+                else:
+                    limit = solution.bound
                 # Every search has one more constraint, so bounds do not rise.
                 bound = min(bound, float(limit[0]))
                 bounds.append(bound)

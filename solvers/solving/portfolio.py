@@ -155,6 +155,15 @@ Search: TypeAlias = Callable[[Any, Deadline, States | None], Outcome]
 """Solve a problem by a deadline, from states `[batch, n]` to start from or None."""
 
 
+def _rows_of(turn: Turn[Any], unproved: np.ndarray, standing: Standing | None) -> np.ndarray:
+    """Return the instances that a backend runs on."""
+    if not turn.leading or standing is None:
+        return unproved
+    # It runs again only where its own bound is the best so far.
+    rows: np.ndarray = unproved[standing.proved_by[unproved] == turn.solver.name]
+    return rows
+
+
 def in_turn(
     problem: Any, turns: Iterable[Turn[Any]], deadline: Deadline, start: States | None = None
 ) -> Outcome:
@@ -171,16 +180,13 @@ def in_turn(
     """
     ledger = Ledger()
     standing: Standing | None = None
-    failure: SolveFailedError | None = None
+    failure = SolveFailedError("no backend took the problem")
     unproved = np.arange(problem.batch)
     for turn in turns:
         name = turn.solver.name
-        rows = unproved
-        # It runs again only where its own bound is the best so far.
-        if turn.leading and standing is not None:
-            rows = rows[standing.proved_by[rows] == name]
-            if not len(rows):
-                continue
+        rows = _rows_of(turn, unproved, standing)
+        if turn.leading and not len(rows):
+            continue
         if len(rows) == problem.batch:
             batch = problem
         else:
@@ -206,7 +212,7 @@ def in_turn(
         if not len(unproved) or deadline.passed:
             break
     if standing is None:
-        raise failure or SolveFailedError("no backend took the problem")
+        raise failure
     ledger.bounds.update(standing.proved_by)
     ledger.states.update(standing.found_by)
     return Outcome(standing.z, standing.bound, standing.stats, ledger)

@@ -144,8 +144,17 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
         return _select("max_flow", _CUT_QUICKLY)
     if problem.n <= ENUMERABLE:
         return _enumerate(problem.n)
+    tractable = _select_tractable(problem)
+    if tractable is not None:
+        return tractable
+    return _select_search(problem, one_state)
+
+
+def _select_tractable(problem: Problem) -> Selection[ArgmaxSolver] | None:
+    """Return the solver of a problem that its pairs or signs make easy; None for a hard one."""
     elimination = solver_class("elimination")
-    if (width := elimination.treewidth_bound(problem.topology, TREE_LIKE)) is not None:
+    width = elimination.treewidth_bound(problem.topology, TREE_LIKE)
+    if width is not None:
         return _eliminate(width)
     if problem.is_supermodular:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
@@ -156,7 +165,13 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
     width = elimination.treewidth_bound(problem.topology, ELIMINABLE)
     if width is not None and problem.n << width <= ELIMINABLE_STATES:
         return _eliminate(width)
-    if problem.n <= (most := _largest("exhaustive")):
+    return None
+
+
+def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]:
+    """Return the solver of a hard problem: its time may grow exponentially with n."""
+    most = _largest("exhaustive")
+    if problem.n <= most:
         return _select(
             "exhaustive",
             f"n = {problem.n} is at most {most}, with scores of any sign: "
@@ -171,16 +186,22 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
     # One probe of the elimination order serves both decisions below.
-    entries = None if elimination().why_not(problem) else elimination.entries(problem)
+    elimination = solver_class("elimination")
+    entries = None
+    if not elimination().why_not(problem):
+        entries = elimination.entries(problem)
     if entries is not None and entries <= QUICK_ENTRIES:
         return _wide_elimination(entries)
-    if problem.n <= (most := _largest("branch_and_bound")):
+    most = _largest("branch_and_bound")
+    if problem.n <= most:
         return _select(
             "branch_and_bound",
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             "a search with convex bounds",
         )
-    return _search(problem.n) if entries is None else _wide_elimination(entries)
+    if entries is not None:
+        return _wide_elimination(entries)
+    return _search(problem.n)
 
 
 def _is_cut_quickly(problem: Problem) -> bool:
@@ -196,7 +217,9 @@ def selected_at_once(n: int) -> ArgmaxSolver:
     Where its scores decide, `max_flow` stands for the case that no pairwise score is negative; else
     it declines.
     """
-    return _named("exhaustive" if n <= QUICKLY_ENUMERABLE else "max_flow")
+    if n <= QUICKLY_ENUMERABLE:
+        return _named("exhaustive")
+    return _named("max_flow")
 
 
 @cache
@@ -241,23 +264,12 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
             "exhaustive",
             f"n = {problem.n} is at most {ENUMERABLE}: all states that satisfy them are tried",
         )
-    if count == 1 and solver_class("elimination")().why_not_within(problem, rows) is None:
-        return _select(
-            "elimination",
-            "a tree, and one count of variables: elimination with the count in its tables",
-        )
-    dense = COUNTED_DEGREE * problem.n < 2 * problem.e
-    if count == 1 and dense and _counts(problem, rows):
-        return _select(
-            "branch_and_bound",
-            "a count of variables is a linear and a concave term of a dense problem without it",
-        )
-    if count == 1 and dense and _weighs(problem, rows):
-        return _select(
-            "cplex",
-            "a dense problem whose constraints are sums of weights: quadratic bounds",
-        )
-    if not (missing := why_not_cp_sat()):
+    if count == 1:
+        fitting = _select_for_rows(problem, rows)
+        if fitting is not None:
+            return fitting
+    missing = why_not_cp_sat()
+    if not missing:
         return _select("cp_sat", "its search takes constraints in whole numbers")
     if problem.n <= _largest("exhaustive"):
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
@@ -265,6 +277,28 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
         if not obstacle and solver_class(name)().why_not_within(problem, rows) is None:
             return _select(name, f"its search takes constraints; {missing}")
     raise _unavailable_within(problem, rows)
+
+
+def _select_for_rows(problem: Problem, rows: Rows) -> Selection[ArgmaxSolver] | None:
+    """Return a solver of one state that is made for constraints like these; None without one."""
+    if solver_class("elimination")().why_not_within(problem, rows) is None:
+        return _select(
+            "elimination",
+            "a tree, and one count of variables: elimination with the count in its tables",
+        )
+    if COUNTED_DEGREE * problem.n >= 2 * problem.e:
+        return None
+    if _counts(problem, rows):
+        return _select(
+            "branch_and_bound",
+            "a count of variables is a linear and a concave term of a dense problem without it",
+        )
+    if _weighs(problem, rows):
+        return _select(
+            "cplex",
+            "a dense problem whose constraints are sums of weights: quadratic bounds",
+        )
+    return None
 
 
 def _unavailable_within(problem: Problem, rows: Rows) -> SolverUnavailableError:

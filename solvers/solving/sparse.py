@@ -238,9 +238,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         return
     dense = 2 * problem.e > MESSAGES_DEGREE * problem.n
     if (in_a_field or problem.n <= MOST_TURNED) and not dense:
-        visits = SOME_VISITS if excludes else FEW_VISITS
-        if sparse and in_a_field:
-            visits = MORE_VISITS
+        visits = _visits(excludes, sparse and in_a_field)
         yield Turn(_with_one_thread("dual_ascent", visits=visits))
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
@@ -253,6 +251,39 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         yield from _cuts(problem, deadline, in_a_field)
     else:
         yield from _dense(problem, deadline)
+
+
+def _visits(excludes: bool, sparse_in_a_field: bool) -> int:
+    """Return the visits of `dual_ascent` before other backends run."""
+    if sparse_in_a_field:
+        return MORE_VISITS
+    if excludes:
+        return SOME_VISITS
+    return FEW_VISITS
+
+
+def _race(
+    problem: Problem, cuts: ArgmaxSolver, seconds: float, in_a_field: bool, tables: bool
+) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield odd cycles and then convex bounds, where either may be far better.
+
+    Args:
+        problem: a part.
+        cuts: the backend of odd cycles.
+        seconds: the longest run of a backend while another may prove the part sooner.
+        in_a_field: whether most variables have a field.
+        tables: whether the tables of elimination prove the part in time, in the end.
+    """
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    degree = 2 * problem.e / problem.n
+    if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound)
+    elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound, seconds)
+        if not tables:
+            yield Turn(branch_and_bound, leading=True)
 
 
 def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
@@ -306,26 +337,17 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
     cuts = _with_one_thread("cycle_cuts")
-    branch_and_bound = _with_one_thread("branch_and_bound")
+    has_small_tables = entries <= MOST_ENTRIES
     share = TABLES_SHARE
-    if in_a_field and entries <= MOST_ENTRIES:
+    if in_a_field and has_small_tables:
         share = 1.0
     tables = _tables_in_time(entries, deadline, share)
-    degree = 2 * problem.e / problem.n
-    seconds = _of_a_turn(deadline)
-    if tables and entries <= MOST_ENTRIES:
+    if tables and has_small_tables:
         if not in_a_field:
             yield _before_tables(cuts, entries)
         yield Turn(elimination)
         return
-    if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
-        yield Turn(cuts, seconds)
-        yield Turn(branch_and_bound)
-    elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
-        yield Turn(cuts, seconds)
-        yield Turn(branch_and_bound, seconds)
-        if not tables:
-            yield Turn(branch_and_bound, leading=True)
+    yield from _race(problem, cuts, _of_a_turn(deadline), in_a_field, tables)
     if tables:
         yield _before_tables(cuts, entries)
         yield Turn(elimination)

@@ -28,7 +28,7 @@ WINDOW = 256
 
 @dataclass(frozen=True)
 class Failure:
-    """The error of a problem that `solve_many` could not solve, in the place of its solution.
+    """The error that takes the place of a solution if `solve_many` cannot solve a problem.
 
     Attributes:
         index: its place in the stream, from 0.

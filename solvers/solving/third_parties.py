@@ -16,7 +16,9 @@ def third_party(n: int) -> ArgmaxSolver:
     """
     if not why_not_cplex(n):
         return solver_class("cplex")()
-    name = "dual_ascent" if why_not_cp_sat() else "cp_sat"
+    name = "cp_sat"
+    if why_not_cp_sat():
+        name = "dual_ascent"
     return solver_class(name)()
 
 
@@ -39,4 +41,6 @@ def why_not_highs() -> str:
 
 def _missing(name: str) -> str:
     missing = solver_class(name).missing_packages()
-    return f"{name} would need {', '.join(missing)}" if missing else ""
+    if missing:
+        return f"{name} would need {', '.join(missing)}"
+    return ""

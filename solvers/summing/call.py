@@ -218,7 +218,7 @@ def uniforms_shape(
     *,
     fix: Any = None,
 ) -> tuple[int, ...]:
-    """Return the shape of the uniform numbers that `gibbs` needs to draw samples of a problem.
+    """Return the shape of the uniform random numbers that `gibbs` turns into samples.
 
     Args:
         problem: `Problem.from_arrays` of the same arrays; or a `LabelProblem` or a conversion.

@@ -52,7 +52,7 @@ def marginal_map(
     *,
     method: Exact = "auto",
 ) -> MarginalMap:
-    """Return the values of some variables that are most probable, summed over all others.
+    """Return the most probable values of some variables, where all others are summed out.
 
     p(x) = exp(score(x)) / Z, as for `gibbs`. The values of `solve` are the most probable ones of
     all variables together, and those of some variables may differ from them. Every joint state of

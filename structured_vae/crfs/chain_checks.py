@@ -27,7 +27,9 @@ def check_emissions(emissions: torch.Tensor, k: int, batch_first: bool) -> None:
             "emissions must be a tensor of a floating-point type of 16 bits or more; "
             f"got {shortened(emissions)}"
         )
-    order = "batch, length" if batch_first else "length, batch"
+    order = "length, batch"
+    if batch_first:
+        order = "batch, length"
     if emissions.ndim != 3 or emissions.shape[2] != k:
         raise StructureError(f"emissions must be [{order}, {k}]; got {list(emissions.shape)}")
     if not emissions.shape[int(batch_first)]:

@@ -25,7 +25,7 @@ OPENING: Final = ("outside", "begin", "single")
 
 @dataclass(frozen=True, eq=False)
 class TagRules:
-    """Which first tags, last tags and transitions are allowed.
+    """The first tags, last tags and transitions that a tagging scheme allows.
 
     Attributes:
         start: `[k]`, boolean, True where a tag may be the first.
@@ -50,7 +50,7 @@ class TagRules:
 
 
 def tag_rules(tags: Sequence[str], scheme: Scheme = "BIO") -> TagRules:
-    """Return the rules of a tagging scheme.
+    """Return the tags and transitions that a tagging scheme such as BIO allows.
 
     In all schemes a span keeps its type: I-PER never follows B-LOC.
 

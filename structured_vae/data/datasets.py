@@ -35,7 +35,7 @@ CELEBA: Final = "celeba"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Images with their labels.
+    """One split of a dataset: images with their labels.
 
     Attributes:
         images: values in [0, 1], float32 `[count, pixels]`, each image row by row, one colour after
@@ -333,7 +333,9 @@ def _binarised(
     stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False
 ) -> Split:
     flat = stored.images.reshape(len(stored.images), -1)
-    grey = none(flat) if redrawn else None
+    grey = None
+    if redrawn:
+        grey = none(flat)
     return Split(
         images=binarisation.binarise(flat, number),
         labels=stored.labels.astype(np.int64),

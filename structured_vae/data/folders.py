@@ -138,7 +138,9 @@ def _mode(file: Path) -> str:
 
 def _pixels(file: Path, grey: bool) -> NDArray[Any]:
     """Read an image as uint8 `[height, width]`, or in colour `[3, height, width]`."""
-    mode = "L" if grey else "RGB"
+    mode = "RGB"
+    if grey:
+        mode = "L"
     with _opened(file) as image:
         try:
             if grey and image.mode in SIXTEEN_BITS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -183,8 +183,15 @@ def _images_and_labels(data: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
             f"got {shortened(data)}. {WAY}"
         )
     examples = [data[place] for place in range(len(data))]
-    if not (examples and isinstance(examples[0], tuple | list)):
-        return _stacked(examples), None
+    if examples and isinstance(examples[0], tuple | list):
+        return _stacked_pairs(examples)
+    return _stacked(examples), None
+
+
+def _stacked_pairs(
+    examples: Sequence[Sequence[Any]],
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return the images and the labels of examples; None for examples of an image alone."""
     images, *labels = zip(*examples, strict=False)
     if not labels:
         return _stacked(list(images)), None

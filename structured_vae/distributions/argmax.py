@@ -61,7 +61,7 @@ def perturb_and_map(
     generator: torch.Generator,
     samples: int = 1,
 ) -> torch.Tensor:
-    """Return samples `[samples, batch, n]`, argmax_z h(z) + gamma(z), with Gumbel noise gamma.
+    """Return perturb-and-MAP samples `[samples, batch, n]`: argmax_z h(z) + gamma(z).
 
     Every unary score gets noise. For independent bits and categories they are exact samples of the
     Gibbs distribution; for structured potentials they are perturb-and-MAP samples.

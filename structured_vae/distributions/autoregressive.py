@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch.nn.functional import softplus
 
+from models.host_edges import HostEdges
 from models.potentials import AnyPotentials
 
 from .kl import KL, kl_of_unary
@@ -44,8 +46,8 @@ class Autoregressive(SequentialBits):
         """Return the reasons why potentials make no such distribution; empty where they do."""
         if reasons := SequentialBits.why_not(potentials):
             return reasons
-        edges = potentials.edges
-        if edges is not None and bool((edges[:, 0] >= edges[:, 1]).any()):
+        edges = potentials.edge_array()
+        if edges is not None and (edges[:, 0] >= edges[:, 1]).any():
             return ("an autoregressive posterior needs edges (i, j) with i < j",)
         return ()
 
@@ -99,10 +101,18 @@ class Autoregressive(SequentialBits):
     def _incoming(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """For each bit the numbers of its edges from earlier bits, and these bits."""
         h = self.potentials
-        n = h.unary.shape[-1]
-        edges = h.edges
-        if edges is None:
-            edges = torch.empty((0, 2), dtype=torch.long, device=h.unary.device)
-        order = edges[:, 1].argsort(stable=True)
-        counts = torch.bincount(edges[:, 1], minlength=n).tolist()
-        return [(places, edges[places, 0]) for places in torch.split(order, counts)]
+        edges = h.edges_on_host() or HostEdges(np.empty((0, 2)))
+        return edges.recall(_incoming_edges, h.unary.shape[-1], h.unary.device)
+
+
+def _incoming_edges(
+    edges: np.ndarray, n: int, device: torch.device
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Return for each bit the numbers of its edges from earlier bits, and these bits."""
+    later = edges[:, 1]
+    incoming = []
+    for bit in range(n):
+        places = np.flatnonzero(later == bit)
+        earlier = edges[places, 0]
+        incoming.append((torch.tensor(places, device=device), torch.tensor(earlier, device=device)))
+    return incoming

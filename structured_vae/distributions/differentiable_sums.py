@@ -14,6 +14,7 @@ from models.potentials import AnyPotentials
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import flat_rows, transformable
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
+from ..spaces.sums.table_sums import TableSums
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """The sums over bits, or over variables of several values."""
@@ -31,14 +32,6 @@ MARGINALS: Final = (
     "marginals, entropies and KL of more states than a table holds, and of conditionals,"
 )
 """The quantities whose gradient has no derivative, for messages."""
-
-
-def table_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return log-partition and marginals from a table of all states, differentiable repeatedly."""
-    states = h.states()
-    table = h.table(states)
-    probabilities = table.softmax(dim=-1)
-    return table.logsumexp(dim=-1), probabilities @ states, probabilities @ h.pairs(states)
 
 
 class DifferentiableSums(torch.autograd.Function):
@@ -152,8 +145,9 @@ def _by_table(
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """Return the gradients by a table of all states, which torch can differentiate again."""
     unary, pairwise = ctx.saved_tensors
-    double = replace(ctx.like, unary=unary.double(), pairwise=pairwise.double())
-    with_incoming = list(zip(table_sums(double), (log_z, ones, pairs), strict=True))
+    sums = TableSums.of(replace(ctx.like, unary=unary, pairwise=pairwise))
+    outputs = sums.log_partition, *sums.marginals
+    with_incoming = list(zip(outputs, (log_z, ones, pairs), strict=True))
     values = [value for value, incoming in with_incoming if incoming is not None]
     grads = [incoming.double() for _, incoming in with_incoming if incoming is not None]
     wanted = [scores for scores in (unary, pairwise) if scores.requires_grad]

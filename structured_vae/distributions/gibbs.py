@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
 from models.potentials import AnyPotentials
-from models.states import MOST_BITS, drawn_places
+from models.states import MOST_BITS
 from models.traced import is_traced, is_transformed
 
 from ..autograd.recording import refuse_recording
 from ..errors import ConfigError, StructureError
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
+from ..spaces.sums.drawn import DrawnCompletions
+from ..spaces.sums.forest_sums import ForestSums, is_summed_along
+from ..spaces.sums.table_sums import TableSums
 from .differentiable_sums import (
     LARGEST_TABLE,
     DifferentiableSums,
     Sums,
     differentiable_log_partition,
-    table_sums,
 )
 from .distribution import Moments
 from .kl import KL, kl_ceiling
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 Tracked = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Log Z, unary marginals and pairwise marginals, differentiable."""
 
+TorchSums: TypeAlias = TableSums | ForestSums
+"""The sums of pairwise scores by operations of torch, on the device of the scores."""
+
 
 @dataclass(frozen=True, eq=False)
 class Gibbs:
@@ -41,8 +46,9 @@ class Gibbs:
     Closed forms serve independent bits and categories, and the space's own sums serve subsets,
     paths, trees and the like. With pairwise scores `solvers.gibbs` or `solvers.labels.gibbs` sums
     over all states up to 20 bits, or by variable elimination where the treewidth is small. On a
-    device a table of all states serves up to 2^20 of them. The sums are computed
-    once, from the scores at that moment: make a new distribution when the scores change.
+    device torch sums over a table of up to 2^20 states, or along the edges of a forest of 11 to
+    1,024 bits, so that the host need not wait. The sums are computed once, from the scores at that
+    moment: make a new distribution when the scores change.
 
     Attributes:
         potentials: h, with the space of its states.
@@ -64,6 +70,7 @@ class Gibbs:
     potentials: AnyPotentials
     structure: Structure | StateSpace | None = None
     _shared: dict[str, Tracked] = field(default_factory=dict, init=False, repr=False)
+    _in_torch: dict[str, TorchSums] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.structure is not None:
@@ -110,6 +117,9 @@ class Gibbs:
         """
         if self._unary_sums is not None:
             return self._unary_sums.log_partition
+        sums = self._torch_sums
+        if sums is not None:
+            return sums.log_partition.to(self.potentials.unary.dtype)
         return self._tracked_sums[0]
 
     @property
@@ -121,6 +131,11 @@ class Gibbs:
         """
         if self._unary_sums is not None:
             return self._unary_sums.marginals, None
+        sums = self._torch_sums
+        if sums is not None:
+            ones, pairs = sums.marginals
+            dtype = self.potentials.unary.dtype
+            return ones.to(dtype), pairs.to(dtype)
         return self._tracked_sums[1:]
 
     @property
@@ -144,17 +159,44 @@ class Gibbs:
         return sums
 
     @property
-    def _tracked_sums(self) -> Tracked:
-        """The log-partition and marginals of pairwise scores, differentiable."""
+    def _torch_sums(self) -> TorchSums | None:
+        """The sums of pairwise scores by torch; None where `solvers` computes them."""
+        kind = self._torch_kind
+        if kind is None:
+            return None
+        if is_traced():
+            return kind.of(self.potentials)
+        key = _grad_mode()
+        if key not in self._in_torch:
+            self._in_torch[key] = kind.of(self.potentials)
+        return self._in_torch[key]
+
+    @property
+    def _torch_kind(self) -> type[TorchSums] | None:
+        """The class of sums that serves on a device, or under `torch.func`; None for `solvers`.
+
+        Torch can differentiate a table in every way that `torch.func` asks for.
+        """
         h = self.potentials
-        if self._by_table:
-            return table_sums(h)
+        if is_transformed():
+            few = len(h.unary) * h.state_count <= LARGEST_TABLE
+        elif h.unary.device.type == "cpu":
+            return None
+        elif not is_traced() and is_summed_along(h):
+            return ForestSums
+        else:
+            few = h.state_count <= 2**MOST_BITS
+        if few:
+            return TableSums
+        return None
+
+    @property
+    def _tracked_sums(self) -> Tracked:
+        """The log-partition and marginals of pairwise scores by `solvers`, differentiable."""
+        h = self.potentials
         if is_traced():
             return self._traced_sums
-        # Sums from a pass without gradients must not serve where a gradient is needed.
-        key = "without gradient"
-        if torch.is_grad_enabled():
-            key = "with gradient"
+        key = _grad_mode()
         if key not in self._shared:
             values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
                 h.unary, h.pairwise, h.detach(), self._solved, None
@@ -162,17 +204,6 @@ class Gibbs:
             log_z, unary, pairwise, _ = values
             self._shared[key] = (log_z, unary, pairwise)
         return self._shared[key]
-
-    @property
-    def _by_table(self) -> bool:
-        """Whether a table of all states serves, where there are few enough.
-
-        It does on a device; and under `torch.func`, which can differentiate it in every way.
-        """
-        h = self.potentials
-        if is_transformed():
-            return len(h.unary) * h.state_count <= LARGEST_TABLE
-        return h.unary.device.type != "cpu" and h.state_count <= 2**MOST_BITS
 
     @property
     def _traced_sums(self) -> Tracked:
@@ -252,9 +283,8 @@ class Gibbs:
         """
         return self.kl()
 
-    @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return exact, independent samples `[samples, batch, n]`.
+        """Return exact, independent samples `[samples, batch, n]`, without gradient.
 
         Args:
             generator: a generator on the device of the potentials.
@@ -263,21 +293,22 @@ class Gibbs:
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
-        h = self.potentials
-        if self._unary_sums is not None:
-            return self._unary_sums.sample(generator, samples)
-        if self._by_table:
-            return self._sample_table(generator, samples)
-        shape = self.space.uniforms_shape(self._solved, samples)
-        uniforms = torch.rand(
-            shape, generator=generator, device=h.unary.device, dtype=torch.float64
-        )
-        return self._solved.sample(uniforms).to(h.unary.dtype)
-
-    def _sample_table(self, generator: torch.Generator, samples: int) -> torch.Tensor:
-        h = self.potentials
-        states = h.states()
-        return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
+        dtype = self.potentials.unary.dtype
+        sums: StateSums | TorchSums | None = self._unary_sums
+        if sums is None:
+            # With the gradient that other quantities of these sums may need.
+            sums = self._torch_sums
+        with torch.no_grad():
+            if sums is not None:
+                return sums.sample(generator, samples).to(dtype)
+            shape = self.space.uniforms_shape(self._solved, samples)
+            uniforms = torch.rand(
+                shape,
+                generator=generator,
+                device=self.potentials.unary.device,
+                dtype=torch.float64,
+            )
+            return self._solved.sample(uniforms).to(dtype)
 
     def sample_distinct(self, generator: torch.Generator, count: int) -> torch.Tensor:
         """Return states `[count, batch, n]` drawn one after the other without replacement.
@@ -328,7 +359,7 @@ class Gibbs:
 
     def _tracked_completions(
         self, uniforms: torch.Tensor, variables: torch.Tensor
-    ) -> tuple[AnyCompletions, torch.Tensor]:
+    ) -> tuple[AnyCompletions | DrawnCompletions, torch.Tensor]:
         """Return completions of pairwise scores, and their conditionals, differentiable.
 
         Args:
@@ -336,6 +367,9 @@ class Gibbs:
             variables: `[samples, batch, m]`, which to complete.
         """
         h = self.potentials
+        if self._torch_sums is not None:
+            drawn = self._torch_sums.completions(uniforms, variables)
+            return drawn, drawn.conditionals.to(h.unary.dtype)
         completions: Any = self._solved.completions(uniforms, variables)
         values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's
             h.unary, h.pairwise, h.detach(), self._solved, completions
@@ -346,3 +380,10 @@ class Gibbs:
             log_z, unary, pairwise = tracked
             self._shared["with gradient"] = (log_z, unary, pairwise)
         return completions, conditionals
+
+
+def _grad_mode() -> str:
+    """Return the key of sums: those of a pass without gradients have none."""
+    if torch.is_grad_enabled():
+        return "with gradient"
+    return "without gradient"

@@ -24,7 +24,7 @@ from .kl import KL, kl_ceiling, kl_of_unary
 
 @dataclass(frozen=True, eq=False)
 class PerturbAndMAP:
-    """The distribution of z = argmax h(z) + gamma(z): easy to sample at any size.
+    """The distribution of the best state under noisy scores, z = argmax h(z) + gamma(z).
 
     Its density is unknown where variables depend on each other. For independent variables it is
     the Gibbs distribution, whose sums it then has.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
+import numpy as np
 import torch
 
 from models import DiscreteVAE, Potentials
@@ -232,13 +233,15 @@ def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.
     """
     h = q.potentials
     edges = other.edges
-    if edges is None:
+    asked = other.edge_array()
+    if edges is None or asked is None:
         return q.marginals[0], None
-    if h.pairwise is None or h.edges is None:
+    scored = h.edge_array()
+    if h.pairwise is None or scored is None:
         ones, _ = q.marginals
         # Without pairs of its own, q has independent variables.
         return ones, ones[:, edges[:, 0]] * ones[:, edges[:, 1]]
-    if not torch.equal(h.edges, edges):
+    if not np.array_equal(scored, asked):
         # Edges of score zero do not change q, but its
         # sums then include the pairs that are asked for.
         h, places = _with_edges(cast("Potentials", h), edges)

@@ -17,6 +17,7 @@ from ..distributions.argmax import AnySolver
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm as KLTerm
+from ..schedules import SCHEDULES
 from ..spaces import StateSpace, space_of
 from .options import EstimatorOptions
 from .reasons import no_pairs
@@ -60,7 +61,7 @@ class Compared:
 
 
 class Estimator(nn.Module, ABC):
-    """The base of estimators of the gradient of E_q[cost(z)] in potentials and decoder.
+    """Base class of the estimators of the gradient of an expected cost E_q[cost(z)].
 
     An estimator is a module, so that estimators with parameters or buffers (REBAR, RELAX, adaptive
     epsilon) train and resume with the network.
@@ -150,6 +151,18 @@ class Estimator(nn.Module, ABC):
     def argmaxes(self) -> int:
         """The number of argmaxes that an estimate takes per image."""
         return 0
+
+    def scheduled(self, step: int) -> tuple[float, ...]:
+        """Return the values of the schedules of this estimator at a training step.
+
+        Between two steps with the same values an estimate does the same computation.
+        """
+        return tuple(
+            value(step)
+            for module in self.modules()
+            for value in vars(module).values()
+            if isinstance(value, SCHEDULES)
+        )
 
     @abstractmethod
     def _estimate(

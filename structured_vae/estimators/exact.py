@@ -40,7 +40,7 @@ class Exact(Estimator):
 
 
 class MaximumLikelihood(Estimator):
-    """The gradient of -log p(x) itself, and of a forward KL that makes q follow p(z | x).
+    """The exact gradient of -log p(x), and of a forward KL by which q follows p(z | x).
 
     The decoder maximises the likelihood itself, log p(x) = log sum_z p(x | z) - log of the number
     of states. The encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held fixed. So it is

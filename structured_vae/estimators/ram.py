@@ -17,7 +17,7 @@ from .options import EstimatorOptions
 
 
 class RAM(Estimator):
-    """The RAM estimator, each variable at both values, others by common uniforms: unbiased.
+    """The RAM estimator, which compares both values of each variable: unbiased.
 
     q, the Gibbs distribution, draws variable by variable: q(z) = prod_v q(z_v | before v). Then
 

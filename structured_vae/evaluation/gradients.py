@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from models import DiscreteVAE
 from models.potentials import AnyPotentials
 
-from ..distributions import Gibbs
+from ..distributions import Distribution, Gibbs
 from ..errors import EstimatorError
 from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
@@ -129,7 +129,9 @@ def _exact(
     if why_not:
         raise EstimatorError(f"the exact gradient is not available: {'; '.join(why_not)}")
     tracked, leaves = _tracked(potentials, 1)
-    kind = estimator.posterior if estimator.takes_any_density else Gibbs
+    kind: Callable[[AnyPotentials], Distribution] = Gibbs
+    if estimator.takes_any_density:
+        kind = estimator.posterior
     states = tracked.states()
     probabilities = kind(tracked).log_prob_of_all(states).exp()
     costs = Reconstruction(vae.decoder, x).table(states)

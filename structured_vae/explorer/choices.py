@@ -73,7 +73,9 @@ def test_image(model: Explored, palette: Palette, key: str) -> int:
     st.html(f"<style>{' '.join(rules)}</style>")
     with st.container(key=f"thumbnails-{key}"):
         for number in numbers:
-            kind: Literal["primary", "secondary"] = "primary" if number == chosen else "secondary"
+            kind: Literal["primary", "secondary"] = "secondary"
+            if number == chosen:
+                kind = "primary"
             name = f"test image {number}"
             st.button(
                 name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number)
@@ -147,7 +149,9 @@ def chosen_style(
     choices = [OF_PRIOR, *(f"draw {number}" for number in range(1, STYLES + 1))]
     if pixels is not None:
         choices = [OF_IMAGE, *choices]
-    heading = "Style" if model.colours == 1 else "Person"
+    heading = "Person"
+    if model.colours == 1:
+        heading = "Style"
     chosen = st.selectbox(heading, choices, key="style")
     if chosen == OF_IMAGE:
         return scored_image(folder, pixels).style

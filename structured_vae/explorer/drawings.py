@@ -45,7 +45,10 @@ class Palette:
         paper = (255, 255, 255)
         if self.dark:
             paper = (23, 22, 20)  # Streamlit's
-        end = self.positive if value >= 0 else self.negative
+        if value >= 0:
+            end = self.positive
+        else:
+            end = self.negative
         mixed = [round(p + (e - p) * min(abs(value), 1.0)) for p, e in zip(paper, end, strict=True)]
         return "#{:02x}{:02x}{:02x}".format(*mixed)
 
@@ -154,13 +157,17 @@ def bars_html(
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
         x = left + wide * i
         tall = high * min(max(float(value), 0.0), 1.0)
-        colour = palette.fixed if i in kept else palette.bar
+        colour = palette.bar
+        if i in kept:
+            colour = palette.fixed
         parts.append(
             f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" '
             f'height="{tall:.2f}" fill="{colour}"/>'
         )
         parts.append(_name(x + wide / 2, 10 + high + 16, name, palette, slanted, "end"))
-    room = 90 if slanted else 24
+    room = 24
+    if slanted:
+        room = 90
     size = (left + wide * len(values) + 8, 10 + high + room)
     return _svg_html(parts, size, description)
 
@@ -241,8 +248,11 @@ def graph_html(
     kept = set(fixed)
     parts = _edges(values, place, palette)
     for i, (x, y) in enumerate(place):
-        ring = palette.fixed if i in kept else palette.ink
-        filling = palette.fixed if i in kept else palette.bar
+        ring = palette.ink
+        filling = palette.bar
+        if i in kept:
+            ring = palette.fixed
+            filling = palette.fixed
         paper = palette.shade(0.0)
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="14" fill="{paper}" stroke="{ring}" '

@@ -279,7 +279,10 @@ class Explored:
     def shown(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an image as `[height, width]`, with a last dimension for colours."""
         planes = pixels.reshape(self.colours, *self.size)
-        return planes.transpose(1, 2, 0) if self.colours > 1 else planes[0]
+        image: NDArray[np.float32] = planes[0]
+        if self.colours > 1:
+            image = planes.transpose(1, 2, 0)
+        return image
 
     @cached_property
     def _posterior(self) -> Callable[[AnyPotentials], Distribution]:

@@ -53,8 +53,12 @@ def main(folder: str) -> None:
     """Show the whole page."""
     st.set_page_config(page_title="structured-vae explorer", layout="wide")
     model = opened(folder)
-    palette = DARK if st.context.theme.type == "dark" else LIGHT
-    width = "7.5rem" if are_words(model.names) else "5rem"
+    palette = LIGHT
+    if st.context.theme.type == "dark":
+        palette = DARK
+    width = "5rem"
+    if are_words(model.names):
+        width = "7.5rem"
     st.html(f"<style>{STYLE.replace('%s', width)}</style>")
     read_link(model)
     st.title("structured-vae explorer")
@@ -106,7 +110,9 @@ def main(folder: str) -> None:
 
 def title(model: Explored) -> str:
     """Return a line that describes the model."""
-    kind = "bits" if model.bits else "categories"
+    kind = "categories"
+    if model.bits:
+        kind = "bits"
     description = f"{type(model.vae).__name__}, {model.vae.n} {kind}"
     if model.training is None:
         return description

@@ -97,7 +97,9 @@ def decoded(view: View) -> None:
         captions = ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
-    between = "" if model.bits else "-"
+    between = "-"
+    if model.bits:
+        between = ""
     name = between.join(map(str, best.state))
     if model.passed_on:
         file = png_of(picture, LIGHT, ENLARGED)
@@ -123,7 +125,9 @@ def facts(view: View) -> list[tuple[str, str]]:
     if ranking.bound is not None:
         bound = f"{ranking.bound:.3f}"
         if proved:
-            others = "state" if model.bits else "category"
+            others = "category"
+            if model.bits:
+                others = "state"
             bound += f" (no {others}{condition} scores more: proved)"
         rows.append(("bound on scores", bound))
     probability = np.exp(best.log_probability[0])
@@ -179,7 +183,9 @@ def best_states(view: View) -> None:
             what = "flips " + ", ".join(changed)
         else:
             what = model.names[int(state.argmax())]
-        first = "best" if model.bits and not changed else what
+        first = what
+        if model.bits and not changed:
+            first = "best"
         captions.append(f"{first}\nscore {score:.2f}\np {np.exp(log_given):.3f}")
     images = model.decode_all(best.states, view.style)
     st.html(strip_html(images, captions, "best state", 100, view.palette))
@@ -219,9 +225,13 @@ def samples(view: View) -> None:
     of = "of the prior"
     if view.scored.pixels is not None:
         of = right.radio("Samples", ["of the prior", "of the image's posterior"], horizontal=True)
-    scored = view.scored if of != "of the prior" else None
+    scored = None
+    if of != "of the prior":
+        scored = view.scored
     a_row_each = view.model.has_style and not view.model.bits and not view.fixed and scored is None
-    rows = ROWS if a_row_each else ROWS * 10
+    rows = ROWS
+    if not a_row_each:
+        rows = ROWS * 10
     picture = view.model.samples(rows, int(seed), view.fixed, scored)
     width = min(640, 2 * picture.shape[1])
     st.html(image_html(picture, f"samples {of}", width, view.palette))

@@ -69,7 +69,9 @@ def decode(
         unary = loss.augmented(unary)
     unary = scope.unary(instances, unary)
     table = scope.table(weights.pairs[0])
-    ranks = 1 if k_best is None else k_best
+    ranks = 1
+    if k_best is not None:
+        ranks = k_best
     decoded = Decoded(
         labels=np.empty((ranks, instances.nodes), np.int64),
         score=np.empty((ranks, instances.count)),

@@ -49,7 +49,7 @@ class CostsOfImages(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """The reconstruction cost -log p(x | z) in nats.
+    """The cost of a decoder: the reconstruction cost -log p(x | z) of images, in nats.
 
     Attributes:
         decoder: the decoder, with p(x | z).
@@ -158,7 +158,7 @@ class CostOfStates:
 
 
 class CostOfBits(CostOfStates):
-    """The cost from any function of n bits.
+    """A cost made from any function of n bits.
 
     The function is called n + 1 times around a state.
 

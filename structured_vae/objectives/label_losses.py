@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from models.potentials import AnyPotentials
+from models.states import codes_of
 
 from ..distributions import Gibbs
 from ..distributions.argmax import AnySolver, perturb_and_map
@@ -27,7 +28,7 @@ Labels are classes `[batch]`, or attributes `[batch, n]` of zeros and ones.
 def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
     """Return the latent states `[batch, n]` that labels mean, one-hot for classes."""
     if space_of(potentials).one_variable:
-        labels = one_hot(labels, potentials.unary.shape[-1])
+        labels = codes_of(labels[..., None], potentials.unary.shape[-1])
     return labels.to(potentials.unary.dtype)
 
 

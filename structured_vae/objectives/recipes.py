@@ -76,7 +76,7 @@ def paper_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return the objective of the code released with the paper.
+    """Return the objective of the code of Lorberbom et al. (2019), which trains no folded KL.
 
     Direct optimization minimises the reconstruction alone; the KL is reported but not trained.
     Estimators that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its
@@ -95,7 +95,7 @@ def elbo_recipe(
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Return reconstruction and KL, exact for a Gibbs posterior, else folded into the cost.
+    """Return the whole bound of a batch as an objective: reconstruction cost and KL.
 
     For an autoregressive prior, E_q[-log p(z)] is part of the sampled cost, even if the entropy of
     q is exact.
@@ -140,42 +140,50 @@ def whole_bound(
     """
     check_kl_term(kl_term)
     if kl_term in ("weighted", "none"):  # the cost is -log p(x, z), with the whole prior
-        if prior is None:
-            return Objective(cost)
-        return Objective(WithPrior(cost, prior))
+        return Objective(_with_prior(cost, prior))
     if kl_term == "density":
         posterior: Distribution
         if isinstance(q, AnyPotentials):
             posterior = Gibbs(q)
         else:
             posterior = q
-
-        # Without sums there is no KL in closed form, so log q is sampled along with the cost.
-        if not posterior.tractable and posterior.has_density:
-            sampled_kl: Cost = cost
-            if prior is not None:
-                sampled_kl = WithPrior(cost, prior, kl_weight)
-            return Objective(WithDensity(sampled_kl, posterior, kl_weight))
-        if prior is not None and not prior.has_sums:
-            # The prior's part of the KL is sampled with the cost, and the entropy of q is exact.
-            sampled = WithPrior(cost, prior, kl_weight)
-            return Objective(sampled, lambda: kl_weight * posterior.kl().value)
-
-        def kl() -> torch.Tensor:
-            to_uniform = posterior.kl().value
-            if prior is None:
-                return kl_weight * to_uniform
-            return kl_weight * (to_uniform + prior.expected(posterior))
-
-        return Objective(cost, kl)
+        return _beside_kl(cost, posterior, kl_weight, prior)
     if isinstance(q, AnyPotentials):
         potentials = q
     else:
         potentials = q.potentials
-    inner = cost
-    if prior is not None:
-        inner = WithPrior(cost, prior, kl_weight)
-    return Objective(WithKL(inner, potentials.detach(), kl_weight))
+    return Objective(WithKL(_with_prior(cost, prior, kl_weight), potentials.detach(), kl_weight))
+
+
+def _with_prior(cost: Cost, prior: PriorExcess | None, weight: float = 1.0) -> Cost:
+    """Return a cost with the terms of a learnt prior added to it."""
+    if prior is None:
+        return cost
+    return WithPrior(cost, prior, weight)
+
+
+def _beside_kl(
+    cost: Cost, posterior: Distribution, kl_weight: float, prior: PriorExcess | None
+) -> Objective:
+    """Return the objective of a cost and of a KL beside it, whose sums are taken where they exist.
+
+    Terms of the KL without a closed form are sampled along with the cost.
+    """
+    if not posterior.tractable and posterior.has_density:
+        sampled_kl = _with_prior(cost, prior, kl_weight)
+        return Objective(WithDensity(sampled_kl, posterior, kl_weight))
+    if prior is not None and not prior.has_sums:
+        # The prior's part of the KL is sampled with the cost, and the entropy of q is exact.
+        sampled = WithPrior(cost, prior, kl_weight)
+        return Objective(sampled, lambda: kl_weight * posterior.kl().value)
+
+    def kl() -> torch.Tensor:
+        to_uniform = posterior.kl().value
+        if prior is None:
+            return kl_weight * to_uniform
+        return kl_weight * (to_uniform + prior.expected(posterior))
+
+    return Objective(cost, kl)
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

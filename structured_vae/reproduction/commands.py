@@ -177,7 +177,9 @@ def _cells(title: str, rows: list[list[str]]) -> Table:
     ]
     for place in used:
         name = IN_TERMINAL[header[place]]
-        side: JustifyMethod = "left" if name == "cell" else "right"
+        side: JustifyMethod = "right"
+        if name == "cell":
+            side = "left"
         table.add_column(name, justify=side, no_wrap=True)
     for row in body:
         table.add_row(*(row[place] for place in used))

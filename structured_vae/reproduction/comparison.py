@@ -98,7 +98,9 @@ def comparisons(
     )
     compared = []
     for line, cells in lines.items():
-        others = cells if against is None else lines[against]
+        others = cells
+        if against is not None:
+            others = lines[against]
         for cell, other in zip(cells, others, strict=True):
             values = of_the_papers_kind(records, cell, quantity)
             if not values:
@@ -195,14 +197,20 @@ def _counts(
     for line in _lines(experiment):
         same = [comparison for comparison in with_same if comparison.line == line]
         other = [comparison for comparison in with_other if comparison.line == line]
-        is_level_known = any(comparison.deviation is not None for comparison in same)
-        level = ""
-        if is_level_known:
-            level = _share([comparison.is_level for comparison in same])
-        as_good = _share([comparison.is_as_good for comparison in same])
-        as_good_as_other = _share([comparison.is_as_good for comparison in other])
         if same or other:
-            yield [name, line, as_good, level, as_good_as_other]
+            yield [name, line, _as_good(same), _level(same), _as_good(other)]
+
+
+def _as_good(compared: Sequence[Comparison]) -> str:
+    """Return how many cells are as good as the paper's."""
+    return _share([comparison.is_as_good for comparison in compared])
+
+
+def _level(compared: Sequence[Comparison]) -> str:
+    """Return how many cells are level with the paper's; empty without a deviation over seeds."""
+    if all(comparison.deviation is None for comparison in compared):
+        return ""
+    return _share([comparison.is_level for comparison in compared])
 
 
 def _share(answers: Sequence[bool]) -> str:

@@ -87,7 +87,9 @@ def _panels(experiment: Experiment, records: Records) -> dict[str, Records]:
 def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
     """Return what the cells of a row share: dataset, k or n, its value, and perhaps encoder."""
     named = config.get("encoder", config["model"])
-    axis = "k" if named == "categorical" else "n"
+    axis = "n"
+    if named == "categorical":
+        axis = "k"
     if (variables := config.get("variables", 1)) > 1:
         return config["data"]["name"], f"{variables} variables of k", config[axis], ""
     encoder = ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
@@ -17,6 +17,9 @@ from ..errors import ConfigError
 from ..vaes.config import TrainConfig
 
 CELLS = files(__package__) / "cells"
+Settings: TypeAlias = list[tuple[str, Any]]
+"""Names and values; a name such as "data.name" is a path."""
+
 AFTERWARDS = ("refine", "draws", "picture", "appearance")
 """Settings of a cell that do not concern its training."""
 WITHOUT_EFFECT = ("device", "picture_every", "evaluate_every")
@@ -224,18 +227,15 @@ class Experiment:
         Raises:
             ConfigError: `only` is no regular expression or matches no cell, or there are no seeds.
         """
-        try:
-            fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
-        except re.error as error:
-            raise ConfigError(f"only is not a regular expression: {error}") from error
-        named = {name: _split(values) for name, values in self._settings() if fits[0](name)}
-        settings = {name: values for name, values in named.items() if fits[1](name)}
-        if not (seeds := tuple(seeds)):
+        named = _named_like(self.content.get("only", ""), dict(self._settings()))
+        settings = {name: _split(values) for name, values in _named_like(only, named).items()}
+        seeds = tuple(seeds)
+        if not seeds:
             raise ConfigError("seeds is empty; give some, such as [0]")
         if not settings:
             names = ", ".join(named)
             raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {names}")
-        chosen: list[tuple[str, Any]] = []
+        chosen: Settings = []
         if epochs is not None:
             chosen.append(("epochs", epochs))
         if root is not None:
@@ -248,7 +248,7 @@ class Experiment:
             for name, (values, kept) in settings.items()
         ]
 
-    def _settings(self) -> list[tuple[str, list[tuple[str, Any]]]]:
+    def _settings(self) -> list[tuple[str, Settings]]:
         """Return name and settings of every cell; a key such as "data.name" is a path."""
         content = self._source.content
         base = list(content["base"].items())
@@ -260,7 +260,7 @@ class Experiment:
                 named.append((self._source.name_of(*row), values))
         return [(name, [*base, *self._of_names_like(name), *values]) for name, values in named]
 
-    def _of_names_like(self, name: str) -> list[tuple[str, Any]]:
+    def _of_names_like(self, name: str) -> Settings:
         """Return the settings of a cell that belong to a word of its name, such as an estimator."""
         return [
             setting
@@ -277,13 +277,26 @@ def experiment_names() -> list[str]:
     )
 
 
-def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
+def _named_like(pattern: str, settings: Mapping[str, Settings]) -> dict[str, Settings]:
+    """Return the settings of the cells whose names a regular expression matches.
+
+    Raises:
+        ConfigError: it is no regular expression.
+    """
+    try:
+        fits = re.compile(pattern).search
+    except re.error as error:
+        raise ConfigError(f"only is not a regular expression: {error}") from error
+    return {name: values for name, values in settings.items() if fits(name)}
+
+
+def _split(settings: Settings) -> tuple[Settings, dict[str, Any]]:
     """Return the settings of a cell's training, and those of its evaluation."""
     training = [(name, value) for name, value in settings if name not in AFTERWARDS]
     return training, {name: value for name, value in settings if name in AFTERWARDS}
 
 
-def _nested(settings: list[tuple[str, Any]]) -> dict[str, Any]:
+def _nested(settings: Settings) -> dict[str, Any]:
     """Return settings by paths as nested values; later ones replace earlier ones."""
     values: dict[str, Any] = {}
     for path, value in settings:
@@ -307,13 +320,13 @@ def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             yield (key,)
 
 
-def _own(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
+def _own(settings: Settings) -> tuple[tuple[str, ...], ...]:
     """Return the paths of the settings that define a cell."""
     return tuple(
         path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT)
     )
 
 
-def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
+def _config(settings: Settings) -> TrainConfig:
     """Return the default configuration with these settings, after a check of each."""
     return TrainConfig.from_dict(_nested(settings))

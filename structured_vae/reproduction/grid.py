@@ -50,7 +50,9 @@ def _row(
     cells = []
     for name in names:
         values = of_the_papers_kind(records, name, quantity)
-        epochs = records[name][0].trained if values else 0
+        epochs = 0
+        if values:
+            epochs = records[name][0].trained
         paper = experiment.paper_of(name, epochs).get(quantity)
         ours = shown(values)
         if name in as_good:

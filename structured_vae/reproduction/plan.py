@@ -80,16 +80,22 @@ def plan(options: Namespace, console: Console) -> None:
     table = Table(title=experiment.title, caption=caption)
     for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
         whole = column == "cell"
-        side: JustifyMethod = "left" if whole else "right"
+        side: JustifyMethod = "right"
+        if whole:
+            side = "left"
         table.add_column(column, justify=side, no_wrap=whole, overflow="fold")
     seconds = seconds_of_kinds(cells, places)
     for state in (status(cell, places) for cell in cells):
         config = state.cell.config
-        an_epoch = seconds.get(kind_of(config)) if state.left else 0.0
+        an_epoch: float | None = 0.0
+        if state.left:
+            an_epoch = seconds.get(kind_of(config))
         hours = "?"
         if an_epoch is not None:
             hours = f"{an_epoch * state.left / 3600:.2f}"
-        evaluated = "yes" if state.evaluated else "no"
+        evaluated = "no"
+        if state.evaluated:
+            evaluated = "yes"
         if state.other:
             evaluated = f"with other {', '.join(state.other)}"
         table.add_row(state.cell.title, str(state.done), str(config.epochs), evaluated, hours)

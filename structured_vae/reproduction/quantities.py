@@ -18,7 +18,9 @@ PERCENT: Final = ("accuracy", "majority", "appears", "recognised")
 
 def values_of(records: Sequence[Record], name: str) -> list[float]:
     """Return a quantity of the evaluation, for each seed that has it."""
-    scale = 100 if name.startswith(PERCENT) else 1
+    scale = 1
+    if name.startswith(PERCENT):
+        scale = 100
     return [
         scale * record.evaluation["quantities"][name]["value"]
         for record in records

@@ -102,7 +102,9 @@ class Record:
         hours = []
         total = 0.0
         for span, took in zip(spans, an_epoch, strict=True):
-            awake = usual if took > PAUSE * usual else took
+            awake = took
+            if took > PAUSE * usual:
+                awake = usual
             total += span * awake / 3600
             hours.append(total)
         return hours

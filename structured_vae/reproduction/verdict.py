@@ -90,7 +90,9 @@ def _best(
         values = _of_cells(records, quantity)
         if not values:
             continue
-        sign = -1 if is_higher_better else 1
+        sign = 1
+        if is_higher_better:
+            sign = -1
         first, *others = sorted(values, key=lambda cell: sign * mean(values[cell]))
         rows = [_row(first, values[first], "best")]
         for second in others[:1]:

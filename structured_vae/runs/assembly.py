@@ -46,7 +46,10 @@ def training_of(config: TrainConfig, vae: AnyVAE, custom: CustomObjects = NOTHIN
     """
     if config.precision == "bf16-mixed":
         train_mixed(vae)
-    return kind_of(config).training(config, vae, custom.estimator)
+    training = kind_of(config).training(config, vae, custom.estimator)
+    if custom.model is None and custom.estimator is None:
+        training.record_steps()
+    return training
 
 
 def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:

@@ -104,7 +104,9 @@ def custom_images(config: TrainConfig, data: Any) -> ImageDataset | None:
         ConfigError: the images are missing, or differ from the run's.
         DataError: the images are not valid.
     """
-    name = data.name if isinstance(data, DataConfig) else data
+    name = data
+    if isinstance(data, DataConfig):
+        name = data.name
     if isinstance(name, str | Path):
         _check_name(config, str(name))
         name = None
@@ -148,20 +150,11 @@ def configured(
     if not isinstance(config, TrainConfig | None):
         raise ConfigError(f"expected a TrainConfig; got {shortened(config)}")
     model = _checked_model(model)
-    defaults = config.data if config else DataConfig()
+    defaults = DataConfig()
+    if config:
+        defaults = config.data
     changes, source = _split_options(options, defaults, model)
-    dataset = None
-    if isinstance(data, DataConfig):
-        # Options win over the fields of the configuration that is passed beside them.
-        source = replace(data, **{name: options[name] for name in DATA_OPTIONS if name in options})
-    elif isinstance(data, str | Path):
-        source = replace(source, name=str(data))
-    elif data is not None:
-        if isinstance(data, ImageDataset):
-            _check_binarisation(data, options)
-        dataset = _images(data, source.binarisation)
-        source = replace(source, name=dataset.name, binarisation=dataset.binarisation)
-    changes |= {"data": source}
+    changes["data"], dataset = _chosen_data(data, source, options)
     if model is not None:
         changes["model"] = "own"
     custom_estimator = None
@@ -211,6 +204,29 @@ def _split_options(
     if means and "binarisation" not in options:
         source = replace(source, binarisation="none")
     return changes, source
+
+
+def _chosen_data(
+    data: Any, source: DataConfig, options: dict[str, Any]
+) -> tuple[DataConfig, ImageDataset | None]:
+    """Return the settings of the data, and the images if they are in memory.
+
+    Args:
+        data: what `train` got.
+        source: the settings without `data`.
+        options: the options of `train`, which win over a `DataConfig`.
+    """
+    if data is None:
+        return source, None
+    if isinstance(data, DataConfig):
+        chosen = {name: options[name] for name in DATA_OPTIONS if name in options}
+        return replace(data, **chosen), None
+    if isinstance(data, str | Path):
+        return replace(source, name=str(data)), None
+    if isinstance(data, ImageDataset):
+        _check_binarisation(data, options)
+    dataset = _images(data, source.binarisation)
+    return replace(source, name=dataset.name, binarisation=dataset.binarisation), dataset
 
 
 def _check_binarisation(data: ImageDataset, options: dict[str, Any]) -> None:

@@ -70,10 +70,13 @@ def train(
     """
     end_with_launcher()
     if isinstance(logger, str):
-        options["logger"], logger = logger, None
+        options["logger"] = logger
+        logger = None
     config, custom = configured(config, model, data, estimator, options)
     check_lightning(callbacks, logger)
-    run = Run.at(Path("runs") / config.title if folder is None else folder)
+    if folder is None:
+        folder = Path("runs") / config.title
+    run = Run.at(folder)
     dataset = dataset_of(config, custom)
     vae = initialised(config, dataset.pixels, custom)
     training = training_of(config, vae, custom)

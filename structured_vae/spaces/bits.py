@@ -20,6 +20,7 @@ from solvers.labels import LabelSolver
 
 from ..errors import ConfigError
 from .completions import BitCompletions, Completions, drawn_variables
+from .device_argmax import device_argmax
 from .space import StateSpace
 
 
@@ -157,6 +158,8 @@ class Bits(StateSpace):
     ) -> torch.Tensor:
         """Return the state of highest score `[..., batch, n]`, by a solver of `solvers`.
 
+        On a device, "auto" lets torch find it for independent bits, forests and few states.
+
         Raises:
             ConfigError: the solver is for labels.
             solvers.SolverError: the solver cannot take these potentials.
@@ -165,7 +168,13 @@ class Bits(StateSpace):
             raise ConfigError(
                 f"{solver.name} is a solver of labels, and these potentials are of bits"
             )
-        return solution_of(potentials, solver).z.to(potentials.unary.dtype)
+        free = _penalised(cast("Potentials", potentials.detach()))
+        z = None
+        if solver == "auto":
+            z = device_argmax(free, self.argmax)
+        if z is None:
+            z = _solution(free, solver).z
+        return z.to(potentials.unary.dtype)
 
     def sums(self, potentials: AnyPotentials) -> solvers.Gibbs[torch.Tensor]:
         """Return the sums over all states of bits with pairwise scores.
@@ -174,7 +183,8 @@ class Bits(StateSpace):
             solvers.UnsupportedProblemError: there are too many states, and the treewidth is too
                 large.
         """
-        return solvers.gibbs(potentials.unary, potentials.pairwise, edges=potentials.edges)
+        h = potentials
+        return solvers.gibbs(h.unary, h.pairwise, edges=h.edge_array())
 
     def uniforms_shape(self, sums: solvers.Gibbs[torch.Tensor], samples: int) -> tuple[int, ...]:
         """Return the shape of the uniform numbers that drawing so many samples takes."""
@@ -219,11 +229,12 @@ def solution_of(potentials: AnyPotentials, solver: str | ArgmaxSolver) -> Soluti
     Raises:
         solvers.SolverError: the solver cannot take these potentials.
     """
-    free = _penalised(cast("Potentials", potentials.detach()))
-    edges = free.edges
-    if edges is not None:
-        edges = edges.cpu()
-    return solvers.solve(free.unary, free.pairwise, edges=edges, solver=solver)
+    return _solution(_penalised(cast("Potentials", potentials.detach())), solver)
+
+
+def _solution(free: Potentials, solver: str | ArgmaxSolver) -> Solution[torch.Tensor]:
+    """Return the solution for bits without forbidden ones."""
+    return solvers.solve(free.unary, free.pairwise, edges=free.edge_array(), solver=solver)
 
 
 def _penalised(potentials: Potentials) -> Potentials:

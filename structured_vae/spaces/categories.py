@@ -20,6 +20,7 @@ from solvers.labels import LabelSolver
 from ..errors import StructureError
 from ..noise import gumbel
 from .completions import Completions, ValueCompletions, drawn_variables
+from .device_argmax import device_argmax
 from .space import StateSpace
 from .sums.label_sums import LabelSums
 
@@ -204,20 +205,25 @@ class Categories(StateSpace):
     ) -> torch.Tensor:
         """Return the state of highest score `[..., batch, n]`; `solvers.labels` solves pairs.
 
+        On a device, "auto" lets torch search a table of few states.
+
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
         """
         h = cast("CategoricalPotentials", potentials)
-        unary = of_variables(h.unary, self.variables)
         if h.pairwise is None or h.edges is None:
-            values = unary.argmax(dim=-1)
-        elif h.potts:
-            edges = h.edges.cpu()
-            values = labels.solve(unary, potts=h.pairwise, edges=edges, solver=solver).labels
+            return self.argmax(h.unary)
+        if solver == "auto":
+            z = device_argmax(h, self.argmax)
+            if z is not None:
+                return z
+        unary = of_variables(h.unary, self.variables)
+        edges = h.edge_array()
+        if h.potts:
+            solution = labels.solve(unary, potts=h.pairwise, edges=edges, solver=solver)
         else:
-            edges = h.edges.cpu()
-            values = labels.solve(unary, h.tables(), edges=edges, solver=solver).labels
-        return codes_of(values, unary.shape[-1]).to(h.unary.dtype)
+            solution = labels.solve(unary, h.tables(), edges=edges, solver=solver)
+        return codes_of(solution.labels, unary.shape[-1]).to(h.unary.dtype)
 
     def sums(self, potentials: AnyPotentials) -> LabelSums:
         """Return the sums over all states of variables with pairwise scores.

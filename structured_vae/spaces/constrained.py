@@ -104,13 +104,10 @@ class ConstrainedBits(StateSpace):
         """
         bits = cast("Potentials", potentials.detach())
         penalised = _penalised(bits)
-        edges = bits.edges
-        if edges is not None:
-            edges = edges.cpu()
         solution = solvers.solve(
             penalised.unary,
             penalised.pairwise,
-            edges=edges,
+            edges=bits.edge_array(),
             solver=self.solver,
             constraints=cast("tuple[Constraint, ...]", self.constraints),
         )

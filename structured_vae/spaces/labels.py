@@ -28,7 +28,7 @@ from .sums.label_operators import label_log_partition
 
 @dataclass(frozen=True, eq=False)
 class PairwiseLabels:
-    """The assignments of n variables of k values each, as indicator vectors.
+    """The labellings of n variables of k values each, as vectors of zeros and ones.
 
     In these vectors every pairwise score is linear. z `[n k + e k k]` is one at i k + a where
     x_i = a, and at n k + edge k k + a k + b where the ends of an edge have the values a and b.

@@ -19,7 +19,7 @@ from .sums.elimination import best_parents, drawn_parents, eliminated
 
 @dataclass(frozen=True, eq=False)
 class SpanningTrees(StateSpace):
-    """The spanning trees of a connected graph: z_i is one where edge i belongs to the tree.
+    """The spanning trees of a connected graph: z_i is one if edge i belongs to the tree.
 
     The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the
     logarithm of a determinant by the matrix-tree theorem, in O(nodes^3). It is computed without

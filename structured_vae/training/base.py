@@ -17,6 +17,7 @@ from ..errors import DivergedError
 from ..schedules import Schedule
 from ..seeds import Stream, generator
 from .gradient_flow import Networks, check_gradients, check_reached, warn_of_frozen
+from .graphed_step import Constants, GraphedStep
 
 SPLITS = ("validation", "test")
 """The evaluated splits, in the order of `ImageData.val_dataloader`."""
@@ -60,12 +61,17 @@ class Training(pl.LightningModule, ABC):
         options: learning rate, seed and dropout.
     """
 
+    _noise: torch.Generator
+
     def __init__(self, options: TrainingOptions):
         super().__init__()
         self.options = options
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}
         self._gradients_are_checked = False
+        self._may_be_recorded = False
+        self._graphed: GraphedStep | None = None
+        self._was_replayed = False
 
     @property
     def custom_networks(self) -> Networks:
@@ -110,6 +116,18 @@ class Training(pl.LightningModule, ABC):
             raise NetworkError("encoder and decoder have no parameters, so nothing can be learnt")
         return torch.optim.Adam(parameters, lr=self.options.learning_rate, fused=True)
 
+    def _constants(self) -> Constants | None:
+        """Return the numbers that Python puts into this step; None if a graph may not repeat it."""
+        return None
+
+    def record_steps(self) -> None:
+        """Let a GPU repeat the training steps by itself, where this is possible.
+
+        Call it only if encoder, decoder and estimator are those of this library: a graph does not
+        repeat what custom code does in Python.
+        """
+        self._may_be_recorded = True
+
     def on_train_start(self) -> None:
         """Warn of networks that are frozen."""
         warn_of_frozen(self.custom_networks)
@@ -127,18 +145,61 @@ class Training(pl.LightningModule, ABC):
     def on_train_epoch_start(self) -> None:
         """Start the noise and the averages of the epoch."""
         self._trained = {}
-        self._noise = generator(
+        noise = generator(
             self.options.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank
         )
+        if self._graphed is not None:
+            # A graph draws from the generator that it was recorded with.
+            self._noise.manual_seed(noise.initial_seed())
+            return
+        self._noise = noise
+        if self._may_be_recorded and self.device.type == "cuda" and self.trainer.world_size == 1:
+            self._graphed = GraphedStep(self._loss, self, noise)
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """Return the loss of a batch, and show it every few steps where there is a progress bar."""
-        loss = self.loss(*batch)
+        replayed = self._replayed(batch)
+        self._was_replayed = replayed is not None
+        if replayed is not None:
+            loss = replayed
+        else:
+            loss = self.loss(*batch)
         trainer = self._trainer  # None where a step is called by itself
         shown = trainer is not None and trainer.progress_bar_callback is not None
         if shown and batch_idx % SHOWN_EVERY == 0:
             self.log(COST_NAME, self._trained["cost"][-1], prog_bar=True, logger=False)
         return loss
+
+    def _replayed(self, batch: Sequence[torch.Tensor]) -> torch.Tensor | None:
+        """Return the loss of a step that a graph repeats, which has also put the gradients."""
+        if self._graphed is None:
+            return None
+        constants = self._constants()
+        if constants is None:
+            return None
+        with self._naming_divergence():
+            replayed = self._graphed(batch, constants)
+        if replayed is None:
+            # A recording that fails leaves its generator unusable.
+            self._noise = torch.Generator(self.device).set_state(self._noise.get_state())
+            self._graphed = None
+            self._may_be_recorded = False
+            return None
+        loss, stats = replayed
+        self._note(stats)
+        return loss
+
+    def optimizer_zero_grad(
+        self, epoch: int, batch_idx: int, optimizer: torch.optim.Optimizer
+    ) -> None:
+        """Delete the gradients of the last step, unless a graph has put those of this one."""
+        if not self._was_replayed:
+            optimizer.zero_grad()
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """Compute the gradients, unless a graph has put them already."""
+        if not self._was_replayed:
+            torch.autograd.backward(loss)
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
         """Return the loss of a batch, whose gradient estimates that of the objective.
@@ -150,9 +211,13 @@ class Training(pl.LightningModule, ABC):
         with self._naming_divergence():
             loss, stats = self._loss(*batch)
         check_reached(loss)
+        self._note(stats)
+        return loss
+
+    def _note(self, stats: dict[str, torch.Tensor]) -> None:
+        """Keep the values of a step, for the averages of the epoch."""
         for name, value in stats.items():
             self._trained.setdefault(name, []).append(value)
-        return loss
 
     def on_train_epoch_end(self) -> None:
         """Raise where a cost of the epoch is not finite, before a checkpoint is written.
@@ -216,10 +281,17 @@ class Training(pl.LightningModule, ABC):
             "Checkpoints are from earlier epochs"
         )
 
+    @property
+    def _share_hidden(self) -> float:
+        """The share of the pixels that dropout hides in this epoch."""
+        if self.options.dropout is None:
+            return 0.0
+        return self.options.dropout(self.current_epoch)
+
     def _seen(self, x: torch.Tensor) -> torch.Tensor:
         """Return the images that the encoder sees in a step, with dropout of pixels."""
         if self.options.dropout is None:
             return x
-        kept = 1 - self.options.dropout(self.current_epoch)
+        kept = 1 - self._share_hidden
         uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
         return x * (uniform < kept) / kept

@@ -64,6 +64,9 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
         solve(problem, solver=solver)
     except UnsupportedProblemError as error:
         raise ConfigError(f"this encoder does not fit: {error}") from error
+    if name == "auto":
+        # The scores of a step decide again: those on a device need no solver of the host.
+        return name
     return solver
 
 
@@ -101,7 +104,10 @@ def fitting_estimator(
         of = ""
         if config.encoder_name:
             of = f" {config.encoder_name}"
-        name = type(custom).__name__ if custom else config.estimator
+        if custom:
+            name = type(custom).__name__
+        else:
+            name = config.estimator
         raise ConfigError(
             f"the estimator {name} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. Estimators that fit: {', '.join(fitting_names)}"

@@ -11,7 +11,7 @@ pixels as 1,024 bits. Each trains in about a minute on one core.
 # --------
 #
 # CelebA's terms forbid redistribution, so this library neither ships nor downloads it. The page
-# :doc:`/celeba` says where the files lie. Without them this page only shows the code. The pictures
+# :doc:`/data_sets` says where the files lie. Without them this page only shows the code. The pictures
 # below are samples of the prior: they show no person.
 
 import math

@@ -29,7 +29,7 @@ from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problems.problem import Problem
 from ...problems.topology import Topology
-from ..local_search.tabu import tabu_search
+from ..local_search.tabu import STARTS, TabuSearch
 from ..precision.units import Units, to_units
 from .search import matrix_of, score_of, search_dense
 
@@ -95,7 +95,10 @@ class Counted:
         # Fractions are exact: s k may be much larger than the score that is left.
         exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
         units = self.units._replace(exponent=self.units.exponent + coarse)
-        highest = math.nextafter(float(exact), math.inf) if error else float(exact)
+        if error:
+            highest = math.nextafter(float(exact), math.inf)
+        else:
+            highest = float(exact)
         return z, units.upper_bound(highest)
 
     def _with_terms(self, s: int, t: int) -> tuple[Problem[np.ndarray], int, int, int, float]:
@@ -132,7 +135,10 @@ class Counted:
         z = z.copy()
         field = self.unary + self.matrix @ z
         while (missing := k - self.count(z)) != 0:
-            able = self.group & (z == (0 if missing > 0 else 1))
+            flipped_value = 1
+            if missing > 0:
+                flipped_value = 0
+            able = self.group & (z == flipped_value)
             i = int(np.argmax(np.where(able, (1 - 2 * z) * field, -np.inf)))
             field += (1 - 2 * z[i]) * self.matrix[i]
             z[i] ^= 1
@@ -156,7 +162,7 @@ class Counted:
             problem, *_ = self._with_terms(lam, 0)
             # Every lambda gives a valid bound, so a heuristic state may decide.
             arrays = problem.unary, problem.pairwise, problem.topology.pairs
-            z = tabu_search(*arrays, deadline=deadline, threads=1, once=True)[0]
+            z = TabuSearch(*arrays, threads=1).run(STARTS, deadline)[0]
             best = max(best, self.repaired(z, k), key=self.score)
             if (count := self.count(z)) == k or deadline.passed:
                 break
@@ -208,8 +214,13 @@ def search_counted(
         best = max(best, counted.repaired(z, min(max(ones, low), high)), key=counted.score)
         if low <= ones <= high:
             return best, bound
-        inwards = 1 if ones < low else -1
-    ends = range(high, low - 1, -1) if inwards < 0 else range(low, high + 1)
+        inwards = -1
+        if ones < low:
+            inwards = 1
+    if inwards < 0:
+        ends = range(high, low - 1, -1)
+    else:
+        ends = range(low, high + 1)
     # Invariant: no state whose count lies before k in `ends` scores more than `highest`.
     highest = -math.inf
     for k in ends:
@@ -234,7 +245,9 @@ def _exactly(counted: Counted, k: int, deadline: Deadline) -> tuple[np.ndarray, 
     lam, best = counted.multiplier(k, deadline)
     weights = np.abs(counted.weights[counted.inside])
     bound = math.inf
-    mu = max(1, round(float(weights.mean()))) if len(weights) else 1
+    mu = 1
+    if len(weights):
+        mu = max(1, round(float(weights.mean())))
     while True:
         # s c + t c (c - 1) / 2 is lam c - mu (c - k)^2 up to a constant: an augmented Lagrangian.
         z, proved = counted.searched(lam + mu * (2 * k - 1), -2 * mu, k, deadline, best)

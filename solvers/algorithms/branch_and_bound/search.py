@@ -8,6 +8,7 @@ original one once the sum of the roundings is added.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -72,64 +73,140 @@ def rank_dense(
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
     n = problem.n
-    improver = Improver(problem)
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
     # All values are 0 in these units: every state is a maximiser up to the error of the units.
     if not units.values.any():
         zeros = np.zeros(n, np.int8)
         near = near_states(zeros, units.values[:n], count)
         return near[:count], units.upper_bound(units.error), 0
-    h = units.values[:n]
-    matrix = matrix_of(n, units.values[n:], problem.edges)
-    z = first_state(problem, start, deadline)
-    turned = 0
-    if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
-        # Flipping all bits does not change the score, so the last bit may stay at 0.
-        n -= 1
-        turned = 1
-        z ^= z[n]
-        h = h[:n]
-        matrix = np.ascontiguousarray(matrix[:n, :n])
-    # Where the last bit is fixed, every state stands for its complement too.
-    best = _best_near(z[:n], h, matrix, -(-count // (1 + turned)))
-    incumbent = Incumbent(best, _margin(units), np.full(1, -np.inf))
-    with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
-        tree = Tree(h, matrix, incumbent, stop)
-    tree.run(1)  # always handle the root: the time for its relaxation is already spent
-    at_once = max(1, WORK_A_CALL // n**3)
-    forecast = Forecast(n, FIRST_CALLS)
-    # After this time the forecast is asked even if the calls so far do not make it due.
-    first = deadline.within(FIRST_SHARE * deadline.left)
-    # Depth first: until the tree is searched, or the forecast prefers the search by triangles.
-    while tree.is_open and not deadline.passed:
-        if first.passed or forecast.is_due:
-            gap = _ratio(tree.root_bound - float(best.scores[-1]), tree.scale)
-            if not forecast.depth_first_ends_sooner(gap, deadline.left):
-                break
-            # The forecast keeps depth first: from here on it decides alone when to give up.
-            first = deadline
-        deadline.tell(partial(_known, turned, units, incumbent, tree.open_bounds))
-        tree.run(at_once)
-        forecast.note(tree.depth)
-        if tree.is_open:
-            _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-    if not tree.is_open or deadline.passed:
-        return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), tree.nodes
-    # Best first, from the root again, with the incumbent of the depth-first search.
-    strong = StrongTree(h, matrix, incumbent, tree.root_bound)
-    while strong.is_open and not deadline.passed:
-        _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-        soon = deadline.within(improver.wait)
-        strong.search(soon, lambda: _known(turned, units, incumbent, strong.open_bounds))
-    nodes = tree.nodes + strong.nodes
-    return _whole(best, turned)[:count], _bound(units, incumbent, strong.open_bounds), nodes
+    search = _DenseSearch.of(problem, units, first_state(problem, start, deadline), count)
+    tree = search.depth_first(deadline)
+    bounds = tree.open_bounds
+    nodes = tree.nodes
+    if tree.is_open and not deadline.passed:
+        # From the root again, with the incumbent of the depth-first search.
+        strong = search.best_first(tree.root_bound, deadline)
+        bounds = strong.open_bounds
+        nodes += strong.nodes
+    return search.states()[:count], search.bound(bounds), nodes
+
+
+@dataclass(frozen=True, eq=False)
+class _DenseSearch:
+    """A problem in whole units, with the best states so far, which all of its searches share.
+
+    Attributes:
+        h: `[n]`, the unary scores.
+        matrix: `[n, n]`, the pairwise scores.
+        halved: whether the problem has one more bit, which stays at 0: flipping all bits does not
+            change the score, so every state stands for its complement too.
+        units: of the scores.
+        incumbent: the best states.
+        improver: a local search that runs beside the exact one.
+    """
+
+    h: np.ndarray
+    matrix: np.ndarray
+    halved: bool
+    units: Units
+    incumbent: Incumbent
+    improver: Improver
+
+    @classmethod
+    def of(cls, problem: Problem, units: Units, z: np.ndarray, count: int) -> _DenseSearch:
+        """Return the search for `count` states that starts at the state `z [n]`."""
+        n = problem.n
+        h = units.values[:n]
+        matrix = matrix_of(n, units.values[n:], problem.edges)
+        halved = n > 1 and not (2 * h + matrix.sum(axis=0)).any()
+        if halved:
+            n -= 1
+            z = z ^ z[n]
+            h = h[:n]
+            matrix = np.ascontiguousarray(matrix[:n, :n])
+            count = -(-count // 2)
+        incumbent = Incumbent(
+            _best_near(z[:n], h, matrix, count), _margin(units), np.full(1, -np.inf)
+        )
+        return cls(h, matrix, halved, units, incumbent, Improver(problem))
+
+    def depth_first(self, deadline: Deadline) -> Tree:
+        """Search depth first until the tree is searched, or the forecast prefers triangles."""
+        n = len(self.h)
+        with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
+            tree = Tree(self.h, self.matrix, self.incumbent, stop)
+        tree.run(1)  # always handle the root: the time for its relaxation is already spent
+        at_once = max(1, WORK_A_CALL // n**3)
+        forecast = Forecast(n, FIRST_CALLS)
+        # After this time the forecast is asked even if the calls so far do not make it due.
+        first = deadline.within(FIRST_SHARE * deadline.left)
+        while tree.is_open and not deadline.passed:
+            if first.passed or forecast.is_due:
+                gap = _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
+                if not forecast.depth_first_ends_sooner(gap, deadline.left):
+                    break
+                # The forecast keeps depth first: from here on it decides alone when to give up.
+                first = deadline
+            deadline.tell(partial(self._known, tree.open_bounds))
+            tree.run(at_once)
+            forecast.note(tree.depth)
+            if tree.is_open:
+                self._improve(deadline)
+        return tree
+
+    def best_first(self, root_bound: float, deadline: Deadline) -> StrongTree:
+        """Search best first, by bounds with triangle inequalities."""
+        strong = StrongTree(self.h, self.matrix, self.incumbent, root_bound)
+        while strong.is_open and not deadline.passed:
+            self._improve(deadline)
+            soon = deadline.within(self.improver.wait)
+            strong.search(soon, lambda: self._known(strong.open_bounds))
+        return strong
+
+    def states(self) -> States:
+        """Return the best states `[states, n]` of the problem in order."""
+        states = in_order(self.incumbent.best)
+        if not self.halved:
+            return states
+        # The last bit was fixed at 0, so every state is followed by its complement.
+        one = np.pad(states, ((0, 0), (0, 1)))
+        return np.stack((one, 1 - one), axis=1).reshape(-1, one.shape[1])
+
+    def bound(self, open_bounds: np.ndarray) -> float:
+        """Return an upper bound in the original scale, from pruned nodes and open ones."""
+        units = self.units
+        bound = float(self.incumbent.best.scores[-1])
+        if not units.common:
+            bound = max(bound, float(self.incumbent.ceiling[0]))
+        if len(open_bounds):
+            positive_part = math.fsum(np.maximum(units.values, 0.0))
+            bound = min(max(bound, float(open_bounds.max())), positive_part)
+        if units.error:
+            bound = math.nextafter(bound + units.error, math.inf)
+        return units.upper_bound(bound)
+
+    def _known(self, open_bounds: np.ndarray) -> Known:
+        """Return the best state and a bound on all states.
+
+        No state exceeds the largest of the open nodes' bounds and the best score.
+        """
+        score = float(self.incumbent.best.scores[0])
+        highest = self.units.upper_bound(math.nextafter(score + self.units.error, math.inf))
+        return Known.of(self.states()[0], max(highest, self.bound(open_bounds)))
+
+    def _improve(self, deadline: Deadline) -> None:
+        """Offer what the local search has to the incumbent."""
+        better = self.improver.better(self.states()[0], deadline)
+        _offer(better, self.h, self.matrix, self.incumbent.best)
 
 
 def _ratio(gap: float, scale: float) -> float:
     """Return the gap in units of the scale, which is 0 where no two variables are coupled."""
     if scale > 0.0:
         return gap / scale
-    return math.inf if gap > 0.0 else 0.0
+    if gap > 0.0:
+        return math.inf
+    return 0.0
 
 
 def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:
@@ -141,23 +218,13 @@ def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> 
     return Best.of(states, states @ h + (halves * states).sum(axis=1), count)
 
 
-def _whole(best: Best, turned: int) -> States:
-    """Return the best states `[states, n]` in order.
-
-    Where the last bit was fixed at 0, every state is followed by its complement.
-    """
-    states = in_order(best)
-    if not turned:
-        return states
-    one = np.pad(states, ((0, 0), (0, 1)))
-    return np.stack((one, 1 - one), axis=1).reshape(-1, one.shape[1])
-
-
 def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, best: Best) -> None:
     """Offer a state `[n]` or `[n + 1]` of the problem, after turning its last bit to 0."""
     if state is not None:
-        last = state[-1] if len(state) > len(h) else 0
-        offered = (state ^ last)[: len(h)]
+        n = len(h)
+        offered = state
+        if len(state) > n:
+            offered = (state ^ state[n])[:n]
         take(best, score_of(h, matrix, offered), offered)
 
 
@@ -187,26 +254,3 @@ def _margin(units: Units) -> float:
         return 1.0 - 2.0**-20
     tolerance = EPSILON * len(units.values) * math.fsum(np.abs(units.values))
     return max(0.0, 0.99 * tolerance - 2.0 * units.error)
-
-
-def _known(turned: int, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
-    """Return the best state and a bound on all states.
-
-    No state exceeds the largest of the open nodes' bounds and the best score.
-    """
-    score = float(incumbent.best.scores[0])
-    highest = units.upper_bound(math.nextafter(score + units.error, math.inf))
-    bound = max(highest, _bound(units, incumbent, open_bounds))
-    return Known.of(_whole(incumbent.best, turned)[0], bound)
-
-
-def _bound(units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> float:
-    """Return an upper bound in the original scale, from pruned nodes and open ones."""
-    bound = float(incumbent.best.scores[-1])
-    if not units.common:
-        bound = max(bound, float(incumbent.ceiling[0]))
-    if len(open_bounds):
-        bound = min(max(bound, float(open_bounds.max())), math.fsum(np.maximum(units.values, 0.0)))
-    if units.error:
-        bound = math.nextafter(bound + units.error, math.inf)
-    return units.upper_bound(bound)

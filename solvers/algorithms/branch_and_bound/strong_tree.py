@@ -105,7 +105,10 @@ class StrongTree:
             while self.is_open and not stop[0]:
                 if news is not None:
                     deadline.tell(news)
-                node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
+                if self._deeper:
+                    node = self._deeper.pop()
+                else:
+                    node = heapq.heappop(self._open)
                 for child in self._handle(node, stop):
                     # Beyond MOST_OPEN nodes the search goes depth
                     # first, which keeps few nodes in memory.
@@ -209,9 +212,14 @@ class StrongTree:
         """Try a depth-first search where one is likely to end, and return whether it did."""
         if len(free) > max(self._reach, LEAF):
             return False
-        budget = PROBE if len(free) > LEAF else 1 << 60
+        if len(free) > LEAF:
+            budget = PROBE
+        else:
+            budget = 1 << 60
         ended = self._search_depth_first(spins, free, budget, stop)
-        self._reach = len(free) + 1 if ended else len(free) - 2
+        self._reach = len(free) - 2
+        if ended:
+            self._reach = len(free) + 1
         return ended
 
     def _search_depth_first(

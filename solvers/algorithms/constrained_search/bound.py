@@ -235,7 +235,10 @@ class _Dual:
         def slope(multiplier: float) -> float:
             # The derivative of the bound: the limit less the activity of the maximiser.
             ones = np.where(free, gain - multiplier * weight > 0, values == 1)
-            return (high if multiplier > 0 else low) - float(weight[ones].sum())
+            limit = low
+            if multiplier > 0:
+                limit = high
+            return limit - float(weight[ones].sum())
 
         first = 0
         last = len(points) - 1

@@ -115,7 +115,9 @@ class Exchanges:
         self._table = _meeting(groups, self._free)
         self._exact = bool(groups.exact.all())
         self._others = np.setdiff1d(np.arange(len(rows.low)), groups.row)
-        self._group = _only_groups(groups) if not len(self._others) else None
+        self._group = None
+        if not len(self._others):
+            self._group = _only_groups(groups)
 
     def run(self, begin: np.ndarray, moves: int, deadline: Deadline) -> np.ndarray:
         """Return the best state `[n]` of a walk.
@@ -194,6 +196,7 @@ class Exchanges:
     def _choice(self, best: float) -> Move | None:
         """Return a move that beats `best`, else the best that is not tabu; None without moves."""
         chosen: Move | None = None
+        chosen_gain = -np.inf
         for moves in self._forms():
             # Aspiration: a tabu move is allowed where it leads to a new best state.
             allowed = ~moves.tabu | (self._score + moves.gain > best)
@@ -201,8 +204,9 @@ class Exchanges:
             if not len(gain):
                 continue
             number = int(gain.argmax())
-            if gain[number] > (-np.inf if chosen is None else chosen.gain):
+            if gain[number] > chosen_gain:
                 chosen = moves.move(number)
+                chosen_gain = chosen.gain
         if chosen is not None:
             return chosen
         for moves in self._forms():  # all moves are tabu
@@ -337,7 +341,9 @@ def _only_groups(groups: Groups) -> np.ndarray | None:
     """Return the group `[n]` of each variable, -1 for none; None if one is in several groups."""
     if (groups.member.sum(axis=0) > 1).any():
         return None
-    number = groups.member.argmax(axis=0) if len(groups) else 0
+    number = 0
+    if len(groups):
+        number = groups.member.argmax(axis=0)
     return np.asarray(np.where(groups.member.any(axis=0), number, -1))
 
 
@@ -380,7 +386,9 @@ def _two_sides(count: int, ends: np.ndarray) -> np.ndarray | None:
         while reached:
             group = reached.pop()
             for pair in ends[(ends == group).any(axis=1)]:
-                other = int(pair[0] if pair[1] == group else pair[1])
+                other = int(pair[1])
+                if other == group:
+                    other = int(pair[0])
                 if side[other] < 0:
                     side[other] = 1 - side[group]
                     reached.append(other)

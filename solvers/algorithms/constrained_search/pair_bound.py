@@ -113,7 +113,9 @@ class PairAscent:
         # Temperatures are in units of the mean pair, so that scaling the scores changes nothing.
         shares = np.abs(self._weights[~self._excluded])
         shares = shares[shares > 0]
-        self._scale = 0.0 if not len(shares) else float(shares.mean())
+        self._scale = 0.0
+        if len(shares):
+            self._scale = float(shares.mean())
 
     @property
     def value(self) -> float:
@@ -145,23 +147,30 @@ class PairAscent:
             self._sweep(temperature)
             # A temperature that no longer lowers the bound has done its work.
             settled = before - self.value < SETTLED * temperature
-            temperature *= factor**FASTER if settled else factor
+            if settled:
+                temperature *= factor**FASTER
+            else:
+                temperature *= factor
 
     def _sweep(self, temperature: float) -> None:
         """Move scores from pairs to variables, from variables to the bound, and the rest back."""
         for step in range(PAIR_ROUNDS):
-            last = step == PAIR_ROUNDS - 1
+            softness = temperature
+            if step == PAIR_ROUNDS - 1:
+                softness = 0.0
             for family in self._families:
-                most = family.soft_maxima(self._share, 0.0 if last else temperature)
+                most = family.soft_maxima(self._share, softness)
                 # Where z_i = 1 leaves a group no choice, there is no pair to move.
                 moved = np.where(self._usable[:, family.groups], most, 0.0)
                 self._share[:, family.columns] -= family.spread(moved)
                 self._pair_multiplier[:, family.groups] += moved
                 self._field += moved.sum(axis=1)
         for step in range(FIELD_ROUNDS):
-            last = step == FIELD_ROUNDS - 1
+            softness = temperature
+            if step == FIELD_ROUNDS - 1:
+                softness = 0.0
             for family in self._families:
-                most = family.soft_maxima(self._field[None], 0.0 if last else temperature)
+                most = family.soft_maxima(self._field[None], softness)
                 self._field[family.columns] -= family.spread(most)[0]
                 self._multiplier[family.groups] += most[0]
         # What is left goes back to the pairs, so that the next sweep can move it elsewhere.

@@ -192,7 +192,9 @@ class ConstrainedSearch:
 
     def _kicked(self, z: np.ndarray) -> np.ndarray:
         """Return the best state, or `z` without one, after some random flips."""
-        best = z if self._best.z is None else self._best.z
+        best = z
+        if self._best.z is not None:
+            best = self._best.z
         begin = best.astype(np.int8)
         free = np.flatnonzero(self._free)
         count = max(2, int(KICKED * len(free)))
@@ -282,7 +284,10 @@ class _Walk:
         # A change between feasible and infeasible begins a new streak.
         if (self._streak > 0) != self.feasible:
             self._streak = 0
-        self._streak += 1 if self.feasible else -1
+        if self.feasible:
+            self._streak += 1
+        else:
+            self._streak -= 1
         if abs(self._streak) < STREAK:
             return
         # After long feasibility cheaper violations let the

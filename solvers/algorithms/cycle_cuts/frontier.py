@@ -208,7 +208,10 @@ class Changes:
                 # A path round the whole cycle joins a vertex
                 # with itself: no pair is left, only a constant.
                 if d - c < size:
-                    change = sign if count % 2 else -sign
+                    if count % 2:
+                        change = sign
+                    else:
+                        change = -sign
                     self._add(turn[middle], vertices[c % size], vertices[d % size], change)
             paths += longer
 

@@ -31,7 +31,9 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
         return
     # The hub of the unary scores is next to all vertices: no order takes it off the frontier early.
-    hub = cut.n if cut.vertices > cut.n else -1
+    hub = -1
+    if cut.vertices > cut.n:
+        hub = cut.n
     order = frontier_order(search.graph.starts, search.graph.near, hub, deadline)
     if order is None:
         return
@@ -40,7 +42,9 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
         return
     # All states of a narrow frontier fit, so one sweep can go to the goal directly.
     narrow = steps.bits <= SMALL_BITS
-    sweeps = 1 if narrow else SWEEPS
+    sweeps = SWEEPS
+    if narrow:
+        sweeps = 1
     pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // sweeps))
     # Invariant: no cut weighs more than the bound, which falls by `pace` per sweep.
     while not search.finished:

@@ -76,7 +76,10 @@ class MaxCut:
 
     def state(self, side: np.ndarray) -> np.ndarray:
         """Return the state `[n]` int8 of a cut, from the sides `[vertices]` of the vertices."""
-        origin = side[self.n] if self.vertices > self.n else side[0]
+        if self.vertices > self.n:
+            origin = side[self.n]
+        else:
+            origin = side[0]
         return np.asarray(side[: self.n] != origin, np.int8)
 
     def rounded_down(self, bound: int) -> int:

@@ -57,8 +57,7 @@ def max_sum(
         threads: maximum number of threads; None for all cores.
         deadline: when to end; None for no limit.
     """
-    unary = _readable(unary)
-    pairwise = _readable(pairwise)
+    unary, pairwise = _readable(unary, pairwise)
     batch = len(unary)
     z = np.empty((batch, plan.n), np.int8)
     maxima = np.empty(batch)
@@ -93,16 +92,12 @@ def max_sum(
     return z, maxima
 
 
-def _readable(scores: np.ndarray) -> np.ndarray:
-    """Return `scores` as contiguous float32 or float64, without a copy where they already are."""
-    kept = (
-        scores.dtype in (np.float32, np.float64)
-        and scores.flags.c_contiguous
-        and scores.flags.aligned
-    )
-    if kept:
-        return scores
-    return np.require(scores, np.float64, ("C", "A"))
+def _readable(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as contiguous arrays of one type, float32 or float64, copied only where needed."""
+    dtype = np.result_type(unary, pairwise)
+    if dtype != np.float32:
+        dtype = np.dtype(np.float64)
+    return np.require(unary, dtype, ("C", "A")), np.require(pairwise, dtype, ("C", "A"))
 
 
 def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
@@ -128,5 +123,7 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
 def _table_nanoseconds(plan: Plan) -> float:
     """Estimate the work of a single instance."""
     near = plan.table_arena <= NEAR_ENTRIES
-    entry = TABLE_ENTRY_NANOSECONDS if near else FAR_ENTRY_NANOSECONDS
+    entry = FAR_ENTRY_NANOSECONDS
+    if near:
+        entry = TABLE_ENTRY_NANOSECONDS
     return entry * plan.entries + TABLE_STEP_NANOSECONDS * plan.n

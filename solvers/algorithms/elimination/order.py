@@ -119,7 +119,9 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     # The first two candidates are the greedy ones; without a limit they never fail.
     greedy = min(entries for _, entries, _ in candidates[:2])
     # Random restarts pay only where the greedy rules came close to the best order.
-    restarts = RESTARTS if greedy < REACH * entries else 0
+    restarts = 0
+    if greedy < REACH * entries:
+        restarts = RESTARTS
     # A restart costs about the same for any tables, so large ones deserve more of them.
     for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)

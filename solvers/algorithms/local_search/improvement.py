@@ -49,7 +49,9 @@ def has_subgraph_moves(problem: Problem) -> bool:
 
 def recombined(problem: Problem, z: States, seed: int, deadline: Deadline) -> States:
     """Improve `z [batch, n]` instance by instance; the instances share the remaining time."""
-    moves = SubgraphMoves if has_subgraph_moves(problem) else TabuRuns
+    moves: type[SubgraphMoves | TabuRuns] = TabuRuns
+    if has_subgraph_moves(problem):
+        moves = SubgraphMoves
     states = z.copy()
     for instance in range(problem.batch):
         if deadline.passed:

@@ -39,8 +39,6 @@ def tabu_search(
     flips: int | None = None,
     deadline: Deadline | None = None,
     threads: int | None = None,
-    once: bool = False,
-    report: Callable[[States], None] | None = None,
 ) -> States:
     """Return the best assignments of the search, `[batch, n]` int8, without a certificate.
 
@@ -57,15 +55,11 @@ def tabu_search(
         deadline: when to end; None for `starts` runs. An instance that the deadline cuts off gets a
             local maximum near a random state.
         threads: maximum number of threads; None for all cores.
-        once: whether to end after `starts` runs even if the deadline is later.
-        report: gets the best states so far, between two looks at the deadline.
     """
     search = TabuSearch(unary, pairwise, edges, seed, flips, threads)
-    if deadline is None or once:
-        search.run(starts, deadline or Deadline.after(None))
-    else:
-        search.run_until(deadline, starts, report)
-    return search.best
+    if deadline is None:
+        return search.run(starts, Deadline.after(None))
+    return search.run_until(deadline, starts)
 
 
 class TabuSearch:
@@ -101,23 +95,31 @@ class TabuSearch:
         """The best states `[batch, n]` so far; zeros before the first run."""
         return _best(self._pool, self._values)
 
-    def run(self, starts: int, deadline: Deadline) -> None:
-        """Make some runs of each instance; the deadline may cut them short."""
+    def run(self, starts: int, deadline: Deadline) -> States:
+        """Make some runs of each instance; the deadline may cut them short.
+
+        Returns:
+            `[batch, n]`, the best states so far.
+        """
         with deadline.flag(1e-9 * starts * len(self._pool) * self._run_nanoseconds) as stop:
             self._search(starts, stop)
+        return self.best
 
     def run_until(
         self,
         deadline: Deadline,
         starts: int = STARTS,
         report: Callable[[States], None] | None = None,
-    ) -> None:
+    ) -> States:
         """Run once, then `starts` times between two looks at the deadline, until it passes.
 
         Args:
             deadline: when to end.
             starts: number of runs between two looks.
             report: gets the best states so far, at each look.
+
+        Returns:
+            `[batch, n]`, the best states so far.
         """
         with deadline.flag() as stop:
             self._search(1, stop)
@@ -125,6 +127,7 @@ class TabuSearch:
                 if report is not None:
                     report(self.best)
                 self._search(starts, stop)
+        return self.best
 
     def _search(self, runs: int, stop: np.ndarray) -> None:
         for kernel_of_type, used in (

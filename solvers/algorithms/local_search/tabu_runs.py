@@ -8,7 +8,7 @@ import numpy as np
 
 from ...limits.deadline import Deadline
 from ...problems.problem import Problem
-from .tabu import tabu_search
+from .tabu import TabuSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,5 +33,5 @@ class TabuRuns:
         """Return the result `[n]` of a run from a random state until the deadline."""
         arrays = (self.problem.unary, self.problem.pairwise, self.problem.topology.pairs)
         seed = int(self.generator.integers(2**62))
-        states = tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)
+        states = TabuSearch(*arrays, seed=seed, threads=1).run(1, deadline)
         return np.asarray(states[0])

@@ -7,7 +7,7 @@ import numpy as np
 from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 from .ascent import ascend
-from .tabu import STARTS, default_flips, nanoseconds_a_run, tabu_search
+from .tabu import STARTS, TabuSearch, default_flips, nanoseconds_a_run, tabu_search
 
 START_SHARE = 0.1
 """Maximum share of the time limit for the first local search."""
@@ -33,7 +33,7 @@ def first_state(problem: Problem, start: np.ndarray | None, deadline: Deadline) 
     flips = max(1, int(min(flips, min(share, START_SECONDS) / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
     soon = deadline.within(share)
-    return np.asarray(tabu_search(*arrays, flips=flips, deadline=soon, threads=1, once=True)[0])
+    return np.asarray(TabuSearch(*arrays, flips=flips, threads=1).run(STARTS, soon)[0])
 
 
 def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:

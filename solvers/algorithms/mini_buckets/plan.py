@@ -89,7 +89,7 @@ def mini_bucket_layout(
     pairs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     for e, (i, j) in enumerate(edges.tolist()):
         # A pair belongs to the bucket of the end that is eliminated first.
-        first, other = (i, j) if rank[i] < rank[j] else (j, i)
+        first, other = sorted((i, j), key=rank.__getitem__)
         pairs[first].append((e, other))
     messages: list[list[int]] = [[] for _ in range(n)]
     minis: list[_Mini] = []
@@ -141,23 +141,29 @@ def _layout(order: np.ndarray, starts: np.ndarray, minis: list[_Mini], rank: lis
         {u: bit for bit, u in enumerate([*scope, owner])}
         for scope, owner in zip(scopes, owners, strict=True)
     ]
-    places = _message_bits(scopes, minis, bits)
-    shared = _shared_bits(scopes, starts.tolist(), owners, bits)
+    scope_starts, variables = _in_one_row(scopes)
+    term_starts, term_edges = _in_one_row([[edge for edge, _ in mini.edges] for mini in minis])
+    read_starts, sources = _in_one_row([mini.sources for mini in minis])
+    place_starts, places = _in_one_row(_message_bits(scopes, minis, bits))
+    shared_starts, shared = _in_one_row(_shared_bits(scopes, starts.tolist(), owners, bits))
+    # An entry for both values of the bucket's own variable and of each variable of the scope.
+    tables = [2 << len(scope) for scope in scopes]
+    term_bits = [[bits[m][u] for _, u in mini.edges] for m, mini in enumerate(minis)]
     return Layout(
         order=order.astype(np.int64),
         minis=starts.astype(np.int64),
-        scopes=_starts([len(scope) for scope in scopes]),
-        variables=_flat(scopes),
-        tables=_starts([2 << len(scope) for scope in scopes]),
-        terms=_starts([len(mini.edges) for mini in minis]),
-        term_edges=_flat([[edge for edge, _ in mini.edges] for mini in minis]),
-        term_bits=_flat([[bits[m][u] for _, u in mini.edges] for m, mini in enumerate(minis)]),
-        reads=_starts([len(mini.sources) for mini in minis]),
-        sources=_flat([mini.sources for mini in minis]),
-        places=_flat(places),
-        place_starts=_starts([len(row) for row in places]),
-        shared=_flat(shared),
-        shared_starts=_starts([len(row) for row in shared]),
+        scopes=scope_starts,
+        variables=variables,
+        tables=_starts(tables),
+        terms=term_starts,
+        term_edges=term_edges,
+        term_bits=_in_one_row(term_bits)[1],
+        reads=read_starts,
+        sources=sources,
+        places=places,
+        place_starts=place_starts,
+        shared=shared,
+        shared_starts=shared_starts,
     )
 
 
@@ -188,5 +194,7 @@ def _starts(lengths: list[int]) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
-def _flat(rows: list[list[int]]) -> np.ndarray:
-    return np.array([value for row in rows for value in row], np.int64)
+def _in_one_row(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each row starts `[rows + 1]`, and all values one after the other."""
+    values = [value for row in rows for value in row]
+    return _starts([len(row) for row in rows]), np.array(values, np.int64)

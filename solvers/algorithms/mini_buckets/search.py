@@ -55,7 +55,9 @@ class Search:
         with deadline.flag(1e-9 * NANOSECONDS * int(layout.tables[-1])) as stop:
             filled = self._search.fill(scores.unary[0], scores.pairwise[0], stop)
         self._cut_short = filled is None
-        first_bound = UNFILLED if bound is None else bound
+        first_bound = UNFILLED
+        if bound is not None:
+            first_bound = bound
         self.bound = first_bound
         if filled is not None:
             self.bound = min(first_bound, filled)
@@ -77,7 +79,9 @@ class Search:
         return bool(self._search.finished)
 
     def _known(self) -> Known:
-        bound = self._search.best if self.finished else self.bound
+        bound = self.bound
+        if self.finished:
+            bound = int(self._search.best)
         return Known(self.z[None], self._scores.bound(np.array([bound])))
 
     def run(self, nodes: int | None, deadline: Deadline, nodes_a_call: int) -> None:

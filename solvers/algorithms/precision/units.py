@@ -83,7 +83,9 @@ def _measure(magnitudes: np.ndarray) -> float | None:
             larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
             if smaller < NEARLY_WHOLE * larger:
                 break
-        measure = larger if smaller < NEARLY_WHOLE * larger else 0.0
+        measure = 0.0
+        if smaller < NEARLY_WHOLE * larger:
+            measure = larger
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -94,9 +94,7 @@ def each_instance(
 ) -> Maximiser:
     """Solve one instance after the other within one time limit; -1 marks a missing state.
 
-    A local search gives the backend a first state. It continues where the backend ends without an
-    optimality certificate. Where no pair has a score, the backend is faster alone: at most a few
-    exchanges come before it, and local search and bounds follow only if it has no certificate.
+    `_Instance` lists the steps for one instance, and their order.
 
     Args:
         problem: the batch, with coefficients on the host.
@@ -123,8 +121,10 @@ def each_instance(
     for b in range(problem.batch):
         # An equal share of what is left: time that an instance does not use passes to the next.
         share = deadline.within(deadline.left / (problem.batch - b))
-        first = None if start is None else start[b]
-        state, bound = batch.solved(b, share, first)
+        first = None
+        if start is not None:
+            first = start[b]
+        state, bound = batch.instance(b, share, first).solved()
         bounds[b] = min(bounds[b], bound)
         if state is not None:
             z[b] = state
@@ -153,10 +153,14 @@ class _Batch:
     solve_one: SolveWithin
     solutions: list[np.ndarray]
 
-    def solved(
-        self, b: int, deadline: Deadline, start: np.ndarray | None
-    ) -> tuple[np.ndarray | None, float]:
-        """Return the best state of an instance, or None, and an upper bound on its score."""
+    def instance(self, b: int, deadline: Deadline, start: np.ndarray | None) -> _Instance:
+        """Return an instance whose search knows the states at hand.
+
+        Args:
+            b: its place in the batch.
+            deadline: its share of the time.
+            start: `[n]`, the user's state, or None.
+        """
         whole = self.problem
         # No state that satisfies the constraints has both variables of an excluded pair.
         pairwise = np.where(self.excluded, 0.0, whole.pairwise[b])
@@ -164,149 +168,185 @@ class _Batch:
         deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         # The user's state comes first, so that no answer is worse.
-        self._offer(search, start)
-        # Without pairs the backend is faster alone, so only a few exchanges come before it.
-        if not single.pairwise.any():
-            return self._solved_linear(search, single, deadline, start)
-        self._begin(search, deadline, start)
-        if search.state is not None and deadline.passed:
-            return search.state, math.inf
-        soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
-        # A backend proves a small instance as soon as the bound would be found.
-        enough = _least(single, search.state) if single.n > SMALL else math.inf
-        bound = bound_within(single, self.rows, self.values, soon, enough)
-        if _proved(single, search.state, bound):
-            return search.state, bound
-        last = min(LAST_SHARE * deadline.left, MOST_LAST)
-        bound = min(bound, self._by_backend(search, single, deadline, last))
-        self._improve(search, single, deadline, bound)
-        return search.state, bound
-
-    def _solved_linear(
-        self,
-        search: ConstrainedSearch,
-        single: Problem,
-        deadline: Deadline,
-        start: np.ndarray | None,
-    ) -> tuple[np.ndarray | None, float]:
-        """Return what `solved` does for a linear objective: the backend searches early."""
-        self._begin_quickly(search, deadline, start)
-        last = min(LINEAR_LAST_SHARE * deadline.left, MOST_LAST)
-        bound = self._by_backend(search, single, deadline, last)
-        if _proved(single, search.state, bound):
-            return search.state, bound
-        soon = deadline.within(min(BOUND_SHARE * deadline.left, BOUND_SECONDS))
-        bound = min(bound, bound_within(single, self.rows, self.values, soon, math.inf))
-        self._begin(search, deadline, start)
-        self._improve(search, single, deadline, bound)
-        return search.state, bound
-
-    def _offer(self, search: ConstrainedSearch, start: np.ndarray | None) -> None:
-        """Offer the states at hand to the search."""
-        starts = [] if start is None else [start]
-        for state in (*starts, self._filled(0), self._filled(1), *self.solutions):
+        if start is not None:
+            search.take(start)
+        for state in (self.filled(0), self.filled(1), *self.solutions):
             search.take(state)
+        return _Instance(self, single, search, deadline, start)
 
-    @property
-    def _least_flips(self) -> int:
-        """Flips that look for a first state even after the time limit."""
-        return max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
-
-    def _filled(self, value: int) -> np.ndarray:
+    def filled(self, value: int) -> np.ndarray:
         """Return the state `[n]` in which all free variables have one value."""
         return np.where(self.values < 0, value, self.values).astype(np.int8)
 
-    def _begin(
-        self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None
-    ) -> None:
+
+@dataclass(eq=False)
+class _Instance:
+    """The search for the best state of one instance, by steps that stop once it is proved.
+
+    Attributes:
+        batch: what the instances share.
+        single: the instance.
+        search: the local search, which keeps the best state.
+        deadline: of this instance.
+        start: `[n]`, the user's state, or None.
+        bound: the lowest upper bound on the score so far.
+    """
+
+    batch: _Batch
+    single: Problem
+    search: ConstrainedSearch
+    deadline: Deadline
+    start: np.ndarray | None
+    bound: float = math.inf
+
+    def solved(self) -> tuple[np.ndarray | None, float]:
+        """Return the best state of the instance, or None, and an upper bound on its score."""
+        for step in self._steps():
+            step()
+            if self._proved:
+                break
+        return self.search.state, self.bound
+
+    def _steps(self) -> tuple[Callable[[], None], ...]:
+        """Return the steps in their order.
+
+        With pairs, local search and bound come first, because they often prove the instance or give
+        the backend a good state. Without pairs the backend is faster alone, so they come after it.
+        """
+        if self._has_pairs:
+            return self._begin, self._bound_in_time, self._ask_backend, self._improve
+        return (
+            self._begin_quickly,
+            self._ask_backend,
+            self._lower_bound,
+            self._begin,
+            self._improve,
+        )
+
+    @cached_property
+    def _has_pairs(self) -> bool:
+        return bool(self.single.pairwise.any())
+
+    @property
+    def _proved(self) -> bool:
+        """Whether the bound proves the best state."""
+        if self.search.state is None or self.bound == math.inf:
+            return False
+        return bool(self.bound - self._score <= self.single.rounding[0])
+
+    @property
+    def _score(self) -> float:
+        """The score of the best state, minus infinity without one."""
+        if self.search.state is None:
+            return -math.inf
+        return float(self.single.score_flat(self.search.state[None])[0])
+
+    @property
+    def _repair_flips(self) -> int:
+        """Flips that look for a first state even after the time limit."""
+        return max(LEAST_REPAIR, REPAIR_FLIPS * self.single.n)
+
+    def _begin(self) -> None:
         """Look for a first state by the constraints alone, then improve it by local search."""
-        zeros = self._filled(0)
-        small = self.problem.n + self.problem.e <= MOST_CLIMBED
-        least = self._least_flips
-        first = zeros if start is None else start
-        begin = start
-        if begin is None:
-            begin = zeros if search.state is None else search.state
-        if search.state is None:
-            self._repair(search, first, least)
-        if self.solutions or not small:
-            least = 0
-        if search.state is not None and deadline.passed and not least:
+        n = self.single.n
+        origin = self.start
+        if origin is None:
+            origin = self._state_or(self.batch.filled(0))
+        self._repair()
+        # An instance that is small and the first of its batch is searched after the time limit too.
+        flips_in_any_case = 0
+        if not self.batch.solutions and n + self.single.e <= MOST_CLIMBED:
+            flips_in_any_case = self._repair_flips
+        if self.search.state is not None and self.deadline.passed and not flips_in_any_case:
             return
-        soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
-        flips = least + FIRST_FLIPS * self.problem.n
-        search.run(begin, flips, soon, least)
-        soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
-        moves = min(FIRST_FLIPS, self.problem.n // 4) * self.problem.n
-        search.exchange(moves, soon)
+        flips = flips_in_any_case + FIRST_FLIPS * n
+        self.search.run(origin, flips, self._soon(FIRST_SHARE, FIRST_SECONDS), flips_in_any_case)
+        moves = min(FIRST_FLIPS, n // 4) * n
+        self.search.exchange(moves, self._soon(FIRST_SHARE, FIRST_SECONDS))
 
-    def _begin_quickly(
-        self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None
-    ) -> None:
+    def _begin_quickly(self) -> None:
         """Look for a good state in case that the time limit stops the backend too early."""
-        if not math.isfinite(deadline.left) or deadline.passed:
+        if not math.isfinite(self.deadline.left) or self.deadline.passed:
             return
-        if search.state is None:
-            first = self._filled(0) if start is None else start
-            self._repair(search, first, self._least_flips)
-        soon = deadline.within(min(FIRST_SHARE * deadline.left, LINEAR_FIRST_SECONDS))
-        search.exchange(FIRST_FLIPS * self.problem.n, soon)
+        self._repair()
+        moves = FIRST_FLIPS * self.single.n
+        self.search.exchange(moves, self._soon(FIRST_SHARE, LINEAR_FIRST_SECONDS))
 
-    def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
-        """Look for a first state by the constraints alone."""
+    def _repair(self) -> None:
+        """Look for a first state by the constraints alone, if there is none."""
+        if self.search.state is not None:
+            return
+        begin = self.start
+        if begin is None:
+            begin = self.batch.filled(0)
         nothing = np.zeros((0, 2), np.int64)
-        alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
-        repair = ConstrainedSearch(alone, self.rows, self.values)
-        repair.run(begin, flips, Deadline.after(0.0), flips)
+        alone = single_instance(np.zeros(self.single.n), np.zeros(0), nothing)
+        repair = ConstrainedSearch(alone, self.batch.rows, self.batch.values)
+        repair.run(begin, self._repair_flips, Deadline.after(0.0), self._repair_flips)
         if repair.state is not None:
-            search.take(repair.state)
+            self.search.take(repair.state)
 
-    def _by_backend(
-        self, search: ConstrainedSearch, single: Problem, deadline: Deadline, last: float
-    ) -> float:
-        """Ask the backend for a state, offer it to the search and return the backend's bound."""
-        if deadline.passed:
-            return math.inf
-        share = deadline
+    def _bound_in_time(self) -> None:
+        """Lower the bound, unless there is a state and no time."""
+        if self.search.state is None or not self.deadline.passed:
+            self._lower_bound()
+
+    def _lower_bound(self) -> None:
+        """Lower the bound by multipliers of the constraints."""
+        # A backend proves a small instance as soon as multipliers of pairs would.
+        enough = math.inf
+        if self._has_pairs and self.single.n > SMALL:
+            enough = self._score
+        soon = self._soon(BOUND_SHARE, BOUND_SECONDS)
+        bound = bound_within(self.single, self.batch.rows, self.batch.values, soon, enough)
+        self.bound = min(self.bound, bound)
+
+    def _ask_backend(self) -> None:
+        """Offer the state of the backend to the search, and lower the bound to that of the backend.
+
+        Raises:
+            SolveFailedError: the backend reports that there is no state, and the search has one.
+        """
+        if self.deadline.passed:
+            return
+        share = self.deadline
         # The last seconds are for the local search after the backend.
-        if math.isfinite(deadline.left):
-            share = deadline.within(deadline.left - last)
+        if math.isfinite(self.deadline.left):
+            last_share = LINEAR_LAST_SHARE
+            if self._has_pairs:
+                last_share = LAST_SHARE
+            last = min(last_share * self.deadline.left, MOST_LAST)
+            share = self.deadline.within(self.deadline.left - last)
         try:
-            state, bound = self.solve_one(single, share, search.state)
+            state, bound = self.batch.solve_one(self.single, share, self.search.state)
         except InfeasibleError as error:
             # A feasible state refutes the backend.
-            if search.state is None:
+            if self.search.state is None:
                 raise
             raise SolveFailedError(
                 "a backend reports that no state satisfies the constraints, but local search has "
                 "one that does. This is a fault of the backend; choose another with solver=..."
             ) from error
         if state is not None:
-            search.take(state)
-        return bound
+            self.search.take(state)
+        self.bound = min(self.bound, bound)
 
-    def _improve(
-        self, search: ConstrainedSearch, single: Problem, deadline: Deadline, bound: float
-    ) -> None:
-        """Search locally in the time that the backend left, unless the best state is proved."""
-        if not math.isfinite(deadline.left) or deadline.left <= LEAST_LAST:
+    def _improve(self) -> None:
+        """Search locally in the time that the backend left."""
+        if not math.isfinite(self.deadline.left) or self.deadline.left <= LEAST_LAST:
             return
-        if _proved(single, search.state, bound):
-            return
-        begin = np.zeros(self.problem.n, np.int8) if search.state is None else search.state
-        while not deadline.passed:
-            search.exchange(LAST_MOVES * self.problem.n, deadline)
-            search.run(begin, LAST_MOVES * self.problem.n, deadline)
+        origin = self._state_or(np.zeros(self.single.n, np.int8))
+        moves = LAST_MOVES * self.single.n
+        while not self.deadline.passed:
+            self.search.exchange(moves, self.deadline)
+            self.search.run(origin, moves, self.deadline)
 
+    def _state_or(self, other: np.ndarray) -> np.ndarray:
+        """Return the best state, or another one if there is none."""
+        if self.search.state is None:
+            return other
+        return self.search.state
 
-def _least(single: Problem, state: np.ndarray | None) -> float:
-    """Return the score of a state, minus infinity without one."""
-    if state is None:
-        return -math.inf
-    return float(single.score_flat(state[None])[0])
-
-
-def _proved(single: Problem, state: np.ndarray | None, bound: float) -> bool:
-    if state is None:
-        return False
-    return bool(bound - _least(single, state) <= single.rounding[0])
+    def _soon(self, share: float, seconds: float) -> Deadline:
+        """Return a deadline at a share of the remaining time, at most so many seconds away."""
+        return self.deadline.within(min(share * self.deadline.left, seconds))

@@ -177,13 +177,7 @@ def decompose(
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
-    scale = 1 if units.common else 2
-    whole, between = (scale * scores.astype(np.int64) for scores in (free.unary, free.pairwise))
-    graph, constant = SpinGraph.of_scores(whole, between, free.edges)
-    constant += 4 * scale * int(free.constant)
-    if not units.common:
-        graph, dropped = graph.without_noise(scale)
-        constant += dropped
+    graph, constant, scale = _spin_graph(free, units.common)
     allowed = np.array([rule in rules for rule in RULES])
     pieces: list[Piece] = []
     owned: list[tuple[int, Part]] = []
@@ -196,13 +190,13 @@ def decompose(
         constant += log.constant
         # After the deadline the piece stays whole, so that the rest ends quickly.
         blocks = list(_blocks(graph.nodes, joined, weight, cut=not deadline.passed))
-        apart = len(blocks) > 1
-        following = range(len(waiting), len(waiting) + apart * len(blocks))
-        # Rules may apply again within a block, so every block is reduced like a new graph.
-        if apart:
-            waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
+        following = range(0)
         rest = None
-        if blocks and not apart:
+        if len(blocks) > 1:
+            following = range(len(waiting), len(waiting) + len(blocks))
+            # Rules may apply again within a block, so every block is reduced like a new graph.
+            waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
+        elif blocks:
             block, rest = blocks[0]
             owned.append((len(pieces), Part.of(block, names[rest])))
         pieces.append(Piece(place, log, following, rest))
@@ -212,6 +206,26 @@ def decompose(
     owners = tuple(owner for owner, _ in owned)
     parts = tuple(entry[1] for entry in owned)
     return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)
+
+
+def _spin_graph(free: Reduced, exact: bool) -> tuple[SpinGraph, int, int]:
+    """Return the graph of scores in whole units times a scale, its constant, and the scale.
+
+    Args:
+        free: the scores.
+        exact: whether the units did not round them. Fields that rounding makes are left out.
+    """
+    scale = 1
+    if not exact:
+        scale = 2  # `without_noise` needs even weights
+    unary = scale * free.unary.astype(np.int64)
+    pairwise = scale * free.pairwise.astype(np.int64)
+    graph, constant = SpinGraph.of_scores(unary, pairwise, free.edges)
+    constant += 4 * scale * int(free.constant)
+    if not exact:
+        graph, dropped = graph.without_noise(scale)
+        constant += dropped
+    return graph, constant, scale
 
 
 def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:
@@ -253,5 +267,7 @@ def _join(blocks: list[tuple[np.ndarray, np.ndarray]], spins: np.ndarray) -> Non
     for place, solution in blocks:
         meet = written[place]
         turned = meet.any() and (solution != spins[place])[meet].any()
-        spins[place] = -solution if turned else solution
+        if turned:
+            solution = -solution
+        spins[place] = solution
         written[place] = True

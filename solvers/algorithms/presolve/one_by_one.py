@@ -90,18 +90,18 @@ def one_by_one(
         threads: instances at once, for a backend that releases the interpreter's lock.
         start: `[batch, n]`, states to start from.
     """
+    search: Callable[..., Answer]
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
     if sparse:
         roof = roof_duality(problem, deadline)
+        search = _by_parts
     else:
         roof = RoofDuality.free(problem)
-    searched = _by_parts if sparse else _at_once
+        search = _at_once
     solve_part = partial(_then_improved, solve_one)
 
     def solve(instance: int) -> Answer:
-        first = None
-        if start is not None:
-            first = start[instance]
+        first = _rows(start, instance)
         fixed = roof.fixed[instance]
         if (fixed >= 0).all():
             return Answer(fixed, roof.bound[instance])
@@ -109,7 +109,7 @@ def one_by_one(
             return Answer(fixed, roof.bound[instance], reached=False)
         single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
         mine = deadline.within_whole(single, lambda news: _of_instance(news, instance, roof))
-        answer = searched(single, fixed, mine, solve_part, first)
+        answer = search(single, fixed, mine, solve_part, first)
         return replace(answer, bound=_with_roof(roof, instance, answer.bound))
 
     pairs = problem.topology.pairs
@@ -121,12 +121,17 @@ def one_by_one(
         # Calls in threads end in any order, so some
         # instances after the first late one have a state.
         late = slice(int(np.argmin(reached)), None)
-        first = None
-        if start is not None:
-            first = start[late]
-        guessed = _unsearched(problem.instances(late), roof.fixed[late], first)
+        guessed = _unsearched(problem.instances(late), roof.fixed[late], _rows(start, late))
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
+
+
+def _rows(start: States | None, place: int | slice) -> np.ndarray | None:
+    """Return the states to start from of some instances; None where there are none."""
+    if start is None:
+        return None
+    rows: np.ndarray = start[place]
+    return rows
 
 
 def _with_roof(roof: RoofDuality, instance: int, bound: float) -> float:

@@ -74,7 +74,37 @@ def penalties_of(problem: Problem) -> Penalties | None:
     units = to_units(coefficients)
     exact = units.common and units.error == 0.0 and scores.error[0] == 0.0
     # In rounded units, a comparison holds up to ROUNDED, and `loss` makes up for it.
-    rounded = 0 if exact else ROUNDED
+    rounded = 0
+    loss = 0.0
+    if not exact:
+        rounded = ROUNDED
+        loss = float(scores.unit[0]) * ROUNDED * n + 2 * float(scores.error[0])
+    groups = _groups(scores, n, rounded)
+    # Small cliques gain little over plain pairs; constraints pay only if large ones cover enough.
+    large = groups[groups.sum(axis=1) >= LEAST_CLIQUE]
+    if np.count_nonzero(large.any(axis=0)) < LEAST_COVERED * n:
+        return None
+    count = len(groups)
+    return Penalties(
+        groups.astype(np.int64),
+        np.zeros(count, np.int64),
+        np.ones(count, np.int64),
+        tuple(f"penalty {number}" for number in range(count)),
+        loss,
+    )
+
+
+def _groups(scores: FixedPoint, n: int, rounded: int) -> np.ndarray:
+    """Return boolean rows `[groups, n]`: of each group some best state has at most one variable 1.
+
+    Groups bound the gains of a variable, and smaller gains exclude more pairs, so a few rounds
+    alternate.
+
+    Args:
+        scores: the problem in whole units.
+        n: number of variables.
+        rounded: how far sums may be wrong, in units.
+    """
     unary = scores.unary[0]
     weights = scores.pairwise[0]
     i, j = scores.edges.T
@@ -95,21 +125,7 @@ def penalties_of(problem: Problem) -> Penalties | None:
             break
         # A group has at most one 1, so fewer gains are possible; smaller gains exclude more pairs.
         gains = np.minimum(gains, _grouped_gains(groups, i, j, weights))
-    # Small cliques gain little over plain pairs; constraints pay only if large ones cover enough.
-    large = groups[groups.sum(axis=1) >= LEAST_CLIQUE]
-    if np.count_nonzero(large.any(axis=0)) < LEAST_COVERED * n:
-        return None
-    count = len(groups)
-    loss = 0.0
-    if not exact:
-        loss = float(scores.unit[0]) * ROUNDED * n + 2 * float(scores.error[0])
-    return Penalties(
-        groups.astype(np.int64),
-        np.zeros(count, np.int64),
-        np.ones(count, np.int64),
-        tuple(f"penalty {number}" for number in range(count)),
-        loss,
-    )
+    return groups
 
 
 def is_penalised(problem: Problem) -> bool:

@@ -93,6 +93,19 @@ def _filled(values: list[Any], default: Any) -> list[Any]:
     return [default if value is None else value for value in values]
 
 
+def _check_scored(graph: Graph, nodes: list[Any], edges: list[Any], needed: Attributes) -> None:
+    """Raise if a node or an edge has no score."""
+    named = [*zip(graph.nodes, nodes, strict=True)]
+    ends = [tuple(graph.nodes[place] for place in pair) for pair in graph.pairs.tolist()]
+    named += [(f"({u}, {v})", value) for (u, v), value in zip(ends, edges, strict=True)]
+    for name, value in named:
+        if value is None:
+            raise ProblemError(
+                f"{shortened(name)} has no score; nodes need {shortened(needed.unary)} and "
+                f"edges {shortened(needed.pairwise)}"
+            )
+
+
 def _scores(graph: Graph, attributes: Attributes) -> Conversion:
     """Return the sum of the scores on nodes and edges, maximised."""
     nodes = graph.of_nodes(attributes.unary)
@@ -101,15 +114,7 @@ def _scores(graph: Graph, attributes: Attributes) -> Conversion:
     edges = graph.of_edges(attributes.pairwise)
     if all(value is None for value in edges):
         edges = graph.of_edges(attributes.weight)
-    ends = [tuple(graph.nodes[place] for place in pair) for pair in graph.pairs.tolist()]
-    named = [*zip(graph.nodes, nodes, strict=True)]
-    named += [(f"({u}, {v})", value) for (u, v), value in zip(ends, edges, strict=True)]
-    for name, value in named:
-        if value is None:
-            raise ProblemError(
-                f"{shortened(name)} has no score; nodes need {shortened(attributes.unary)} and "
-                f"edges {shortened(attributes.pairwise)}"
-            )
+    _check_scored(graph, nodes, edges, attributes)
     # Exact values are kept apart where float64 rounds them, for the value of the answer.
     unary, exact_unary = separated(nodes)
     pairwise, exact_pairwise = separated(edges)

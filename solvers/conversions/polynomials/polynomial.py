@@ -77,7 +77,9 @@ def from_polynomial(
         labels = importlib.import_module("solvers.labels.conversions.polynomial")
         conversion: AnyConversion[Any] = labels.in_tables(polynomial, monomials, sign)
         return conversion
-    reduce = by_cliques if reduction == "cliques" else by_substitution
+    reduce = by_substitution
+    if reduction == "cliques":
+        reduce = by_cliques
     low = {scope: sign * number for scope, number in monomials.low.items()}
     return _of_pairs(polynomial, monomials, sign, reduce(len(polynomial.labels), low, scores))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -165,19 +165,11 @@ def read(terms: Any, offset: Any, values: tuple[int, int]) -> Read:
     added = real_array("the offset", list(floats({0: offset}).values()), 1)
     if not np.isfinite(added).all():
         raise ProblemError(f"the offset must be a finite number; got {shortened(offset)}")
-    summands: dict[Scope, list[Any]] = {(): [offset]}
-    for key, number in terms.items():
-        scope = _scope([place[label] for label in key], values)
-        summands.setdefault(scope, []).append(number)
-    # Equal scopes add up exactly; only the sums are rounded to float64.
-    sums = {scope: Fraction(sum(map(fraction_of, summed))) for scope, summed in summands.items()}
-    exact = None
-    if any(map(is_rounded, sums.values())):
-        whole = [number for scope, number in sums.items() if scope]
-        exact = ExactTerms(sums[()], whole)
+    products = [(_scope([place[label] for label in key], values), terms[key]) for key in terms]
+    sums = _exact_sums([((), offset), *products])
     floating = {scope: float(number) for scope, number in sums.items()}
     constant = floating.pop(())
-    return Read(labels, constant, floating, exact, values)
+    return Read(labels, constant, floating, _exact_terms(sums), values)
 
 
 def _check_keys(terms: Any) -> None:
@@ -192,6 +184,21 @@ def _check_keys(terms: Any) -> None:
                 f"the keys of a polynomial are tuples of names; got {shortened(key)}. Write "
                 f"({shortened(key)},) for a linear term"
             )
+
+
+def _exact_sums(products: Iterable[tuple[Scope, Any]]) -> dict[Scope, Fraction]:
+    """Return the sum of the numbers of each scope; only these sums are rounded to float64."""
+    summands: dict[Scope, list[Any]] = {}
+    for scope, number in products:
+        summands.setdefault(scope, []).append(number)
+    return {scope: Fraction(sum(map(fraction_of, summed))) for scope, summed in summands.items()}
+
+
+def _exact_terms(sums: Mapping[Scope, Fraction]) -> ExactTerms | None:
+    """Return the sums as fractions; None where float64 holds all of them."""
+    if not any(map(is_rounded, sums.values())):
+        return None
+    return ExactTerms(sums[()], [number for scope, number in sums.items() if scope])
 
 
 def _scope(places: list[int], values: tuple[int, int]) -> Scope:

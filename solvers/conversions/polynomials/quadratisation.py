@@ -13,7 +13,7 @@ References:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -92,7 +92,13 @@ def by_cliques(n: int, low: Mapping[Scope, float], high: Mapping[Scope, float]) 
 
 def bits_of_cliques(high: Mapping[Scope, float]) -> int:
     """Return how many bits `by_cliques` adds."""
-    return sum(1 if number > 0 else (len(scope) - 1) // 2 for scope, number in high.items())
+    count = 0
+    for scope, number in high.items():
+        if number > 0:
+            count += 1
+        else:
+            count += (len(scope) - 1) // 2
+    return count
 
 
 def _add_positive(pairs: Quadratisation, scope: Scope, number: float) -> None:
@@ -116,7 +122,9 @@ def _add_negative(pairs: Quadratisation, scope: Scope, number: float) -> None:
         pairs.add(pair, number)
     last = (d - 1) // 2
     for i in range(1, last + 1):
-        c = 1 if d % 2 and i == last else 2
+        c = 2
+        if d % 2 and i == last:
+            c = 1
         w = pairs.bit(Threshold.count(scope, 2 * i))
         pairs.add((w,), number * (2 * i * c - 1))
         for place in scope:
@@ -139,18 +147,22 @@ def by_substitution(
         pair = _most_shared(left)
         y = pairs.bit(Threshold.all_of(pair))
         replaced = {scope: number for scope, number in left.items() if set(pair) <= set(scope)}
-        for scope in replaced:
-            del left[scope]
         for scope, number in replaced.items():
+            del left[scope]
             shorter = (*(place for place in scope if place not in pair), y)
             if len(shorter) > 2:
                 left[shorter] = number
             else:
                 pairs.add(shorter, number)
-        gains = sum(number for number in replaced.values() if number > 0)
-        losses = sum(-number for number in replaced.values() if number < 0)
-        _add_penalty(pairs, pair, y, max(gains, losses))
+        _add_penalty(pairs, pair, y, _most_gained(replaced.values()))
     return pairs
+
+
+def _most_gained(numbers: Collection[float]) -> float:
+    """Return the most that a bit gains which is not the product of its pair, in all terms."""
+    gains = sum(number for number in numbers if number > 0)
+    losses = sum(-number for number in numbers if number < 0)
+    return max(gains, losses)
 
 
 def _most_shared(scopes: Mapping[Scope, float]) -> tuple[int, int]:

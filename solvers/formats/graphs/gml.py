@@ -28,7 +28,9 @@ def read_gml(text: TextFile) -> Conversion:
         raise text.error(f"networkx cannot read the graph: {str(error)[:200]}") from error
     if not len(graph):
         raise text.error("the graph has no nodes")
-    kind: Kind = "scores" if _has_scores(graph) else "max_cut"
+    kind: Kind = "max_cut"
+    if _has_scores(graph):
+        kind = "scores"
     try:
         return from_networkx(graph, kind=kind)
     except ProblemError as error:

@@ -121,7 +121,9 @@ def read_entries(
     numbers = _Numbers(text, n, first)
     weights = array("d")
     lines = array("q")
-    width = 3 if weighted else 0
+    width = 0
+    if weighted:
+        width = 3
     for row in rows:
         width = width or len(row)
         if len(row) != width or width not in (2, 3):

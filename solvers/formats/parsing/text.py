@@ -348,5 +348,7 @@ def _separator(line: str) -> str:
 
 def shown(word: bytes) -> str:
     """Return a word as a message can show it, whatever its bytes and its length."""
-    dots = "..." if len(word) > 40 else ""
+    dots = ""
+    if len(word) > 40:
+        dots = "..."
     return repr(word[:40])[1:] + dots

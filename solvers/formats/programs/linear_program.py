@@ -132,7 +132,9 @@ def _check_binary(text: TextFile, names: Sequence[str], program: Any) -> None:
     kinds = [kind.name for kind in program.integrality_] or ["kContinuous"] * len(names)
     for name, kind, low, high in zip(names, kinds, lower, upper, strict=True):
         if kind != "kInteger" or low not in (0, 1) or high not in (0, 1) or low > high:
-            what = "an integer" if kind == "kInteger" else "continuous"
+            what = "continuous"
+            if kind == "kInteger":
+                what = "an integer"
             raise text.error(
                 f"the variable {name[:40]!r} is {what} from {low:g} to {high:g}; all variables "
                 "must be binary"

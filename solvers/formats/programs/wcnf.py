@@ -70,7 +70,9 @@ class _Header:
 
 
 def _header(text: TextFile, row: list[bytes]) -> _Header:
-    kind = row[1] if len(row) > 1 else b""
+    kind = b""
+    if len(row) > 1:
+        kind = row[1]
     if (kind, len(row)) not in ((b"cnf", 4), (b"wcnf", 4), (b"wcnf", 5)):
         raise text.error("expected 'p wcnf variables clauses top' or 'p cnf variables clauses'")
     n = text.integer(row[2], "the number of variables", 0, 2**62)
@@ -137,7 +139,10 @@ class _Clauses:
         return weight
 
     def _literals(self, words: Iterator[bytes], header: _Header) -> set[int]:
-        most = header.variables if header.claims else 2**62
+        if header.claims:
+            most = header.variables
+        else:
+            most = 2**62
         literals: set[int] = set()
         for word in words:
             literal = self.text.integer(word, "a literal", -most, most)

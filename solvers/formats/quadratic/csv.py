@@ -117,17 +117,23 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
     names = [name.lower() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
         raise _missing(text, missing, header)
-    if repeated := [name for name in COLUMNS if names.count(name) > 1]:
-        raise text.error(
-            f"the column '{repeated[0]}' comes {names.count(repeated[0])} times; keep one"
-        )
-    first = 1 if INDEX.fullmatch(header[0]) else 0
-    if others := [name for name in header[first:] if name.lower() not in COLUMNS]:
-        raise text.error(
-            f"the column {_shown(others[0])} is not i, j or score; write only these three, for "
-            "example with table[['i', 'j', 'score']].to_csv(path, index=False) of pandas"
-        )
+    _check_columns(text, header)
     return _Columns(len(header), tuple(names.index(name) for name in COLUMNS))
+
+
+def _check_columns(text: TextFile, header: list[str]) -> None:
+    """Raise if a column comes twice, or is none of ours; the first may be an index."""
+    names = [name.lower() for name in header]
+    for name in COLUMNS:
+        if names.count(name) > 1:
+            raise text.error(f"the column '{name}' comes {names.count(name)} times; keep one")
+    for place, name in enumerate(header):
+        is_index = place == 0 and INDEX.fullmatch(name)
+        if name.lower() not in COLUMNS and not is_index:
+            raise text.error(
+                f"the column {_shown(name)} is not i, j or score; write only these three, for "
+                "example with table[['i', 'j', 'score']].to_csv(path, index=False) of pandas"
+            )
 
 
 def _check_names(text: TextFile, header: list[str]) -> None:

@@ -87,7 +87,9 @@ def _read(text: TextFile) -> tuple[_Kind, Entries]:
     kind = _kind(text, next(lines, b""))
     rows = (line.split() for line in lines)
     sizes = next(rows, [])
-    expected = ["n", "n"] if kind.dense else ["n", "n", "entries"]
+    expected = ["n", "n", "entries"]
+    if kind.dense:
+        expected = ["n", "n"]
     if len(sizes) != len(expected):
         raise text.error(
             f"expected the sizes '{' '.join(expected)}'; the line has {len(sizes)} words"
@@ -99,7 +101,9 @@ def _read(text: TextFile) -> tuple[_Kind, Entries]:
     if kind.dense:
         return kind, _read_dense(text, rows, n, kind.symmetric)
     count = text.integer(sizes[2], "the number of entries", 0, 2**62)
-    entry_bytes = EDGE_BYTES if kind.pattern else ENTRY_BYTES
+    entry_bytes = ENTRY_BYTES
+    if kind.pattern:
+        entry_bytes = EDGE_BYTES
     text.check_claim(n, count, entry_bytes)
     entries = read_entries(text, rows, n, count, first=1, weighted=not kind.pattern)
     _check_places(text, entries, kind.symmetric)

@@ -123,7 +123,10 @@ def _check_batch(path: Path, arrays: dict[str, np.ndarray], max_bytes: int) -> N
     unary = arrays["unary"]
     pairwise = arrays.get("pairwise", np.zeros(0))
     is_list = "edges" in arrays or pairwise.ndim < 2
-    leading = pairwise.shape[:-1] if is_list else pairwise.shape[:-2]
+    if is_list:
+        leading = pairwise.shape[:-1]
+    else:
+        leading = pairwise.shape[:-2]
     try:
         batch = math.prod(np.broadcast_shapes(unary.shape[:-1], leading))
     except ValueError:

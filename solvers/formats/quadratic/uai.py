@@ -120,7 +120,9 @@ class Words:
             return math.log(value)
         if value == 0 and zeros:
             return -math.inf
-        reason = "it must be positive" if value else NO_ZEROS
+        reason = NO_ZEROS
+        if value:
+            reason = "it must be positive"
         raise self.text.error(f"a probability is {shown(word)}: {reason}")
 
     def check_end(self) -> None:

@@ -174,7 +174,9 @@ def _lp_lines(terms: Terms, rows: list[dict[int, float]]) -> Iterator[str]:
     for place, (constraint, row) in enumerate(zip(terms.constraints, rows, strict=True), 1):
         yield f" c{place}:"
         yield from _lines(_linear(row))
-        comparison = "=" if constraint.comparison == "==" else constraint.comparison
+        comparison = "="
+        if constraint.comparison != "==":
+            comparison = constraint.comparison
         yield f" {comparison} {number(float(constraint.right))}"
     yield "Binary"
     yield from _lines(f"x{i + 1}" for i in range(terms.n))

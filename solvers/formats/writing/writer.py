@@ -97,7 +97,7 @@ WRITABLE = tuple(WRITERS)
 def write_problem(
     conversion: Conversion, path: str | os.PathLike[str], format: str | None = None
 ) -> Relation:
-    """Write a problem to a file, and return how the objectives follow from each other.
+    """Write a problem to a file, and return how its objective and that of the file are related.
 
     Args:
         conversion: what `read_problem` or a function of `solvers.conversions` returns.
@@ -132,7 +132,9 @@ def write_problem(
             "as 'npz'"
         )
     written = terms.with_sense(writer.sense or terms.sense)
-    left_out = 0.0 if writer.constant else terms.constant
+    left_out = 0.0
+    if not writer.constant:
+        left_out = terms.constant
     relation = Relation(written.sense * terms.sense, left_out)
     writer.write(Path(path), replace(written, constant=written.constant + 0.0))
     return relation

@@ -43,7 +43,9 @@ class Relation:
             if self.sign == 1:
                 return "the objective"
             return "the negative of the objective"
-        operator = "+" if self.sign == 1 else "-"
+        operator = "-"
+        if self.sign == 1:
+            operator = "+"
         return f"{number(self.constant)} {operator} the objective"
 
 

@@ -92,7 +92,9 @@ def moves_of(scores: WholeScores) -> list[Move]:
         return moves
     # Powers of two reach every value within a few jumps.
     jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]
-    swapped = k if k <= SWAPPED else 0
+    swapped = 0
+    if k <= SWAPPED:
+        swapped = k
     swaps = combinations(range(swapped), 2)
     return [*(partial(jump, by) for by in jumps), *moves, *(partial(swap, a, b) for a, b in swaps)]
 

@@ -75,8 +75,12 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
     for number in range(PASSES):
         # Forwards messages are never damped where the pass gives a bound, which is one for undamped
         # messages alone.
-        damping = DAMPING if number >= SWINGING else 0.0
-        ahead = 0.0 if bounded else damping
+        damping = 0.0
+        if number >= SWINGING:
+            damping = DAMPING
+        ahead = damping
+        if bounded:
+            ahead = 0.0
         bound, there = kernels.pass_on(tree.kernel, unary, weights, message, True, ahead)
         if bound == -np.inf:
             raise InfeasibleError()
@@ -88,7 +92,9 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
     of_variables = np.zeros((problem.n, problem.k))
     of_pairs = np.zeros((problem.e, problem.k, problem.k))
     estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
-    log_partition = least if bounded else estimate
+    log_partition = estimate
+    if bounded:
+        log_partition = least
     return Sums(log_partition, of_variables, of_pairs, moved <= CLOSE)
 
 
@@ -118,7 +124,9 @@ def mean_field(problem: LabelProblem) -> Sums:
     q = (np.arange(problem.k) == labels[:, None]).astype(np.float64)
     moved = np.inf
     is_allowed = problem.score_flat(labels[None])[0] > -np.inf
-    passes = PASSES if is_allowed else 0
+    passes = 0
+    if is_allowed:
+        passes = PASSES
     for _ in range(passes):
         moved = kernels.raise_bound(tree, unary, q)
         if moved <= CLOSE:

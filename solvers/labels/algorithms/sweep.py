@@ -90,7 +90,9 @@ class Sweep(Generic[T]):
         """Return the values of a step's children."""
         below = {}
         for child in self.buckets.steps[t].children:
-            source = passing if child in passing else self.values
+            source = passing
+            if child not in passing:
+                source = self.values
             below[child] = source[child]
         return below
 

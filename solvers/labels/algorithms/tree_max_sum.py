@@ -70,7 +70,9 @@ def _steps_of(buckets: Buckets) -> np.ndarray:
         second = False
         if step.edges:
             edge, _, second = step.edges[0]
-        parent = step.separator[0] if step.separator else -1
+        parent = -1
+        if step.separator:
+            parent = step.separator[0]
         rows.append((step.variable, parent, edge, not second))
     return np.array(rows, np.int64)
 

@@ -24,7 +24,7 @@ from ..starts import given_labels
 
 @dataclass(frozen=True)
 class Bits(LabelSolver):
-    """Solve a label problem with a binary solver, by the domain-wall encoding.
+    """A solver of label problems that writes labels as ordered bits (the domain-wall encoding).
 
     The encoding gives a variable of s values s - 1 bits.
 

@@ -24,7 +24,7 @@ from ..problem import LabelProblem
 
 @dataclass(frozen=True, eq=False)
 class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
-    """A label problem that came from another convention, and the way back.
+    """A label problem with the names, values and objective of the data that it was made from.
 
     original objective(x) = constant + sign * score(x)
 

@@ -17,7 +17,7 @@ PARTS = ("variables", "num_cases", "get_linear", "get_quadratic", "adj", "offset
 
 
 def from_dimod(dqm: Any) -> LabelConversion:
-    """Convert a dimod discrete quadratic model, or a constrained one, which is minimised.
+    """Convert a discrete or constrained quadratic model of dimod, which is minimised.
 
     Its variables become those of the problem, and its cases become their values. The values of an
     integer are its numbers, and those of a spin are -1 and 1.

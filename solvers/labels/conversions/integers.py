@@ -120,5 +120,7 @@ def _add(sides: IntegerConstraints, label: Any, comparison: Any, place: Mapping[
     if not left.is_soft():
         sides.add(side, comparison.sense.value)
         return
-    power = 2 if left.penalty() == "quadratic" else 1
+    power = 1
+    if left.penalty() == "quadratic":
+        power = 2
     sides.add_soft(side, comparison.sense.value, decimal_of(left.weight()), power)

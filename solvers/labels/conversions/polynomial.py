@@ -40,7 +40,9 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
     for scope, number in monomials.low.items():
         table = tables.setdefault(scope, np.zeros((2,) * len(scope)))
         table[_ones(scope, scope)] += number
-    sense: Sense = "maximise" if sign == 1 else "minimise"
+    sense: Sense = "minimise"
+    if sign == 1:
+        sense = "maximise"
     conversion = from_factors(
         [2] * len(polynomial.labels),
         list(tables.items()),

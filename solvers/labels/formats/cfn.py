@@ -82,52 +82,61 @@ class _Reader:
         sizes = [len(values) for values in self.values]
         return from_factors(sizes, factors, sense=self.sense, names=self.names, values=self.values)
 
-    def _goal(self, given: Any) -> tuple[Any, int | float]:
-        if given is None:
+    def _goal(self, goal: Any) -> tuple[Any, int | float]:
+        if goal is None:
             return "minimise", math.inf
-        if not isinstance(given, str) or given[:1] not in ("<", ">"):
+        if not isinstance(goal, str) or goal[:1] not in ("<", ">"):
             raise self.text.error("'mustbe' must be '<' or '>' and a number")
-        sense = "minimise" if given[0] == "<" else "maximise"
-        bound = given[1:].strip().encode()
+        sense = "maximise"
+        if goal[0] == "<":
+            sense = "minimise"
+        bound = goal[1:].strip().encode()
         return sense, self.text.exact_number(bound, "the bound of 'mustbe'")
 
-    def _values(self, name: Any, given: Any) -> Sequence[Any]:
-        if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 2**20:
-            return range(given)
-        if isinstance(given, list) and given and all(isinstance(value, str) for value in given):
-            return given
+    def _values(self, name: Any, listed: Any) -> Sequence[Any]:
+        if isinstance(listed, int) and not isinstance(listed, bool) and 1 <= listed <= 2**20:
+            return range(listed)
+        if isinstance(listed, list) and listed and all(isinstance(value, str) for value in listed):
+            return listed
         raise self.text.error(
             f"the values of '{str(name)[:40]}' must be a number or a list of names"
         )
 
-    def _factor(self, name: Any, given: Any) -> Factor:
-        if (
-            not isinstance(given, dict)
-            or not isinstance(given.get("scope"), list)
-            or "costs" not in given
-        ):
+    def _factor(self, name: Any, function: Any) -> Factor:
+        if not _has_scope_and_costs(function):
             raise self.text.error(
                 f"the function '{str(name)[:40]}' must have a scope and costs; global ones are not "
                 "read"
             )
-        scope = [self._variable(name, variable) for variable in given["scope"]]
+        scope = [self._variable(name, variable) for variable in function["scope"]]
         shape = [len(self.values[v]) for v in scope]
         if math.prod(shape) > MOST_ENTRIES:
             raise self.text.error(
                 f"the function '{str(name)[:40]}' has {math.prod(shape)} tuples, "
                 f"more than {MOST_ENTRIES}"
             )
-        costs = self._costs(given["costs"])
+        costs = self._costs(function["costs"])
         if not isinstance(costs, list):
             raise self.text.error(f"the costs of '{str(name)[:40]}' must be a list")
-        if "defaultcost" not in given:
-            if len(costs) != math.prod(shape):
-                raise self.text.error(
-                    f"the function '{str(name)[:40]}' has {len(costs)} costs "
-                    f"for {math.prod(shape)} tuples"
-                )
-            return scope, np.array([self._cost(name, cost) for cost in costs]).reshape(shape)
-        table = np.full(shape, self._cost(name, given["defaultcost"]))
+        if "defaultcost" not in function:
+            return scope, self._full_table(name, shape, costs)
+        table = np.full(shape, self._cost(name, function["defaultcost"]))
+        self._write_tuples(name, scope, costs, table)
+        return scope, table
+
+    def _full_table(self, name: Any, shape: list[int], costs: list[Any]) -> np.ndarray:
+        """Return the table of a function that lists the cost of every tuple."""
+        if len(costs) != math.prod(shape):
+            raise self.text.error(
+                f"the function '{str(name)[:40]}' has {len(costs)} costs "
+                f"for {math.prod(shape)} tuples"
+            )
+        return np.array([self._cost(name, cost) for cost in costs]).reshape(shape)
+
+    def _write_tuples(
+        self, name: Any, scope: list[int], costs: list[Any], table: np.ndarray
+    ) -> None:
+        """Write the costs of the tuples that differ from the default cost into a table."""
         width = len(scope) + 1
         if len(costs) % width:
             raise self.text.error(
@@ -139,7 +148,6 @@ class _Reader:
                 self._value(name, v, value) for v, value in zip(scope, values, strict=True)
             )
             table[place] = self._cost(name, cost)
-        return scope, table
 
     def _costs(self, costs: Any) -> Any:
         """Return costs, or those of the function that is named in their place."""
@@ -150,35 +158,37 @@ class _Reader:
             return shared.get("costs")
         return costs
 
-    def _variable(self, name: Any, given: Any) -> int:
-        if isinstance(given, str) and given in self.place:
-            return self.place[given]
-        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(self.names):
-            return given
+    def _variable(self, name: Any, variable: Any) -> int:
+        if isinstance(variable, str) and variable in self.place:
+            return self.place[variable]
+        if (
+            isinstance(variable, int)
+            and not isinstance(variable, bool)
+            and 0 <= variable < len(self.names)
+        ):
+            return variable
         raise self.text.error(
-            f"the scope of '{str(name)[:40]}' names no variable: {str(given)[:40]}"
+            f"the scope of '{str(name)[:40]}' names no variable: {str(variable)[:40]}"
         )
 
-    def _value(self, name: Any, variable: int, given: Any) -> int:
+    def _value(self, name: Any, variable: int, value: Any) -> int:
         values = self.values[variable]
-        if isinstance(given, int) and 0 <= given < len(values):
-            return given
-        if isinstance(given, str) and given in values:
-            return list(values).index(given)
+        if isinstance(value, int) and 0 <= value < len(values):
+            return value
+        if isinstance(value, str) and value in values:
+            return list(values).index(value)
         raise self.text.error(
-            f"a tuple of '{str(name)[:40]}' has no value of its variable: {str(given)[:40]}"
+            f"a tuple of '{str(name)[:40]}' has no value of its variable: {str(value)[:40]}"
         )
 
-    def _cost(self, name: Any, given: Any) -> float:
-        number = (
-            isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300
-        )
-        if not number and given not in ("inf", "-inf"):
-            raise self.text.error(f"a cost of '{str(name)[:40]}' is no number: {str(given)[:40]}")
+    def _cost(self, name: Any, cost: Any) -> float:
+        number = isinstance(cost, int | float) and not isinstance(cost, bool) and abs(cost) < 1e300
+        if not number and cost not in ("inf", "-inf"):
+            raise self.text.error(f"a cost of '{str(name)[:40]}' is no number: {str(cost)[:40]}")
         if number:
-            cost = given
+            cost = cost
         else:
-            cost = float(given)
+            cost = float(cost)
         if self.sense == "minimise":
             if cost >= self.top:
                 return math.inf
@@ -186,3 +196,10 @@ class _Reader:
         if cost <= self.top:
             return -math.inf
         return float(cost)
+
+
+def _has_scope_and_costs(function: Any) -> bool:
+    """Return whether a function is a table, and not one of the global functions."""
+    if not isinstance(function, dict):
+        return False
+    return isinstance(function.get("scope"), list) and "costs" in function

@@ -172,7 +172,9 @@ def cfn_text(factors: Factors) -> tuple[Iterator[str], Relation]:
     most = math.fsum((abs(factors.constant), *extremes)) * (1 + MARGIN) + 1
     entries = (entry for table in tables for entry in (*table.tolist(), factors.constant))
     bound = f"{math.ceil(most)}.{'0' * max(1, max(map(_decimals, entries), default=0))}"
-    worst = bound if factors.sense == -1 else f"-{bound}"
+    worst = bound
+    if factors.sense != -1:
+        worst = f"-{bound}"
     return iter((json.dumps(_cfn(factors, worst)),)), Relation(1, 0.0)
 
 
@@ -189,7 +191,9 @@ def _cfn(factors: Factors, worst: str) -> dict[str, object]:
         entries = np.ravel(table)
         costs = np.where(np.isfinite(entries), entries, float(worst)).tolist()
         functions[f"f{place}"] = {"scope": [names[v] for v in scope], "costs": costs}
-    comparison = "<" if factors.sense == -1 else ">"
+    comparison = ">"
+    if factors.sense == -1:
+        comparison = "<"
     problem = {"name": "problem", "mustbe": f"{comparison}{worst}"}
     return {"problem": problem, "variables": variables, "functions": functions}
 

@@ -36,7 +36,7 @@ def write_problem(
     path: str | os.PathLike[str],
     format: str | None = None,
 ) -> Relation:
-    """Write a problem to a file, and return how the objectives follow from each other.
+    """Write a problem to a file, and return how its objective and that of the file are related.
 
     Args:
         conversion: what `read_problem` of labels or of bits returns.

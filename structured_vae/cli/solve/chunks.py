@@ -229,12 +229,16 @@ def _joined_stats(solutions: Sequence[Solution]) -> Mapping[str, Any]:
     sizes = [len(solution.z) for solution in solutions]
     for name in dict.fromkeys(name for solution in solutions for name in solution.stats):
         values = [solution.stats.get(name) for solution in solutions]
-        if name.endswith("_share"):
-            stats[name] = float(np.average([value or 0.0 for value in values], weights=sizes))
-        elif name.startswith(COUNTS):
-            stats[name] = sum(value or 0 for value in values)
-        elif all(value == values[0] for value in values):
-            stats[name] = values[0]
-        else:
-            stats[name] = values
+        stats[name] = _joined_statistic(name, values, sizes)
     return stats
+
+
+def _joined_statistic(name: str, values: list[Any], sizes: list[int]) -> Any:
+    """Return the statistic of all chunks, from the values and sizes of the chunks."""
+    if name.endswith("_share"):
+        return float(np.average([value or 0.0 for value in values], weights=sizes))
+    if name.startswith(COUNTS):
+        return sum(value or 0 for value in values)
+    if all(value == values[0] for value in values):
+        return values[0]
+    return values

@@ -203,7 +203,9 @@ class FileSolver:
         solution = replace(solution, z=solution.z[..., : len(conversion.names)])
         answers = replace(answers, solution=solution)
         self.records.append(answer_record(file, conversion, answers))
-        title = file if several else ""
+        title = ""
+        if several:
+            title = file
         self.console.print(solution_table(conversion, answers.solution, title))
         self.console.print(_summary(conversion.problem, answers, reason))
         if isinstance(answers.stopped, KeyboardInterrupt):
@@ -241,10 +243,14 @@ class FileSolver:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
         record = label_record(file, conversion, answer)
         self.records.append(record)
-        title = file if several else ""
+        title = ""
+        if several:
+            title = file
         self.console.print(label_table(record, conversion, answer.solution, title))
         problem = conversion.problem
-        proved = "proved optimal" if record["optimal"] else "not proved"
+        proved = "not proved"
+        if record["optimal"]:
+            proved = "proved optimal"
         self.console.print(
             f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in "
             f"{answer.seconds:.3g} s, {proved}"
@@ -262,7 +268,9 @@ class FileSolver:
             SolverError: the named solver lacks the option `threads`, which the user has set.
         """
         if self.solver != "auto":
-            options = {} if self.threads is None else {"threads": self.threads}
+            options = {}
+            if self.threads is not None:
+                options = {"threads": self.threads}
             return solver_class(self.solver)().with_options(**options), ""
         selection = select_solver(problem)
         if self.threads is None or "threads" not in selection.solver.options():
@@ -315,14 +323,18 @@ def solution_table(
     table = Table(title=f"{place}solver {solution.solver}")
     z = solution.z.reshape(math.prod(solution.z.shape[:-1]), solution.z.shape[-1])
     in_full = z.shape[-1] <= SHOWN_WHOLE
-    states = "z" if in_full else "ones"
+    states = "ones"
+    if in_full:
+        states = "z"
     for column in ("instance", "value", "optimal", "bound", states):
         table.add_column(column, justify="right", overflow="fold")
     values = objectives(conversion, solution).reshape(-1)
     bounds = objective_bounds(conversion, solution).reshape(-1)
     optimal = np.ravel(solution.optimal)
     for number in range(min(len(z), shown)):
-        proved = "yes" if optimal[number] else "no"
+        proved = "no"
+        if optimal[number]:
+            proved = "yes"
         table.add_row(
             str(number),
             f"{values[number]:.10g}",

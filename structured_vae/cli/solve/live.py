@@ -42,7 +42,9 @@ class Live:
         self._started = False
         self._shown = console.is_terminal
         has_incumbent = self._shown and conversion.problem.batch == 1
-        self.heard = self._hear if has_incumbent else None
+        self.heard = None
+        if has_incumbent:
+            self.heard = self._hear
 
     def __enter__(self) -> Self:
         """Return the line itself."""

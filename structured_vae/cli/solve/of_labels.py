@@ -152,7 +152,9 @@ def label_table(
     for column in ("value", "optimal", "bound"):
         table.add_column(column, justify="right")
     table.add_column("values")
-    optimal = "yes" if record["optimal"] else "no"
+    optimal = "no"
+    if record["optimal"]:
+        optimal = "yes"
     values = list(record["assignment"].values())
     shown = " ".join(values[:SHOWN])
     if len(values) > SHOWN:

@@ -110,14 +110,17 @@ class FaceZip:
             raise DataError(
                 f"{path} is damaged, or is not a zip: {error}; replace it by an intact one"
             ) from error
-        members = [(PurePosixPath(info.filename), info) for info in archive.infolist()]
-        members = [(name, info) for name, info in members if "__MACOSX" not in name.parts]
-        for name, _ in members:
+        images = []
+        for info in archive.infolist():
+            name = PurePosixPath(info.filename)
+            if "__MACOSX" in name.parts:
+                continue
             if name.is_absolute() or ".." in name.parts or "\\" in str(name):
                 raise DataError(f"{path}: the member '{name}' points outside the zip")
-        images = [(name, info) for name, info in members if name.suffix == ".jpg"]
-        _check_unique(path, [name.name for name, _ in images])
-        return cls(archive, {name.name: info for name, info in images})
+            if name.suffix == ".jpg":
+                images.append((name.name, info))
+        _check_unique(path, [name for name, _ in images])
+        return cls(archive, dict(images))
 
     @property
     def sizes(self) -> dict[str, tuple[int, int]]:

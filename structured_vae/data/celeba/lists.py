@@ -6,10 +6,10 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,9 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are not empty, numbered from 1."""
-    open_file = gzip.open if path.suffix == ".gz" else open
+    open_file: Callable[..., Any] = open
+    if path.suffix == ".gz":
+        open_file = gzip.open
     try:
         with open_file(path, "rb") as file:
             content = file.read(MOST_BYTES + 1)

@@ -84,7 +84,9 @@ class CheckedDownload:
     def _checked(self, content: BytesIO, url: str) -> NDArray[np.uint8]:
         # A server may declare gzip as the encoding of the transfer, which requests then undoes.
         packed = content.getvalue()[:2] == GZIP_MAGIC
-        decode = decode_gzip_idx if packed else decode_idx
+        decode = decode_idx
+        if packed:
+            decode = decode_gzip_idx
         array = decode(content, url, self.file.shape)
         check_content(array, self.file, url)
         return array

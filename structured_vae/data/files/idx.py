@@ -63,7 +63,9 @@ def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
         array([3, 1], dtype=uint8)
     """
     path = Path(path)
-    decode = decode_gzip_idx if path.suffix == ".gz" else decode_idx
+    decode = decode_idx
+    if path.suffix == ".gz":
+        decode = decode_gzip_idx
     try:
         with path.open("rb") as file:
             return decode(file, str(path), shape)

@@ -163,4 +163,4 @@ def _gradient(p: torch.Tensor, labels: torch.Tensor, costs: torch.Tensor) -> tor
 
 def _orders(k: int, device: torch.device) -> torch.Tensor:
     """Return the first and the last value of each order, `[k (k - 1) / 2, 2]`."""
-    return torch.combinations(torch.arange(k, device=device))
+    return torch.triu_indices(k, k, 1, device=device).T

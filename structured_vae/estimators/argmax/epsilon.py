@@ -115,7 +115,7 @@ class Scheduled(Epsilon):
 
 
 class ScaleFree(Epsilon):
-    """An epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
+    """An epsilon in units of the cost: a schedule divided by the mean absolute slope of a batch.
 
     The second argmax is then the same if all costs are multiplied, so one schedule serves data of
     any size, and losses that are sums or means.
@@ -192,7 +192,7 @@ class Adaptive(Epsilon):
 
 
 class Relative(Epsilon):
-    """An epsilon in units of the scores and of the cost, measured again in every step.
+    """An epsilon just large enough to flip a typical variable, measured again in every step.
 
         epsilon = size * typical gap / mean absolute slope
 

@@ -86,7 +86,7 @@ class PerturbedArgmax(ByArgmax):
         # These scores are frustrated wherever there is a triangle.
         noisy = -torch.ones(potentials.pairwise.shape[-1])
         unary = torch.zeros(potentials.unary.shape[-1])
-        problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())
+        problem = Problem.from_arrays(unary, noisy, edges=potentials.edge_array())
         solver = resolve(self.solver, problem)
         return tuple(
             "their pairwise scores get noise too, "

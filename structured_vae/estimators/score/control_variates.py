@@ -95,7 +95,7 @@ def _logarithm(temperature: float) -> nn.Parameter:
 
 
 class REBAR(ControlVariate):
-    """The REBAR estimator: unbiased, with eta times the cost of the relaxed sample as control.
+    """The REBAR estimator: unbiased, with the cost of a relaxed sample as control variate.
 
     Temperature and eta are learned. The cost must be differentiable at relaxed states. For
     independent bits and categories.
@@ -136,7 +136,7 @@ class REBAR(ControlVariate):
 
 
 class RELAX(ControlVariate):
-    """The RELAX estimator: unbiased, with the control of REBAR plus a small network.
+    """The RELAX estimator: unbiased, with the control variate of REBAR plus a small network.
 
     The network takes the perturbed scores. Its last layer starts at zero, so that training starts
     as REBAR with eta = 1.

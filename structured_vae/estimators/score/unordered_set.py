@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from math import comb
 from typing import Self
 
 import torch
@@ -109,14 +109,19 @@ def leave_one_out_shares(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     # If the set holds all states, rounding may leave nothing, whose logarithm is -inf.
     outside = (1 - p.sum(dim=0)).clamp_min(torch.finfo(p.dtype).tiny)
     log_f = p.new_zeros((2**m, *p.shape[1:]))
-    for size in range(1, m + 1):
-        members = torch.tensor(list(combinations(range(m), size)), device=p.device)
-        # A subset is the number whose bits are its members.
-        subsets = (1 << members).sum(dim=1)
-        without = subsets[:, None] - (1 << members)
-        total = p[members].sum(dim=1) + outside
-        log_f[subsets] = log_f[without].logsumexp(dim=1) - total.log()
+    # A subset is the number whose bits are its members.
     bits = 1 << torch.arange(m, device=p.device)
+    has_member = (torch.arange(2**m, device=p.device)[:, None] & bits) > 0
+    by_size = has_member.sum(dim=1).argsort(stable=True)
+    log_totals = (has_member.to(p.dtype) @ p + outside).log()
+    start = 1
+    for size in range(1, m + 1):
+        end = start + comb(m, size)
+        subsets = by_size[start:end]
+        without = (subsets[:, None] - bits).clamp_min(0)
+        before = log_f[without].masked_fill(~has_member[subsets][..., None], -torch.inf)
+        log_f[subsets] = before.logsumexp(dim=1) - log_totals[subsets]
+        start = end
     whole = 2**m - 1
     log_f_one = log_f[whole - bits]
     pairs = bits[:, None] + bits

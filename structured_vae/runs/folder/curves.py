@@ -47,12 +47,9 @@ def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()
         name: [column for column in metrics if column.partition("/")[2] == name]
         for name in names or USUAL
     }
-    if absent := [name for name, columns in columns_of.items() if not columns]:
-        names_here = sorted({column.partition("/")[2] for column in metrics if "/" in column})
-        there = "the run has not come to its first evaluation"
-        if names_here:
-            there = f"there are: {', '.join(names_here)}"
-        raise RunError(f"no metric is called {', '.join(absent)}; {there}")
+    absent = [name for name, columns in columns_of.items() if not columns]
+    if absent:
+        raise RunError(f"no metric is called {', '.join(absent)}; {_present(metrics)}")
     count = len(columns_of)
     figure = Figure(figsize=(WIDTH * count, 3), layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
@@ -62,3 +59,11 @@ def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()
         axes.set(xlabel="epoch", title=name)
         axes.legend(fontsize=8)
     return figure
+
+
+def _present(metrics: Mapping[str, NDArray[np.float64]]) -> str:
+    """Return which metrics there are, for a message."""
+    names = sorted({column.partition("/")[2] for column in metrics if "/" in column})
+    if not names:
+        return "the run has not come to its first evaluation"
+    return f"there are: {', '.join(names)}"

@@ -30,7 +30,7 @@ TARGETS: Final = ("config.yaml", "metrics.csv", "record.json", "tracked.txt")
 
 @dataclass(frozen=True)
 class Run:
-    """The files of one training run.
+    """The folder of one training run: its configuration, checkpoints, metrics and pictures.
 
     Attributes:
         folder: holds config.yaml, checkpoints/, metrics.csv, record.json, pictures/, tensorboard/.

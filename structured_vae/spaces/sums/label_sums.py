@@ -33,7 +33,7 @@ class LabelSums:
             solvers.UnsupportedProblemError: the treewidth is too large.
         """
         unary = potentials.apart(potentials.unary)
-        gibbs = labels.gibbs(unary, potentials.tables(), edges=potentials.edges)
+        gibbs = labels.gibbs(unary, potentials.tables(), edges=potentials.edge_array())
         return cls(potentials, gibbs)
 
     @property

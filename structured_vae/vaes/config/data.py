@@ -11,7 +11,7 @@ TrainOn = Literal["train", "train+validation"]
 
 @dataclass(frozen=True)
 class DataConfig:
-    """The images.
+    """The settings that say which images a training uses.
 
     Attributes:
         name: name of a data set (fashion-mnist-mini ships with the package); an .npz file with

@@ -100,7 +100,7 @@ def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: s
             f"not a training configuration: expected a mapping; got {shortened(values)}"
         )
     for key, value in values.items():
-        path = f"{place}{key}" if isinstance(key, str) else f"{place}{shortened(key)}"
+        path = f"{place}{key if isinstance(key, str) else shortened(key)}"
         if key not in types:
             raise ConfigError(
                 f"not a training configuration: no option is called {shortened(path)}; there are: "

@@ -31,7 +31,10 @@ class KLConfig(TrainConfig):
     kl_start: float | None = None
 
     def _complete(self) -> None:
-        self._fill(kl_warmup=self.epochs // 4 if self.kl_start else 0)
+        warmup = 0
+        if self.kl_start:
+            warmup = self.epochs // 4
+        self._fill(kl_warmup=warmup)
         self._fill(kl_start=0.0)
         super()._complete()
 

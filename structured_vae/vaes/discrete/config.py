@@ -127,7 +127,9 @@ class DiscreteConfig(RecipeConfig):
     @property
     def latent(self) -> int:
         """The number of bits, or of the categories of a variable."""
-        return self.k if self._is_categorical else self.n
+        if self._is_categorical:
+            return self.k
+        return self.n
 
     @property
     def encoder_name(self) -> str:
@@ -137,7 +139,9 @@ class DiscreteConfig(RecipeConfig):
     @classmethod
     def _read(cls, values: dict[str, Any]) -> Self:
         """Drop `k` for bits and `n` for categories, which older files hold without effect."""
-        without_effect = "n" if values.get("encoder") == "categorical" else "k"
+        without_effect = "k"
+        if values.get("encoder") == "categorical":
+            without_effect = "n"
         if takes(values.get("space", BITS), "k"):
             without_effect = ""
         return super()._read(
@@ -152,13 +156,18 @@ class DiscreteConfig(RecipeConfig):
     @property
     def _has_few_states(self) -> bool:
         """Whether there are at most 2^10 states."""
-        bits = self.variables * math.log2(self.k) if self._is_categorical else self.n
+        if self._is_categorical:
+            bits = self.variables * math.log2(self.k)
+        else:
+            bits = self.n
         return bits <= FEW_BITS
 
     @property
     def _first_epsilon(self) -> float:
         """The default of `epsilon.start`: 1 with the recipe paper, as in the paper."""
-        return 1.0 if self.recipe == "paper" else super()._first_epsilon
+        if self.recipe == "paper":
+            return 1.0
+        return super()._first_epsilon
 
     def _complete(self) -> None:
         """Anneal codes of few states, and use one-sided direct optimization if there is time."""
@@ -169,7 +178,10 @@ class DiscreteConfig(RecipeConfig):
         if self._is_whole and self._has_few_states:
             turns = self.epochs // 4
             if turns and self.kl_warmup is None:
-                self._fill(kl_start=30.0 if one_variable else 10.0)
+                start = 10.0
+                if one_variable:
+                    start = 30.0
+                self._fill(kl_start=start)
             self._fill(kl_warmup=turns)
             if self.epochs >= LONG and not one_variable:
                 self._fill(sides=1)

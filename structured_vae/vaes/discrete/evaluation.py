@@ -59,7 +59,7 @@ def evaluate(
     refine: int = 0,
     importance: Sequence[int] = (),
 ) -> Evaluation:
-    """Return bound, likelihood, gap, true and surrogate KL, and active variables.
+    """Evaluate a VAE on images: bound, -log p(x), their gap, KL, and active variables.
 
     `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always
     present. `minus_log_p` and `gap` are present if they can be computed. A structured
@@ -85,11 +85,12 @@ def evaluate(
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
         view.check_importance()
         if refine and (vae.categorical or vae.n > INDEXED_BITS):
-            these = "categories" if vae.categorical else f"{vae.n} bits"
+            latents = f"{vae.n} bits"
+            if vae.categorical:
+                latents = "categories"
             raise ConfigError(
                 f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
-                f"{these}; "
-                "set refine to 0"
+                f"{latents}; set refine to 0"
             )
         batches = [view.columns(batch[0]) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
@@ -98,7 +99,10 @@ def evaluate(
     names = [name for name in meanings if name in columns]
     quantities = {name: average(columns[name], *meanings[name]) for name in names}
     quantities |= importance_quantities(columns, view.draws, view.importance)
-    active = _active(means, vae.variables if vae.categorical else 0, meanings["active"][0])
+    categories_of = 0
+    if vae.categorical:
+        categories_of = vae.variables
+    active = _active(means, categories_of, meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
 
 
@@ -165,13 +169,10 @@ class _View:
         """Return the columns, `[batch]` each, except `mean_state [batch, n]`."""
         q = self.posterior(self.vae.encoder(x))
         potentials = q.potentials
-        table = None if self._decoded is None else self._decoded.costs(x)
-        if q.tractable:
-            columns = self._summed(q, table, x)
-        elif q.has_density:
-            columns = self._weighted(q, table, x)
-        else:
-            columns = self._drawn(q, table, x)
+        table = None
+        if self._decoded is not None:
+            table = self._decoded.costs(x)
+        columns = self._bound_terms(q, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
         columns["kl_surrogate"] = kl_of_unary(potentials).value
         columns["surrogate_is_kl"] = _is_kl(columns["kl_surrogate"], q)
@@ -179,7 +180,9 @@ class _View:
             columns["kl_surrogate"] = columns["kl_surrogate"] + columns.pop("excess_of_unary")
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
-            joint = table if self._prior is None else table + self._prior.table(potentials.states())
+            joint = table
+            if self._prior is not None:
+                joint = table + self._prior.table(potentials.states())
             # log p(x) is the logarithm of a mean over all states, each weighted by its prior.
             columns["minus_log_p"] = math.log(table.shape[-1]) - (-joint).logsumexp(dim=-1)
         if "minus_log_p" in columns:
@@ -192,61 +195,100 @@ class _View:
             columns["refined_bound"] = refined_bound(decoder, x, start, self.refine, self._prior)
         return columns
 
+    def _bound_terms(
+        self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Return reconstruction and KL, by sums over states as far as the posterior has them."""
+        if q.tractable:
+            return self._summed(q, table, x)
+        if q.has_density:
+            return self._weighted(q, table, x)
+        return self._drawn(q, table, x)
+
     def meanings(self, surrogate_is_kl: bool) -> dict[str, tuple[str, str]]:
         """Return the kind and meaning of every possible column.
 
         Args:
             surrogate_is_kl: whether the KL of the unary scores is that of q, for all images.
         """
-        drawn = f"{self.samples} samples"
-        sums = self._probe.tractable
-        exact = self._decoded is not None and sums
-        reconstruction = (
-            ("exact", "over all states")
-            if exact
-            else ("sampled", f"{self.draws if self._probe.has_density else self.samples} samples")
-        )
-        to = "uniform" if self._prior is None else "prior"
-        decodes = self.refine * (self.vae.n + 1)
-        kl = ("bound", f"histogram of {drawn}")
-        if sums:
-            kl = (KINDS[self._probe.tightest_kl().kind], f"KL(q || {to})")
-        if not sums and self._probe.has_density:
-            kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
-        prior_is_sampled = not exact and self._prior is not None and not self._prior.has_sums
-        if sums and prior_is_sampled and kl[0] == "exact":
-            kl = ("sampled", f"KL(q || {to}), {self.draws} samples")
-        surrogate = ("not a bound", "unary scores alone")
-        if kl_of_unary(self._probe.potentials).kind == "bound":
-            surrogate = ("bound", "log of the number of states")
-        if surrogate_is_kl:
-            surrogate = ("exact", "the same")
-        if surrogate_is_kl and prior_is_sampled:
-            surrogate = ("sampled", "the same")
+        kl = self._meaning_of_kl()
+        surrogate = self._meaning_of_surrogate(surrogate_is_kl)
         gap = "estimate"
-        if exact and kl[0] == "exact":
+        if self._is_summed and kl[0] == "exact":
             gap = "exact"
+        active = "sampled"
+        if self._probe.tractable:
+            active = "exact"
+        likelihood = ("bound", f"-log p(x), importance-weighted, {self.samples} samples")
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
-        else:
-            likelihood = ("bound", f"-log p(x), importance-weighted, {drawn}")
+        decodes = self.refine * (self.vae.n + 1)
+        same_potentials = "the same potentials with a Gibbs posterior"
         return {
-            "reconstruction": reconstruction,
+            "reconstruction": self._meaning_of_reconstruction(),
             "kl": kl,
             "bound": (_of_sum(kl[0]), "reconstruction + kl, on -log p(x)"),
             "kl_surrogate": surrogate,
             "bound_surrogate": (_of_sum(surrogate[0]), "reconstruction + kl_surrogate"),
             "minus_log_p": likelihood,
             "gap": (gap, "bound less minus_log_p"),
-            "active": ("exact" if sums else "sampled", "in use"),
-            "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
-            "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
-            "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
+            "active": (active, "in use"),
+            "gibbs_reconstruction": ("exact", same_potentials),
+            "gibbs_kl": ("exact", same_potentials),
+            "gibbs_bound": ("bound", same_potentials),
             "refined_bound": (
                 "bound",
                 f"by the states that a search of {decodes} decodes an image meets",
             ),
         }
+
+    def _meaning_of_reconstruction(self) -> tuple[str, str]:
+        """Return the kind and meaning of the reconstruction."""
+        if self._is_summed:
+            return ("exact", "over all states")
+        draws = self.samples
+        if self._probe.has_density:
+            draws = self.draws
+        return ("sampled", f"{draws} samples")
+
+    def _meaning_of_kl(self) -> tuple[str, str]:
+        """Return the kind and meaning of the KL to the prior."""
+        name = "KL(q || uniform)"
+        if self._prior is not None:
+            name = "KL(q || prior)"
+        sampled = ("sampled", f"{name}, {self.draws} samples")
+        if self._probe.tractable:
+            kind = KINDS[self._probe.tightest_kl().kind]
+            if kind == "exact" and self._prior_is_sampled:
+                return sampled
+            return (kind, name)
+        if self._probe.has_density:
+            return sampled
+        return ("bound", f"histogram of {self.samples} samples")
+
+    def _meaning_of_surrogate(self, is_kl: bool) -> tuple[str, str]:
+        """Return the kind and meaning of the KL of the unary scores.
+
+        Args:
+            is_kl: whether it is the KL of q.
+        """
+        if is_kl and self._prior_is_sampled:
+            return ("sampled", "the same")
+        if is_kl:
+            return ("exact", "the same")
+        if kl_of_unary(self._probe.potentials).kind == "bound":
+            return ("bound", "log of the number of states")
+        return ("not a bound", "unary scores alone")
+
+    @property
+    def _is_summed(self) -> bool:
+        """Whether the reconstruction is a sum over all states."""
+        return self._decoded is not None and self._probe.tractable
+
+    @property
+    def _prior_is_sampled(self) -> bool:
+        """Whether the prior's term of the KL is an estimate."""
+        return not self._is_summed and self._prior is not None and not self._prior.has_sums
 
     def _summed(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
@@ -363,13 +405,16 @@ class _View:
     def _states(self) -> torch.Tensor | None:
         """Return every latent state, if there are not too many."""
         potentials = self._probe.potentials
-        few = potentials.state_count <= 2**ENUMERATED_BITS
-        return potentials.states() if few else None
+        if potentials.state_count > 2**ENUMERATED_BITS:
+            return None
+        return potentials.states()
 
     @cached_property
     def _decoded(self) -> DecodedStates | StatesOfNetwork | None:
         """Return all states decoded, once for all images."""
-        return None if self._states is None else self.vae.decoder.decoded(self._states)
+        if self._states is None:
+            return None
+        return self.vae.decoder.decoded(self._states)
 
     @cached_property
     def _probe(self) -> Distribution:

@@ -16,6 +16,7 @@ from ...objectives.sleep import sleep_loss
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
 from ...training.gradient_flow import Networks
+from ...training.graphed_step import Constants
 
 
 class ArgmaxTraining(Training):
@@ -62,7 +63,13 @@ class ArgmaxTraining(Training):
         tight = (
             self.estimator.kl != "folded" or self.estimator.posterior(self.vae.blank()).tractable
         )
-        return "validation/bound" if tight else "validation/bound_surrogate"
+        if tight:
+            return "validation/bound"
+        return "validation/bound_surrogate"
+
+    def _constants(self) -> Constants:
+        scheduled = self.estimator.scheduled(self.global_step)
+        return (*scheduled, self.kl_weight(self.current_epoch), self._share_hidden)
 
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor

@@ -10,6 +10,7 @@ from models import GaussianVAE
 
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
+from ...training.graphed_step import Constants
 from .evaluation import gaussian_columns
 
 
@@ -34,6 +35,9 @@ class GaussianTraining(Training):
     def monitored(self) -> str:
         """The bound."""
         return "validation/bound"
+
+    def _constants(self) -> Constants:
+        return self.kl_weight(self.current_epoch), self._share_hidden
 
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor

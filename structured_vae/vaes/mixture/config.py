@@ -25,7 +25,9 @@ class MixtureConfig(LabelConfig):
     @property
     def title(self) -> str:
         """A name for the run's folder."""
-        styles = "-own-styles" if self.styles == "own" else ""
+        styles = ""
+        if self.styles == "own":
+            styles = "-own-styles"
         latent = f"mixture{self.k}{styles}-{self.labels}labels"
         return f"{self._data_name}-{latent}-{self.estimator}-seed{self.seed}"
 

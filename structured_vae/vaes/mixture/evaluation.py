@@ -106,7 +106,9 @@ def evaluate_mixture(
     """
     batches = []
     for x, classes in image_batches:
-        supervision = classes if supervised else None
+        supervision = None
+        if supervised:
+            supervision = classes
         batches.append(mixture_columns(vae, x, supervision, generator, samples, importance))
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["probabilities"].mean(dim=0) >= ACTIVE_SHARE / vae.n).sum())

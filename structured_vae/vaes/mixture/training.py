@@ -6,6 +6,7 @@ import torch
 
 from models import MixtureVAE
 from models.potentials import AnyPotentials
+from models.states import codes_of
 
 from ...training.semi_supervised import SemiSupervisedTraining
 from .evaluation import mixture_columns
@@ -28,7 +29,9 @@ class MixtureTraining(SemiSupervisedTraining):
         return (scores.unary.argmax(dim=-1) == labels).float().mean()
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        supervision = None if self.label_loss is None else classes
+        supervision = None
+        if self.label_loss is not None:
+            supervision = classes
         columns = mixture_columns(self.vae, x, supervision, self._noise_of_evaluation)
         return {
             name: columns[name] for name in columns if name not in ("probabilities", "minus_log_p")
@@ -37,7 +40,8 @@ class MixtureTraining(SemiSupervisedTraining):
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """Return each image decoded from its best class and a drawn style: `[count, pixels]`."""
         potentials, style = self.vae.encoder(x)
-        z = torch.nn.functional.one_hot(potentials.unary.argmax(dim=-1), self.vae.n).to(x.dtype)
+        best = potentials.unary.argmax(dim=-1, keepdim=True)
+        z = codes_of(best, self.vae.n).to(x.dtype)
         return self.vae.decoder(z, style.sample(noise)).sigmoid()
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:

@@ -94,6 +94,15 @@ class QuantisedConfig(TrainConfig):
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
+        yield from self._faults_of_codes()
+        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
+        for name, size in sizes.items():
+            if size and self.code_prior not in ("made", "transformer"):
+                yield f"{name} is an option of the priors made and transformer; got {size}"
+        yield from self._faults_of_weights()
+
+    def _faults_of_codes(self) -> Iterator[str]:
+        """Yield what is wrong with the number of values and the length of vectors."""
         codes = known(self.codes)
         dimensions = known(self.dimensions)
         if self.quantiser in BITS and codes != 2:
@@ -104,10 +113,9 @@ class QuantisedConfig(TrainConfig):
             yield f"dimensions is an option of vq; got {dimensions} with {self.quantiser}"
         if dimensions < 1:
             yield f"dimensions must be at least 1; got {dimensions}"
-        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
-        for name, size in sizes.items():
-            if size and self.code_prior not in ("made", "transformer"):
-                yield f"{name} is an option of the priors made and transformer; got {size}"
+
+    def _faults_of_weights(self) -> Iterator[str]:
+        """Yield what is wrong with the weights of the terms of the objective."""
         if not known(self.commitment) >= 0:
             yield f"commitment must be at least 0; got {self.commitment}"
         if not known(self.code_entropy) >= 0:

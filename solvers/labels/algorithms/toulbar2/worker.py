@@ -34,7 +34,9 @@ def main() -> None:
             continue
         network.CFN.timer(ENDLESS)  # which makes it hear signals
         solution = network.Solve(showSolutions=1)
-        outcome = "nothing" if solution is None else "values"
+        outcome = "values"
+        if solution is None:
+            outcome = "nothing"
         print(f"END {network.GetDDualBound()!r} {outcome}", flush=True)
 
 

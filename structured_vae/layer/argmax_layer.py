@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any, Final, Literal, Protocol, overload
+from collections.abc import Iterable
+from typing import Protocol, overload
 
 import torch
 
@@ -12,26 +11,19 @@ from models import Potentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
-from .autograd.recording import between_graphs, refuse_recording
-from .autograd.second_derivatives import without_derivative
-from .autograd.transforms import (
-    Dims,
-    leading,
-    refuse_mapped_edges,
-    refuse_transforms,
-    transformable,
-)
-from .distributions.argmax_module import Seed, module_of
-from .errors import ConfigError, shortened
-from .estimators import Direct, Epsilon, Estimate
-from .noise import checked_draws
-from .objectives.costs import Cost, CostFunction, CostOfBits
-from .spaces import Structure, as_space, is_structure, refuse_pairs
-from .spaces.bits import solution_of
-from .spaces.checks.scores import EdgesLike, potentials_of
-from .stepping import SteppingModule
-
-Backward = Literal["implicit_mle", "straight_through"]
+from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.transforms import refuse_transforms
+from ..distributions.argmax_module import Seed
+from ..errors import ConfigError, shortened
+from ..estimators import Direct, Epsilon, Estimate
+from ..noise import check_generator, checked_draws
+from ..objectives.costs import Cost, CostFunction, CostOfBits
+from ..spaces import Structure, as_space, is_structure, refuse_pairs
+from ..spaces.bits import solution_of
+from ..spaces.checks.scores import EdgesLike, potentials_of
+from .backward import BACKWARD, Backward
+from .draws import mean_of_draws, repeated
+from .second_argmax import SteppingModule
 
 
 class ArgmaxLayer(SteppingModule):
@@ -193,12 +185,12 @@ class ArgmaxLayer(SteppingModule):
         """
         noise = self.noise(potentials, generator, self.samples)
         if noise is None:
-            return self._learnable(potentials)
+            return self.learnable(potentials)
         if self.samples == 1:
-            return self._learnable(potentials.shifted(noise[0]))
-        return _mean(self._learnable(_repeated(potentials, self.samples).shifted(noise)))
+            return self.learnable(potentials.shifted(noise[0]))
+        return mean_of_draws(self.learnable(repeated(potentials, self.samples).shifted(noise)))
 
-    def _learnable(self, potentials: Potentials) -> torch.Tensor:
+    def learnable(self, potentials: Potentials) -> torch.Tensor:
         """Return the argmax `[..., batch, n]` of potentials, with the estimator's gradient."""
         return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
@@ -288,142 +280,3 @@ class _Call(Protocol):
         mask: torch.Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Estimate: ...
-
-
-def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
-    """Raise if the generator cannot generate noise on this device.
-
-    Raises:
-        ConfigError: it is not a torch generator, or belongs to another device.
-    """
-    if not isinstance(generator, torch.Generator | None):
-        raise ConfigError(
-            f"generator must be a torch.Generator or None; got {shortened(generator)}"
-        )
-    if generator is not None and generator.device.type != device.type:
-        raise ConfigError(
-            f"generator is on {generator.device} and the scores are on {device}: make it with "
-            f"torch.Generator('{device}')"
-        )
-
-
-def _repeated(potentials: Potentials, samples: int) -> Potentials:
-    """Return the same scores for every draw, `[samples, ..., batch, n]`.
-
-    The gradient of the scores is the mean of the gradients of the draws, where `expand` alone would
-    have their sum.
-    """
-
-    def copies(values: torch.Tensor | None) -> torch.Tensor | None:
-        if values is None:
-            return None
-        return values.expand(samples, *values.shape)
-
-    def learning(values: torch.Tensor) -> torch.Tensor:
-        share = (values - values.detach()) / samples  # 0, with the gradient of one draw
-        return (values.detach() + share).expand(samples, *values.shape)
-
-    pairwise = potentials.pairwise
-    if pairwise is not None:
-        pairwise = learning(pairwise)
-    return replace(
-        potentials,
-        unary=learning(potentials.unary),
-        pairwise=pairwise,
-        forbidden=copies(potentials.forbidden),
-        forbidden_pairs=copies(potentials.forbidden_pairs),
-    )
-
-
-def _mean(z: torch.Tensor) -> torch.Tensor:
-    """Return the mean of states over the draws, the first dimension.
-
-    Each draw gets the whole incoming gradient, so that a step of implicit MLE is as long as for one
-    draw.
-    """
-    return z.detach().mean(dim=0) + (z - z.detach()).sum(dim=0)
-
-
-def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    learnable: torch.Tensor = _learn(*potentials.scores(), potentials.edges, z, layer._number)
-    return learnable
-
-
-def _straight_through(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    # Forbidden scores are stored as 0 without gradient, so their difference is 0, not nan.
-    return z + (potentials.unary - potentials.unary.detach())
-
-
-BACKWARD: Final[dict[str, Callable[[ArgmaxLayer, Potentials, torch.Tensor], torch.Tensor]]] = {
-    "implicit_mle": _implicit_mle,
-    "straight_through": _straight_through,
-}
-"""The functions that give z its gradient, by the name of the estimator."""
-
-
-@torch.library.custom_op("structured_vae::learnable", mutates_args=())
-def _learnable(
-    unary: torch.Tensor,
-    pairwise: torch.Tensor | None,
-    edges: torch.Tensor | None,
-    z: torch.Tensor,
-    layer: int,
-) -> torch.Tensor:
-    """Return a copy of the argmax z; the backward pass compares it with a second argmax."""
-    return z.clone()
-
-
-@_learnable.register_fake
-def _(
-    unary: torch.Tensor,
-    pairwise: torch.Tensor | None,
-    edges: torch.Tensor | None,
-    z: torch.Tensor,
-    layer: int,
-) -> torch.Tensor:
-    return torch.empty_like(z)
-
-
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
-    unary, pairwise, edges, z, ctx.number = inputs
-    ctx.layer = module_of(ctx.number)  # keeps the layer alive until the backward pass
-    ctx.save_for_backward(unary, pairwise, edges, z)
-
-
-def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    """Return the difference of the two argmaxes, divided by epsilon.
-
-    An incoming gradient that is not finite is passed on unchanged, and as nan to the pairwise
-    scores. A loss scale that is too large causes such gradients, and the code that sets the scale
-    looks for them.
-    """
-    unary, pairwise, edges, z = ctx.saved_tensors
-    potentials = Potentials(unary, pairwise, edges)
-    other, epsilon = ctx.layer.second(potentials, z, gradient)
-    # A loss scale that is too large gives such gradients: its instances pass them on as they are.
-    finite = gradient.isfinite().all(dim=-1, keepdim=True)
-    singles = torch.where(finite, (z - other) / epsilon, gradient)
-    pairs = None
-    if pairwise is not None:
-        moved = potentials.pairs(z) - potentials.pairs(other)
-        pairs = torch.where(finite, moved / epsilon, torch.nan)
-    if torch.is_grad_enabled():
-        name = f"ArgmaxLayer(estimator='{ctx.layer.estimator}')"
-        singles = without_derivative(singles, unary, gradient, name)
-        if pairs is not None:
-            pairs = without_derivative(pairs, pairwise, gradient, name)
-    return singles, pairs, None, None, None
-
-
-def _instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]:
-    """Call the operator for all instances that `vmap` maps over at once."""
-    unary, pairwise, edges, z, layer = args
-    refuse_mapped_edges(in_dims[2])
-    rows = [
-        leading(value, dim, info.batch_size)
-        for value, dim in zip((unary, pairwise, z), (*in_dims[:2], in_dims[3]), strict=True)
-    ]
-    return _learn(rows[0], rows[1], edges, rows[2], layer), 0
-
-
-_learn = transformable(_learnable, _keep, _backward, _instances, "implicit MLE of an ArgmaxLayer")

@@ -15,13 +15,13 @@ from models import Potentials
 from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
-from .autograd.transforms import Dims, leading, refuse_mapped_edges
-from .distributions.argmax_module import ArgmaxModule, Seed, module_of
-from .errors import StalledWarning
-from .estimators import Epsilon, Relative
-from .estimators.argmax.epsilon import as_epsilon
-from .schedules import Schedule
-from .spaces import Structure
+from ..autograd.transforms import Dims, leading, refuse_mapped_edges
+from ..distributions.argmax_module import ArgmaxModule, Seed, module_of
+from ..errors import StalledWarning
+from ..estimators import Epsilon, Relative
+from ..estimators.argmax.epsilon import as_epsilon
+from ..schedules import Schedule
+from ..spaces import Structure
 
 PATIENCE: Final = 20
 """Number of consecutive steps without a changed argmax after which a module warns."""
