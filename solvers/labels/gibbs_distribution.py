@@ -15,6 +15,7 @@ from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProb
 from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
+from ..graph_breaks import between_graphs
 from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
 from ..solver import seconds_of
@@ -130,6 +131,7 @@ def gibbs(
 ) -> GibbsEstimate[LabelProblem]: ...
 
 
+@between_graphs
 def gibbs(
     unary: Any,
     pairwise: Any = None,

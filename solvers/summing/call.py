@@ -15,6 +15,7 @@ from ..errors import OptionError, ProblemError, UnsupportedProblemError, shorten
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..graph_breaks import between_graphs
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..limits.limited_sums import sums_within
@@ -105,6 +106,7 @@ def gibbs(
     method: Estimated,
     **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
+@between_graphs
 def gibbs(
     unary: Any,
     pairwise: Any = None,

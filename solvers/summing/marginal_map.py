@@ -14,6 +14,7 @@ from ..arrays import to_numpy
 from ..conversions import AnyConversion
 from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.estimate import ESTIMATES
+from ..graph_breaks import between_graphs
 from ..labels.problem import LabelProblem
 from ..options import is_whole
 from ..problems.problem import Problem
@@ -44,6 +45,7 @@ class MarginalMap:
     states: int
 
 
+@between_graphs
 def marginal_map(
     problem: Problem | LabelProblem | AnyConversion[Any],
     variables: Iterable[Hashable],
