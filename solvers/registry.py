@@ -117,8 +117,11 @@ class Registry(Generic[SolverT]):
         if name not in plugged_in:
             names = [*self.built_in, *plugged_in]
             hint = did_you_mean(name, names)
+            advice = ""
+            if not hint:
+                advice = ". If it is the solver of another package, install that package"
             unknown = f"no solver is called {shortened(name)}"
-            raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(names)}")
+            raise UnknownSolverError(f"{unknown}; {hint}there are: {', '.join(names)}{advice}")
         try:
             # The entry point promises a solver class.
             return plugged_in[name].load()  # type: ignore[no-any-return]

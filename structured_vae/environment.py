@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,14 +36,14 @@ PACKAGES = (
 def environment() -> dict[str, Any]:
     """Return the commit of the code, the versions of the packages that it uses, and the hardware.
 
-    The commit is the one at the first call in this process.
+    Commit and versions are those at the first call in this process.
     """
     hardware = {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()}
     if torch.cuda.is_available():
         hardware["gpu"] = torch.cuda.get_device_name()
     return {
         "commit": _commit(Path(__file__).resolve()),
-        "versions": _versions(),
+        "versions": dict(_versions()),
         "hardware": hardware,
     }
 
@@ -77,7 +78,12 @@ def _processor() -> str:
     return next(names, platform.processor())
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
+    """Return the versions of the packages that are installed.
+
+    The result is cached, since pip may change a package that the process has imported.
+    """
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

@@ -21,10 +21,13 @@ from benchmarks.regret import kept
 from solvers import solver_class
 from solvers.labels import solve as solve_labels
 from solvers.registry import BUILT_IN
+from structured_vae.data import dataset_names
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.report import records_of
 from structured_vae.reproduction.verdict import verdict
+from structured_vae.spaces.registry import SPACES
 
 ROOT = Path(__file__).parent.parent
 MODULES = [
@@ -163,6 +166,19 @@ def test_every_public_object_is_on_an_api_page(module):
 def test_every_backend_is_on_the_api_page():
     classes = {f"{cls.__module__}.{cls.__name__}" for cls in map(solver_class, BUILT_IN)}
     assert classes <= documented()
+
+
+@pytest.mark.parametrize("table", [ESTIMATORS, SPACES], ids=["estimators", "spaces"])
+def test_every_estimator_and_every_space_is_on_the_api_page(table):
+    classes = {f"{table[name].__module__}.{table[name].__name__}" for name in table.built_in}
+    missing = sorted(classes - documented())
+    assert not missing, f"put them on docs/api/structured_vae.md: {missing}"
+
+
+def test_every_data_set_has_a_row_on_its_page():
+    first_table = text("docs/data_sets.md").partition("## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \|", first_table, re.MULTILINE)
+    assert sorted(rows) == sorted(dataset_names())
 
 
 def test_the_figure_of_the_readme_is_that_of_the_records():

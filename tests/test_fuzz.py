@@ -35,7 +35,7 @@ def verdict(fuzz, monkeypatch):
     return of
 
 
-@pytest.mark.parametrize("count", [120, pytest.param(CALLS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(CALLS, marks=pytest.mark.slow)])
 def test_hostile_calls_get_errors_of_ours(fuzz, count):
     verdicts = [fuzz("verdicts").judged(0, number) for number in range(count)]
     assert [verdict for verdict in verdicts if verdict.kind not in ("fine", "ours")] == []

@@ -189,7 +189,7 @@ def test_estimators_train_the_whole_bound(estimator, encoder, bandwidth):
     exact = exact_gradient(vae, x)
     draws = []
     noise = seeded(3)
-    for _ in range(300):
+    for _ in range(120):
         q = estimator.posterior(vae.encoder(x))
         objective = elbo_recipe(vae, x, q, estimator.kl)
         estimate = estimator(q, objective.cost, noise)

@@ -277,7 +277,7 @@ def test_the_best_of_what_is_told_is_kept():
     )
     listener.take(Known(np.array([[1, 1]], np.int8), np.array([5.0]), slice(1, 2)))
     listener.take(Known(np.array([[1, 0]], np.int8), np.array([7.0]), slice(1, 2)))
-    part = Part(listener, None, lambda known: known._replace(part=slice(0, 1)))
+    part = Part(listener, None, lambda known: known._replace(rows=slice(0, 1)))
     part.take(Known(np.array([[0, 1]], np.int8)))
     part.take(Known(None, np.array([0.5])))
     listener._next_call = 0.0

@@ -21,24 +21,24 @@ from solvers.testing import check_conformance, enumerate_scores, random_instance
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
 COUNTS = {
-    "branch_and_bound": (300, 12),
-    "semidefinite": (100, 12),
+    "branch_and_bound": (150, 12),
+    "semidefinite": (50, 12),
     "cplex": (60, 9),
     "cp_sat": (60, 9),
     "highs": (60, 9),
     "dual_ascent": (60, 12),
     "cycle_cuts": (60, 12),
-    "mini_buckets": (150, 12),
+    "mini_buckets": (75, 12),
     "local_search": (100, 10),
 }
-"""Batches and largest n of those that take their time; the others have 700 of up to 12 variables."""
+"""Batches and largest n of slow solvers; the other solvers have 250 of up to 12 variables."""
 
 SLOW_ONES = ["branch_and_bound", "cplex", "cp_sat", "highs", "semidefinite"]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_conformance(name):
-    count, max_size = COUNTS.get(name, (700, 12))
+    count, max_size = COUNTS.get(name, (250, 12))
     check_conformance(solver_class(name)(), count=count, max_size=max_size)
 
 

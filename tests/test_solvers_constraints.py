@@ -84,10 +84,8 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
             solve(problem, solver=name, constraints=constraints)
         assert error.value.constraints == tuple(each.name for each in constraints)
         return
-    best = [
-        max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in feasible)
-        for b in range(2)
-    ]
+    states = np.array(feasible)
+    best = [problem.instances(slice(b, b + 1)).score_flat(states).max() for b in range(2)]
     solution = solve(problem, solver=name, constraints=constraints)
     assert all(test(z) for z in solution.z.tolist() for test in tests)
     np.testing.assert_allclose(solution.score, best, rtol=1e-12, atol=1e-12)

@@ -413,7 +413,7 @@ def test_sweeps_close_the_gap(seed, n, density, field, narrow):
     assert search.best == search.bound == (all_cuts(cut.vertices, cut.edges) @ cut.weights).max()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
     cut, search = swept(17, seed, 0.6, True)
     certificate, random = search.certificate, np.random.default_rng(seed)

@@ -12,37 +12,26 @@ import solvers
 SLOW = ("torch", "joblib", "networkx", "ortools", "docplex", "highspy")
 
 
-def loaded(code):
-    """Which of the packages that are slow to import a fresh process has loaded after some lines."""
-    code = f"{code}\nimport sys\nprint([name for name in {SLOW} if name in sys.modules])"
+def loaded(*steps):
+    """Return the slow packages that one fresh process has loaded after each step."""
+    show = f"print([name for name in {SLOW} if name in sys.modules])"
+    code = "\n".join(["import sys", *(f"{step}\n{show}" for step in steps)])
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    return set(ast.literal_eval(answer.stdout))
+    return [set(ast.literal_eval(line)) for line in answer.stdout.splitlines()]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_nothing_slow_is_loaded_before_a_backend_needs_it():
+    steps = (
         "import solvers; solvers.solve; solvers.Problem; solvers.solver_class; solvers.select_solver",
         "from solvers import solve; solve([1.0, -1.0], solver='independent')",
-        "from solvers import solve; solve([1.0, -1.0])",
-    ],
-)
-def test_nothing_slow_is_loaded_before_a_backend_needs_it(code):
-    assert loaded(code) == set()
-
-
-@pytest.mark.parametrize(
-    ("code", "packages"),
-    [
-        ("from solvers import solve; solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])", {"joblib"}),
-        ("from solvers import gibbs; gibbs([1.0, -1.0])", {"joblib"}),
-        ("from solvers import solve_many", {"joblib"}),
-    ],
-)
-def test_who_needs_a_slow_package_loads_that_alone(code, packages):
-    assert loaded(code) == packages
+        "solve([1.0, -1.0])",
+        "solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])",
+        "from solvers import gibbs; gibbs([1.0, -1.0])",
+        "from solvers import solve_many",
+    )
+    assert loaded(*steps) == [set(), set(), set(), {"joblib"}, {"joblib"}, {"joblib"}]
 
 
 def test_public_names_come_from_their_modules():
@@ -55,7 +44,7 @@ def test_public_names_come_from_their_modules():
 
 def test_submodules_are_found_through_the_face():
     code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
-    assert loaded(code) <= {"networkx"}
+    assert loaded(code)[0] <= {"networkx"}
 
 
 @pytest.mark.parametrize(

@@ -104,15 +104,18 @@ def test_a_variable_of_many_values_does_not_cost_the_others():
     assert total_of(factors, list(answer.assignment.values())) == pytest.approx(answer.value)
 
 
-RAGGED = (
-    [1500, 2, 3, 2],
-    [
-        ((0, 1), np.random.default_rng(4).normal(size=(1500, 2))),
-        ((2, 0), np.random.default_rng(5).normal(size=(3, 1500))),
+def ragged_factors(largest):
+    """Sizes and factors of four variables, of which the first has this many values."""
+    factors = [
+        ((0, 1), np.random.default_rng(4).normal(size=(largest, 2))),
+        ((2, 0), np.random.default_rng(5).normal(size=(3, largest))),
         ((1, 2), np.random.default_rng(6).normal(size=(2, 3))),
         ((3, 1), np.array([[0.0, -np.inf], [0.5, 0.0]])),
-    ],
-)
+    ]
+    return [largest, 2, 3, 2], factors
+
+
+RAGGED = ragged_factors(1500)
 
 
 @pytest.mark.spread(3)
@@ -124,7 +127,7 @@ def test_every_solver_takes_tables_of_their_own_sizes(solver):
 
 
 def test_tables_of_their_own_sizes_are_the_padded_ones():
-    sizes, factors = RAGGED
+    sizes, factors = ragged_factors(1000)
     ragged = from_factors(sizes, factors).problem
     assert ragged.own is not None
     dense = ragged.dense()

@@ -193,7 +193,7 @@ def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
     )
     search = SubgraphMoves(problem, np.random.default_rng(6))
     z = np.zeros(problem.n, np.int8)
-    for _ in range(20):
+    for _ in range(10):
         moved, _ = _recombined(z, search, Deadline.after(None))
         assert score(problem, moved) >= score(problem, z)
         z = moved

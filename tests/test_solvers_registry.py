@@ -638,6 +638,14 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
     subprocess.run([sys.executable, "-c", path + textwrap.dedent(code)], check=True)
 
 
+def test_an_unknown_name_without_a_near_one_may_belong_to_another_package():
+    with pytest.raises(UnknownSolverError, match=r"there are: independent.*install that package"):
+        solver_class("random_restarts")
+    with pytest.raises(UnknownSolverError, match="did you mean 'max_flow'") as misspelt:
+        solver_class("maxflow")
+    assert "install" not in str(misspelt.value)
+
+
 def test_conformance_kit_catches_liars():
     class Liar(ArgmaxSolver):
         name = "liar"

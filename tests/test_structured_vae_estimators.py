@@ -51,7 +51,7 @@ from structured_vae.objectives.costs import WithKL
 from structured_vae.spaces.of_potentials import unary_noise
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
-DRAWS = 60_000
+DRAWS = 30_000
 
 
 def relax(n, **options):
@@ -496,7 +496,7 @@ def test_the_bias_of_draws_has_the_order_of_its_sides(sides):
     epsilons = np.array([0.8, 0.4])
     biases = []
     for epsilon in epsilons:
-        draws, _, _ = draws_of(TableDirect(Constant(epsilon), sides=sides), this, cost, 600_000)
+        draws, _, _ = draws_of(TableDirect(Constant(epsilon), sides=sides), this, cost, 300_000)
         error = draws.std(axis=0) / len(draws) ** 0.5
         biases.append(np.linalg.norm(draws.mean(axis=0) - exact))
         assert biases[-1] > 5 * np.linalg.norm(error), "the bias is not seen here"
@@ -555,7 +555,7 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
 
     for sides in (1, 2):
         estimator = TableDirect(Constant(0.5), sides=sides, noise="unary")
-        draws, _, _ = draws_of(estimator, this, cost, 100_000)
+        draws, _, _ = draws_of(estimator, this, cost, 80_000)
         assert away(draws, expected(0.5, sides)) < LEVEL
         assert away(draws, expected(0.5, sides), 1.1) > LEVEL
     moves = 1e-3 * np.eye(3)

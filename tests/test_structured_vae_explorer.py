@@ -1,6 +1,4 @@
-import base64
 import re
-import socket
 import time
 import zlib
 from dataclasses import replace
@@ -12,7 +10,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from explorer_server import serving
 from own_networks import Scores
 from PIL import Image
 
@@ -457,50 +454,6 @@ def test_long_names_have_room_in_drawings():
                 outwards = ("middle", "start", "end")[round(np.sign(x - wide / 2))]
                 assert 'alt="g"' not in html or each.get("text-anchor") == outwards
     assert {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")} == set(names)
-
-
-LISTED = """
-import os, sys
-log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-def listen(event, arguments):
-    if event in ("socket.connect", "socket.sendto"):
-        os.write(log, f"{arguments[-1]!r}\\n".encode())
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
-        os.write(log, f"{arguments[0]!r}\\n".encode())
-sys.addaudithook(listen)
-from structured_vae.cli import main
-main()
-"""
-"""Runs the command line, and lists every address that it connects to or asks for in a file."""
-
-
-@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
-def test_the_server_asks_no_other_machine_when_a_page_of_another_site_connects(tmp_path):
-    paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path / "model")
-    asked = tmp_path / "asked"
-    with serving(tmp_path / "model", tmp_path, ("-c", LISTED, str(asked))) as port:
-        answers = {
-            origin: upgraded(port, origin)
-            for origin in ("http://example.org", f"http://127.0.0.1:{port}")
-        }
-    assert list(answers.values()) == ["403", "101"]
-    assert asked.exists()
-    strangers = [line for line in asked.read_text().splitlines() if "127.0.0.1" not in line]
-    assert strangers == []
-
-
-def upgraded(port, origin):
-    """The status that a page of `origin` gets for a WebSocket."""
-    asked = (
-        "GET /_stcore/stream HTTP/1.1",
-        f"Host: 127.0.0.1:{port}",
-        f"Origin: {origin}",
-        *("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"),
-        f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}",
-    )
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as page:
-        page.sendall("\r\n".join((*asked, "", "")).encode())
-        return page.recv(100).split()[1].decode()
 
 
 # --- images from files --------------------------------------------------------------------------

@@ -1,7 +1,10 @@
-"""The explorer in headless Chromium."""
+"""The explorer as a server: what it asks other machines for, and its pages in headless Chromium."""
 
+import base64
 import re
 import shutil
+import socket
+from importlib.util import find_spec
 from io import BytesIO
 
 import numpy as np
@@ -24,28 +27,46 @@ BITS = 6
 DECODED = "image and decoded image 1"
 PATIENCE = 60_000  # milliseconds, on a busy machine
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
-]
+LISTED = """
+import os, sys
+log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def listen(event, arguments):
+    if event in ("socket.connect", "socket.sendto"):
+        os.write(log, f"{arguments[-1]!r}\\n".encode())
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        os.write(log, f"{arguments[0]!r}\\n".encode())
+sys.addaudithook(listen)
+from structured_vae.cli import main
+main()
+"""
+"""Runs the command line, and lists every address that it connects to or asks for in a file."""
+
+pytestmark = pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def folder(tmp_path_factory):
+    """The folder of the server: its model, its log and the list of addresses that it asked for."""
+    return tmp_path_factory.mktemp("explorer")
+
+
+@pytest.fixture(scope="module")
+def address(folder):
     """Where the explorer of a small model listens."""
-    folder = tmp_path_factory.mktemp("explorer")
     torch.manual_seed(0)
     vae = paper_vae("general", n=BITS, hidden=20)
     with torch.no_grad():
         vae.decoder.last.weight *= 20  # an untrained decoder is grey whatever the bits
     vae.save_pretrained(folder / "model", training=TrainConfig(n=BITS, hidden=20).to_dict())
-    with serving(folder / "model", folder) as port:
+    with serving(folder / "model", folder, ("-c", LISTED, str(folder / "asked"))) as port:
         yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")
 def visit(address, tmp_path_factory):
     """The page, loaded, and every address that it asked for."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, headless=True, args=QUIET)
@@ -100,6 +121,7 @@ def until_state_is(page, pattern):
     playwright.expect(state_cell(page)).to_have_text(re.compile(pattern), timeout=PATIENCE)
 
 
+@pytest.mark.browser
 @pytest.mark.spread(1)
 def test_it_opens_on_an_encoded_image_with_others_to_choose_from(visit):
     page, _ = visit
@@ -118,6 +140,7 @@ def test_it_opens_on_an_encoded_image_with_others_to_choose_from(visit):
     page.wait_for_url("**image=2**")
 
 
+@pytest.mark.browser
 def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
     page, _ = visit
     first, free = source(page, DECODED), state_of(page)
@@ -133,6 +156,7 @@ def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
     until_state_is(page, f"^{free}$")
 
 
+@pytest.mark.browser
 def test_a_link_shows_the_same_state_again(visit, address):
     page, asked = visit
     playwright = pytest.importorskip("playwright.sync_api")
@@ -161,6 +185,7 @@ def test_a_link_shows_the_same_state_again(visit, address):
     context.close()
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_a_dark_browser_gets_a_dark_page(visit, address):
     page, _ = visit
@@ -177,6 +202,7 @@ def test_a_dark_browser_gets_a_dark_page(visit, address):
     context.close()
 
 
+@pytest.mark.browser
 def test_an_uploaded_image_is_encoded_and_what_is_none_is_refused(visit):
     page, _ = visit
     page.get_by_text("A file", exact=True).click()
@@ -193,6 +219,7 @@ def test_an_uploaded_image_is_encoded_and_what_is_none_is_refused(visit):
     page.get_by_label("Number of the other image").wait_for()
 
 
+@pytest.mark.browser
 def test_another_seed_draws_other_samples(visit):
     page, _ = visit
     before = source(page, "samples of the prior")
@@ -202,6 +229,7 @@ def test_another_seed_draws_other_samples(visit):
     until_changed(page, "samples of the prior", before)
 
 
+@pytest.mark.browser
 def test_a_phone_shows_it_without_scrolling_sideways(visit):
     page, _ = visit
     for selector in ("html", "[data-testid=stMain]"):
@@ -209,8 +237,31 @@ def test_a_phone_shows_it_without_scrolling_sideways(visit):
         assert wide <= seen
 
 
+@pytest.mark.browser
 def test_nothing_is_fetched_from_elsewhere(visit, address):
     _, asked = visit
     own = (address, address.replace("http", "ws"), "data:", "blob:")
     assert len(asked) > 10
     assert [url for url in asked if not url.startswith(own)] == []
+
+
+def test_the_server_asks_no_other_machine_when_a_page_of_another_site_connects(address, folder):
+    port = int(address.rpartition(":")[2])
+    origins = ("http://example.org", address)
+    assert [upgraded(port, origin) for origin in origins] == ["403", "101"]
+    asked = (folder / "asked").read_text().splitlines()
+    assert [line for line in asked if "127.0.0.1" not in line] == []
+
+
+def upgraded(port, origin):
+    """The status that a page of `origin` gets for a WebSocket."""
+    asked = (
+        "GET /_stcore/stream HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"Origin: {origin}",
+        *("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"),
+        f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}",
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as page:
+        page.sendall("\r\n".join((*asked, "", "")).encode())
+        return page.recv(100).split()[1].decode()

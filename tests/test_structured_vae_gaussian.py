@@ -68,8 +68,8 @@ def test_one_draw_has_the_gradient_of_the_bound(vae, x):
         )
         return torch.autograd.grad(loss, vae.encoder[-1].bias)[0]
 
-    draws = torch.stack([gradient(1, seed) for seed in range(2000)])
-    error = draws.std(dim=0) / 2000**0.5
+    draws = torch.stack([gradient(1, seed) for seed in range(500)])
+    error = draws.std(dim=0) / 500**0.5
     exact = gradient(40_000, 0)
     assert ((draws.mean(dim=0) - exact).abs() < 4.5 * error + 1e-3).all()
     assert ((2 * draws.mean(dim=0) - exact).abs() > 4.5 * error + 1e-3).any()

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
 
 from models import load_pretrained
 from models.errors import SettingError
+from models.networks.encoder import ENCODERS
 from models.spaces import named_space
 from structured_vae import ConfigError, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
@@ -22,6 +24,7 @@ from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_c
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.spaces.registry import SPACES
+from structured_vae.vaes.discrete.config import DiscreteConfig, Encoder
 
 ROOT = Path(__file__).parents[1]
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
@@ -235,6 +238,19 @@ def test_the_help_of_train_lists_every_estimator(plug_ins):
     assert "doubled" in text
 
 
+def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
+    parser = command("train", "")
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    attributes = DiscreteConfig.__doc__.partition("Attributes:")[2]
+    described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
+    assert described.rstrip(".") in text
+
+
+def test_every_encoder_is_an_option_of_the_discrete_model():
+    assert set(get_args(Encoder)) == set(ENCODERS)
+
+
 def test_the_options_are_listed_without_torch():
     code = (
         "import sys; from structured_vae.vaes.config import TrainConfig; TrainConfig(); "
@@ -249,6 +265,13 @@ def test_the_table_of_estimators_has_a_row_for_each():
     table = page.partition("## Table")[2].partition("\n\n- ")[0]
     rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
     assert rows == list(BUILT_IN)
+
+
+def test_the_page_names_the_estimators_that_the_command_gradients_measures():
+    page = (ROOT / "docs" / "own_estimators.md").read_text(encoding="utf-8")
+    sentence = page.partition("The command measures ")[2].partition(", and every plug-in")[0]
+    measured = [name for name in BUILT_IN if ESTIMATORS[name].compared()]
+    assert sorted(re.findall(r"`(\w+)`", sentence)) == sorted(measured)
 
 
 def test_the_help_of_train_lists_every_data_set():

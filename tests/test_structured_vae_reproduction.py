@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pytest
 import torch
+from few_images import few_images
 from filelock import FileLock
 from scipy.integrate import quad
 
@@ -35,7 +36,14 @@ from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.pictures import Pictures
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
-tiny = pytest.mark.usefixtures("on_tiny_images")
+tiny = pytest.mark.usefixtures("on_small_images")
+
+
+@pytest.fixture
+def on_small_images(monkeypatch):
+    """Cells train on few images of sixteen pixels: no test here looks at what they learn."""
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", few_images)
+
 
 TINY = """
 title: Two encoders
@@ -156,7 +164,7 @@ def test_cells_run_once_and_leave_records(two_cells, capsys):
         assert record.config == cell.config.to_dict()
         assert [row["epoch"] for row in record.epochs] == [1, 2]
         assert record.evaluation["quantities"]["bound"]["value"] > 0
-        assert record.argmaxes == (0 if cell.name == "independent" else 2 * 300 * 2)
+        assert record.argmaxes == (0 if cell.name == "independent" else 2 * 40 * 2)
         assert (
             places.picture(cell).read_bytes()
             == places.run(cell).pictures.joinpath("samples-0002.png").read_bytes()

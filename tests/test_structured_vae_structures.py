@@ -4,6 +4,7 @@ import copy
 import itertools
 import pickle
 from dataclasses import dataclass
+from functools import cached_property
 
 import array_api_strict
 import networkx as nx
@@ -129,8 +130,9 @@ class Case:
     n: int
     fits: object
 
-    @property
+    @cached_property
     def states(self):
+        """`[states, n]`: enumerated once for all tests."""
         bits = all_bits(self.n)
         return bits[[bool(self.fits(z)) for z in bits]].astype(float)
 

@@ -99,7 +99,11 @@ class Encoder(nn.Module):
         return True
 
     def probe(self) -> Potentials:
-        """Return the potentials of one image if every output of the network were -1."""
+        """Return the potentials of one image if every output of the network were -1.
+
+        A training is rejected before it begins if its solver cannot take them. Override this method
+        in an encoder that gives more difficult scores from other outputs.
+        """
         return self.potentials(_lowest_outputs(self.network))
 
     def _host_edges(self) -> HostEdges | None:

@@ -93,6 +93,7 @@ class DiscreteVAE(Pretrained):
             self.restrict(space)
         if pixels is None:
             pixels = self._pixels_of_ours()
+        # Custom networks are checked by a blank image, whose size they may not know yet.
         if not self.own:
             self._check_agreement()
         elif pixels is not None:

@@ -123,7 +123,7 @@ def _solve_within(
     rest = single_instance(left.unary, left.pairwise, left.edges)
     ones = int(values[count.group & ~free].sum())
     alone = slice(instance, instance + 1)
-    mine = deadline.within_whole(rest, lambda news: _lifted(news, left, whole)._replace(part=alone))
+    mine = deadline.within_whole(rest, lambda news: _lifted(news, left, whole)._replace(rows=alone))
     ends = count.low - ones, count.high - ones
     first = None
     if start is not None:

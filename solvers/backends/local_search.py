@@ -74,7 +74,7 @@ class LocalSearch(ArgmaxSolver):
         bound = roof.bound
         if limited is not None:
             limited = limited.within_whole(
-                problem, lambda news: news._replace(bound=bound[news.part])
+                problem, lambda news: news._replace(bound=bound[news.rows])
             )
         return Maximiser(self._states(problem, limited), bound)
 

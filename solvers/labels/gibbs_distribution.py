@@ -240,6 +240,7 @@ def _exact(
     if split is None:
         others = "method='trw' and method='mean_field' have bounds on log Z"
         raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
+    # The answer itself may be too large, so its size is checked before any sum.
     check_room(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
     )
@@ -248,6 +249,7 @@ def _exact(
         numbers = checked_uniforms(problem, uniforms, (problem.n,))
     free = FreeLabelSums.of(rest, split)
     log_z = free.log_z
+    # Z is 0 where every assignment is forbidden, and there is no distribution.
     if bool((to_numpy(log_z) == -np.inf).any()):
         raise InfeasibleError()
     ones, pairs = evidence.lifted(free.ones, free.pairs)

@@ -60,13 +60,13 @@ class _Region:
         z: `[n]`, one of the region; of no meaning where none is known.
         score: of it; minus infinity where no allowed one is known.
         bound: on the scores of the region.
-        part: the values that it allows.
+        values: the values that it allows.
     """
 
     z: np.ndarray
     score: float
     bound: float
-    part: _Part
+    values: _Part
 
 
 class LabelRegions:
@@ -90,7 +90,7 @@ class LabelRegions:
         nothing = np.zeros(problem.n, np.int64)
         piece = _Part(problem.unary[0] > -math.inf, nothing, -1)
         whole = _Region(nothing, -math.inf, math.inf, piece)
-        with heard_of(problem, partial(Known._replace, part=slice(number, number + 1))):
+        with heard_of(problem, partial(Known._replace, rows=slice(number, number + 1))):
             first = self._searched(problem, whole, [piece])
         if not first:
             raise InfeasibleError()
@@ -151,7 +151,7 @@ class LabelRegions:
 
 def _parts(taken: _Region) -> Iterator[_Part]:
     """All assignments of a region but its best one."""
-    allowed = taken.part.allowed
+    allowed = taken.values.allowed
     for i in np.flatnonzero(allowed.sum(axis=1) > 1).tolist():
         yield _Part(allowed, taken.z, i)
 

@@ -60,12 +60,12 @@ class Known(NamedTuple):
     Attributes:
         z: `[batch, n]`, a state of each instance; None without news.
         bound: `[batch]`; None without news.
-        part: the instances that the news are about.
+        rows: the instances that the news are about.
     """
 
     z: np.ndarray | None
     bound: np.ndarray | None = None
-    part: slice = slice(None)
+    rows: slice = slice(None)
 
     @classmethod
     def of(cls, z: np.ndarray, bound: float | None = None) -> Known:

@@ -83,9 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: the command line; None for `sys.argv`.
     """
     set_parsing_settings(import_path_denylist=["*"])  # a value must never name code to import
-    parser = _parser()
     if arguments is None:
         arguments = sys.argv[1:]
+    parser = _parser(arguments)
     parsed = parser.parse_args(with_underscores(arguments))
     console = console_of()
     errors = console_of(stderr=True)
@@ -115,7 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(128 + signal.SIGINT)
 
 
-def _parser() -> ArgumentParser:
+def _parser(arguments: Sequence[str]) -> ArgumentParser:
+    """Make the parser of a command line, with the options of the command that it names.
+
+    The other commands have a line in the help and no options, since theirs take a while to make.
+    """
     parser = Parser(
         prog="structured-vae",
         description="Train VAEs with discrete latent variables through exact argmax solvers, or "
@@ -124,7 +128,11 @@ def _parser() -> ArgumentParser:
     )
     commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="one of:")
     for name, command in COMMANDS.items():
-        commands.add_subcommand(name, command.options(), help=command.help)
+        if name in arguments:
+            options = command.options()
+        else:
+            options = ArgumentParser()
+        commands.add_subcommand(name, options, help=command.help)
     return parser
 
 

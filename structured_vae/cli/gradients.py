@@ -19,7 +19,7 @@ def options() -> ArgumentParser:
     """Make the parser of the command's options."""
     parser = command(
         "gradients RUN",
-        "Measure bias, variance and cost of every gradient estimator that applies to a run's "
+        "Measure bias, variance and cost of several gradient estimators, if they apply to a run's "
         "encoder, compared with the exact gradient. Writes gradients.png and gradients.json into "
         "the run's folder.",
     )

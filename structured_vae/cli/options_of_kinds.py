@@ -16,12 +16,6 @@ from ..vaes.config.older import FORMER_ENCODERS
 from ..vaes.config.union import config_classes, kinds_with, option_types
 from ..vaes.config.values import NAMES, names_of, types_of
 
-ENCODER: Final = (
-    "posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or "
-    "categorical, over one or more variables of k categories; of attributes one of the first "
-    "three. gaussian stands for the model gaussian"
-)
-
 PRIOR: Final = (
     "over the latent variables, learnt with the networks but for uniform and standard. Of bits and "
     "categories: uniform, factorised, gibbs, linear, made or transformer. Of the model gaussian: "
@@ -34,7 +28,9 @@ def add_options(parser: ArgumentParser) -> None:
     kinds = "; ".join(f"{name}: {_summary(name)}" for name in KINDS)
     parser.add_argument("--model", type=Literal[KINDS], default="discrete", help=kinds)
     encoders = (*_choices("encoder"), *FORMER_ENCODERS)
-    parser.add_argument("--encoder", type=Literal[encoders], default="general", help=ENCODER)
+    parser.add_argument(
+        "--encoder", type=Literal[encoders], default="general", help=_description_of_encoders()
+    )
     priors = tuple(_choices("prior"))
     parser.add_argument("--prior", type=Literal[priors], default="uniform", help=PRIOR)
     for names, options in _groups().items():
@@ -57,6 +53,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def _add_names(group: Any, config: Any, options: set[str]) -> None:
     """Add options whose names come from a registry, with these names in their help."""
+    if not options:
+        return
+    descriptions = _descriptions(config)
     for option in fields(config):
         if option.name in options:
             names = names_of(option)
@@ -64,17 +63,26 @@ def _add_names(group: Any, config: Any, options: set[str]) -> None:
                 f"--{option.name}",
                 type=Literal[names],
                 default=option.default,
-                help=f"{_description(config, option.name)}: {', '.join(names)}",
+                help=f"{descriptions[option.name]}: {', '.join(names)}",
             )
 
 
-def _description(config: type, option: str) -> str:
-    """Return the descriptions in the docstring of a configuration or of one of its base classes."""
-    for base in config.__mro__:
-        for parameter in parse(base.__doc__ or "").params:
-            if parameter.arg_name == option:
-                return (parameter.description or "").rstrip(".")
-    raise LookupError(f"{config.__name__} does not describe its option {option}")
+def _description_of_encoders() -> str:
+    """Return the description of the encoders of all kinds, and of the former encoder gaussian."""
+    described = _descriptions(config_classes()["discrete"])["encoder"]
+    return f"{described}. gaussian stands for the model gaussian"
+
+
+def _descriptions(config: type) -> dict[str, str]:
+    """Return the descriptions of options by name.
+
+    They are in the docstrings of a configuration and of its base classes; the nearest class counts.
+    """
+    return {
+        parameter.arg_name: (parameter.description or "").rstrip(".")
+        for base in reversed(config.__mro__)
+        for parameter in parse(base.__doc__ or "").params
+    }
 
 
 def _groups() -> dict[tuple[str, ...], set[str]]:

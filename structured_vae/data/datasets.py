@@ -263,8 +263,8 @@ def dataset_names() -> tuple[str, ...]:
     """Return the names of the datasets that `load_dataset` loads.
 
     Example:
-        >>> dataset_names()
-        ('fashion-mnist-mini', 'fashion-mnist', 'mnist', 'omniglot', 'celeba')
+        >>> dataset_names()[:3]
+        ('fashion-mnist-mini', 'fashion-mnist', 'mnist')
     """
     return tuple(READERS)
 

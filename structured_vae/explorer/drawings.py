@@ -131,6 +131,16 @@ def table_html(rows: Iterable[tuple[str, str]]) -> str:
     )
 
 
+def _levels(left: int, right: int, high: int, palette: Palette) -> list[str]:
+    """Return horizontal lines at the probabilities 0, 0.5 and 1, with their numbers."""
+    parts = []
+    for value in (0.0, 0.5, 1.0):
+        y = 10 + high * (1 - value)
+        parts.append(f'<path d="M{left - 4} {y}H{right}" stroke="{palette.faint}55"/>')
+        parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
+    return parts
+
+
 def bars_html(
     values: NDArray[np.float64],
     names: list[str],
@@ -146,13 +156,7 @@ def bars_html(
     high = 110
     left = 34
     kept = set(fixed)
-    parts = []
-    for value in (0.0, 0.5, 1.0):
-        y = 10 + high * (1 - value)
-        parts.append(
-            f'<path d="M{left - 4} {y}H{left + wide * len(values)}" stroke="{palette.faint}55"/>'
-        )
-        parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
+    parts = _levels(left, left + wide * len(values), high, palette)
     slanted = are_words(names)
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
         x = left + wide * i

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -45,30 +46,21 @@ def argmax(
     pairs = edges_of(pairwise, edges)
     unary = jax.lax.stop_gradient(jnp.asarray(unary))
     answer = jax.ShapeDtypeStruct(unary.shape, unary.dtype)
+    # Under `vmap` the solver gets all instances in one call.
+    on_host = partial(jax.pure_callback, vmap_method="broadcast_all")
     if is_structure(solver):
         if pairs is not None:
             raise ConfigError(f"{type(solver).__name__} has scores of variables and none of pairs")
-        return jax.pure_callback(
-            lambda scores: _of_structure(scores, solver),
-            answer,
-            unary,
-            vmap_method="broadcast_all",
-        )
+        return on_host(lambda scores: _of_structure(scores, solver), answer, unary)
     if pairs is None:
-        return jax.pure_callback(
-            lambda scores: _solved(scores, None, None, solver),
-            answer,
-            unary,
-            vmap_method="broadcast_all",
-        )
+        return on_host(lambda scores: _solved(scores, None, None, solver), answer, unary)
     pairwise = jax.lax.stop_gradient(jnp.asarray(pairwise))
     pairwise = jnp.broadcast_to(pairwise, (*unary.shape[:-1], len(pairs)))
-    return jax.pure_callback(
+    return on_host(
         lambda scores, couplings: _solved(scores, couplings, pairs, solver),
         answer,
         unary,
         pairwise,
-        vmap_method="broadcast_all",
     )
 
 

@@ -65,6 +65,7 @@ def decode(
     """
     unary = weights.unary(instances)
     tables = weights.tables(instances)
+    # The loss is a sum over nodes, so adding it only shifts unary scores.
     if loss is not None:
         unary = loss.augmented(unary)
     unary = scope.unary(instances, unary)

@@ -4,9 +4,9 @@ The losses only need argmaxes of the scores with shifted unary scores, from a so
 `Structure`; the likelihood needs sums over states. In their formulas
 h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j is the score, s(z) are the sufficient
 statistics `z_i` and `z_i z_j`, and y is the target.
-
-A file for each loss. Imports `ArgmaxLayer` and what lies below it, but neither CRFs nor training.
 """
+
+# A file for each loss. This folder imports `ArgmaxLayer` and what lies below it, but no CRFs.
 
 from .direct import DirectLoss
 from .distances import distance_slope, squared_differences

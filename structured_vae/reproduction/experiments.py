@@ -34,7 +34,7 @@ class Cell:
         experiment: the experiment whose folder holds the record.
         name: the name of the cell, without the seed.
         config: the configuration to train.
-        own: paths, such as `("data", "name")`, of the settings that define the cell; the number of
+        defining: paths, such as `("data", "name")`, of the settings that define the cell; the number of
             epochs is not one of them.
         refine: number of moves of a search per image in the evaluation, see `evaluate`.
         draws: number of posterior samples per image in the evaluation; None for its default.
@@ -45,7 +45,7 @@ class Cell:
     experiment: str
     name: str
     config: TrainConfig
-    own: tuple[tuple[str, ...], ...] = ()
+    defining: tuple[tuple[str, ...], ...] = ()
     refine: int = 0
     draws: int | None = None
     picture: bool = False
@@ -242,7 +242,11 @@ class Experiment:
             chosen.append(("data.root", root))
         return [
             Cell(
-                self.folder, name, _config([*values, *chosen, ("seed", seed)]), _own(values), **kept
+                self.folder,
+                name,
+                _config([*values, *chosen, ("seed", seed)]),
+                _defining(values),
+                **kept,
             )
             for seed in seeds
             for name, (values, kept) in settings.items()
@@ -320,7 +324,7 @@ def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             yield (key,)
 
 
-def _own(settings: Settings) -> tuple[tuple[str, ...], ...]:
+def _defining(settings: Settings) -> tuple[tuple[str, ...], ...]:
     """Return the paths of the settings that define a cell."""
     return tuple(
         path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT)

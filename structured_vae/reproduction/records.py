@@ -128,7 +128,7 @@ class Record:
         """
         here = renamed(self.config)
         there = cell.config.to_dict()
-        paths = list(cell.own)
+        paths = list(cell.defining)
         if cell.falls:
             paths.append(("epochs",))
         return [".".join(path) for path in paths if _at(here, path) != _at(there, path)]

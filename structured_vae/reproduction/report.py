@@ -43,6 +43,26 @@ HEADER: Final = (
     *("accuracy sampled, %", "active", "ms a step", "hours", "code"),
 )
 
+MEANINGS: Final = (
+    (
+        "`bound`",
+        "an upper bound on -log p(x): the reconstruction plus the KL. The KL is exact, or for "
+        "perturb-and-MAP from a histogram of samples",
+    ),
+    (
+        "`refined bound`",
+        "an upper bound too, from the states that a search for each image decodes",
+    ),
+    ("`-log p(x)`", "exact for bits and categories; else an importance-weighted upper bound"),
+    ("`holds at most`", "the largest possible KL: the logarithm of the number of states"),
+    (
+        "`paper's number`",
+        "what the paper's code reports. Its KL leaves out the couplings, so for coupled bits it is "
+        "not a bound",
+    ),
+)
+"""What the columns of the page mean."""
+
 NO_COMMIT: Final = "in no commit"
 """The note on records whose code is in no commit and cannot be checked out."""
 
@@ -180,19 +200,14 @@ def markdown(
         f"# {experiment.title}",
         "",
         *(line for table in verdict_tables for line in table.markdown()),
-        f"Test images of {_named(records, 'name')}, "
-        f"binarisation {_named(records, 'binarisation')}, in nats; the "
-        "best epoch on the validation images, one evaluation. `bound` is valid for every row: "
-        "reconstruction and exact KL, or the KL of a histogram of samples where the posterior is "
-        "perturb-and-MAP; `-log p(x)` is exact for bits and categories, by all states, and a bound "
-        "by importance weighting for others. `refined bound` is valid too: by the states that a "
-        "search for each image meets, which decodes as many as stand beside it. `holds at most` is "
-        "the logarithm of the number of states, which no KL exceeds. `paper's number` is what the "
-        "paper's code reports: the KL of the unary scores alone, which is no bound for structured "
-        "encoders. ± is the standard error over seeds, and without it there is one seed. "
-        f"{experiment.source}".strip(),
+        f"The test images are those of {_named(records, 'name')}, with the binarisation "
+        f"{_named(records, 'binarisation')}. All bounds are nats per image, at the epoch with the "
+        "best validation bound, and lower is better. ± is the standard error over seeds; a number "
+        f"without it has one seed. {experiment.source}".strip(),
         "",
-        f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
+        *markdown_table(("column", "meaning"), MEANINGS),
+        "",
+        f"Hardware: {'; '.join(hardware)}. Do not compare the times of runs that shared a machine.",
         "",
         *VIEWS[experiment.view].tables(experiment, records),
         *markdown_table(HEADER, rows),

@@ -15,6 +15,7 @@ from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, torch_seeded
 from ..training.batches import InOrderBatches, ShuffledBatches, batches
 from ..training.prior_fit import fit_to_codes
+from ..vaes.config import TrainConfig
 from ..vaes.kind import IMAGES_AT_ONCE, Coded, Question
 from ..vaes.registry import AnyVAE, kind_of
 from .assembly import dataset_of
@@ -119,13 +120,18 @@ def fit_prior(
     before = kind.evaluate(Question(config, vae, dataset, split, samples))
     after = kind.evaluate(Question(config, fitted, dataset, split, samples))
     if target is not None:
-        described = shared_config(config).to_dict()
-        if coded.option in described:
-            arguments = dict(fitted_prior.arguments)
-            arguments[coded.option] = arguments.pop("prior")
-            described |= {"prior_hidden": 0, "prior_layers": 0} | arguments
-        fitted.save_pretrained(target, training=described)
+        fitted.save_pretrained(target, training=_described(config, coded, fitted_prior))
     return FittedPrior(fitted, before, after, tuple(costs))
+
+
+def _described(config: TrainConfig, coded: Coded[Any], prior: LearntPrior) -> dict[str, Any]:
+    """Return the configuration of the run, with the fitted prior in place of its own."""
+    described = shared_config(config).to_dict()
+    if coded.option in described:
+        arguments = dict(prior.arguments)
+        arguments[coded.option] = arguments.pop("prior")
+        described |= {"prior_hidden": 0, "prior_layers": 0} | arguments
+    return described
 
 
 def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: int) -> LearntPrior:

@@ -13,11 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from models import DiscreteVAE
+from models.potentials import AnyPotentials
 
 from ..atomic import whole_file
+from ..distributions.argmax import AnySolver
 from ..environment import environment
 from ..errors import ConfigError, RunError
-from ..estimators import TableDirect
+from ..estimators import Estimator, TableDirect
 from ..estimators.estimator import Compared
 from ..estimators.registry import ESTIMATORS
 from ..evaluation.gradients import GradientReport, gradient_report
@@ -115,18 +117,8 @@ def gradient_figure(
     if reasons := TableDirect().why_not(potentials):
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
     solver = fitting_solver(cast("EstimatorConfig", config).backend, vae)
-    candidates = {
-        f"{name} {value:g}": form.of_setting(value, solver)
-        for name, form in compared(has_setting=True).items()
-        for value in SETTINGS
-    }
-    for name, form in compared(has_setting=False).items():
-        candidates[name] = form.of_setting(SETTINGS[0], solver)
-    estimators = {
-        name: candidate
-        for name, candidate in candidates.items()
-        if not candidate.why_not(potentials)
-    }
+    estimators = _fitting(potentials, solver)
+    # The noise is that of evaluations, so a second call draws the same figure.
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
     picture = place / "gradients.png"
     record = place / "gradients.json"
@@ -140,6 +132,22 @@ def gradient_figure(
     with whole_file(picture) as unfinished:
         bias_and_deviation(reports).savefig(unfinished, format="png", dpi=150)
     return GradientFigure(reports, picture, record)
+
+
+def _fitting(potentials: AnyPotentials, solver: AnySolver) -> dict[str, Estimator]:
+    """Return the estimators that take such potentials, at every setting that they have."""
+    candidates = {
+        f"{name} {value:g}": form.of_setting(value, solver)
+        for name, form in compared(has_setting=True).items()
+        for value in SETTINGS
+    }
+    for name, form in compared(has_setting=False).items():
+        candidates[name] = form.of_setting(SETTINGS[0], solver)
+    return {
+        name: candidate
+        for name, candidate in candidates.items()
+        if not candidate.why_not(potentials)
+    }
 
 
 def read_reports(record: Path) -> dict[str, GradientReport]:
@@ -183,19 +191,10 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     _above(left, "norm of the exact gradient", norm)
     left.set(title="bias (hollow: not seen above chance)", ylabel="norm, nats")
     _lines(right, reports, lambda report: report.deviation)
-    of_unbiased = {
-        name: reports[name].deviation for name in compared(has_setting=False) if name in reports
-    }
-    noisy = {
-        name: deviation for name, deviation in of_unbiased.items() if deviation > ROUNDING * norm
-    }
-    for name, deviation in noisy.items():
-        right.axhline(deviation, color="0.6", linewidth=0.8)
-        _above(right, name, deviation)
-    none = ", ".join(name for name in of_unbiased if name not in noisy)
+    noiseless = _deviation_lines(right, reports, norm)
     title = "standard deviation"
-    if none:
-        title = f"standard deviation ({none}: none)"
+    if noiseless:
+        title = f"standard deviation ({', '.join(noiseless)}: none)"
     right.set(title=title, ylabel="of a coordinate, nats")
     for axes in (left, right):
         axes.set_xlabel("epsilon, or temperature")
@@ -205,6 +204,29 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     legend_below(figure, right)
     figure.suptitle("Gradient estimates")
     return figure
+
+
+def _deviation_lines(axes: Axes, reports: dict[str, GradientReport], norm: float) -> list[str]:
+    """Draw a line for each estimator without a setting, and return the names of those without noise.
+
+    A logarithmic axis cannot show a deviation of zero.
+
+    Args:
+        axes: where to draw.
+        reports: the estimators by name.
+        norm: of the exact gradient.
+    """
+    noiseless = []
+    for name in compared(has_setting=False):
+        if name not in reports:
+            continue
+        report = reports[name]
+        if report.deviation <= ROUNDING * norm:
+            noiseless.append(name)
+            continue
+        axes.axhline(report.deviation, color="0.6", linewidth=0.8)
+        _above(axes, name, report.deviation)
+    return noiseless
 
 
 def _above(axes: Axes, text: str, height: float) -> None:

@@ -60,7 +60,7 @@ def recombined(problem: Problem, z: States, seed: int, deadline: Deadline) -> St
         single = problem.instances(alone)
         # An equal share of what is left: time that an instance does not use passes to the next.
         share = deadline.within(deadline.left / (problem.batch - instance))
-        soon = share.within_whole(single, partial(Known._replace, part=alone))
+        soon = share.within_whole(single, partial(Known._replace, rows=alone))
         # The generator depends on the place in the batch, not on the searches before it.
         generator = np.random.default_rng([seed, instance])
         states[instance] = recombination(single, states[instance], moves, generator, soon)

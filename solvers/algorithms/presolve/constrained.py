@@ -176,7 +176,7 @@ class _Batch:
         # No state that satisfies the constraints has both variables of an excluded pair.
         pairwise = np.where(self.excluded, 0.0, whole.pairwise[b])
         single = single_instance(whole.unary[b], pairwise, whole.topology.pairs)
-        deadline = deadline.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
+        deadline = deadline.within_whole(single, partial(Known._replace, rows=slice(b, b + 1)))
         search = ConstrainedSearch(single, self.rows, self.values, seed=b)
         # The user's state comes first, so that no answer is worse.
         if start is not None:

@@ -51,7 +51,7 @@ def ranked(
             around = states_around(single, np.zeros(problem.n, np.int8), count)
             return around[:count], float(single.positive_part[0])
         alone = slice(instance, instance + 1)
-        mine = deadline.within_whole(single, lambda news: news._replace(part=alone))
+        mine = deadline.within_whole(single, lambda news: news._replace(rows=alone))
         return rank_one(single, mine, count)
 
     calls = [partial(rank, instance) for instance in range(problem.batch)]

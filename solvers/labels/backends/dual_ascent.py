@@ -82,7 +82,7 @@ class DualAscent(LabelSolver):
         one = problem.instances(slice(instance, instance + 1))
         rows = slice(instance, instance + 1)
         soon = deadline.within(deadline.left / rounds).within_whole(
-            one, partial(Known._replace, part=rows)
+            one, partial(Known._replace, rows=rows)
         )
         search = begun(WholeScores.of(one), soon, first)
         search.run(soon, self.visits or np.inf)

@@ -73,6 +73,6 @@ def _moved(
     one = problem.instances(slice(instance, instance + 1))
     rows = slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    heard = soon.within_whole(one, partial(Known._replace, part=rows))
+    heard = soon.within_whole(one, partial(Known._replace, rows=rows))
     search = begun(WholeScores.of(one), heard, first)
     return search.labels, search.bound

@@ -51,7 +51,7 @@ class Toulbar2(LabelSolver):
             for b in range(problem.batch):
                 soon = deadline.within(deadline.left / (problem.batch - b))
                 one = problem.instances(slice(b, b + 1))
-                soon = soon.within_whole(one, partial(Known._replace, part=slice(b, b + 1)))
+                soon = soon.within_whole(one, partial(Known._replace, rows=slice(b, b + 1)))
                 best, bounds[b] = _searched(one, soon, process, Path(folder) / "network.wcsp")
                 if best is not None:
                     labels[b] = best

@@ -72,6 +72,7 @@ def from_factors(
     for scope, table, entries in _pairs(factors):
         terms.append((scope, table))
         fractions.append(entries)
+    # The problem maximises, so the tables of a sum to minimise change their sign.
     for place, (scope, table) in enumerate(terms):
         total.add(place, scope, sign * table)
     if not math.isfinite(total.constant):

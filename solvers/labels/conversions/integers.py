@@ -38,6 +38,7 @@ def from_integers(model: Any) -> LabelConversion:
     for label, comparison in model.constraints.items():
         _add(sides, label, comparison, place)
     factors = list(_factors(model.objective, place, values))
+    # Products of integers become variables of their own, whose values are only numbered.
     added = [range(len(states)) for states in sides.values[len(names) :]]
     conversion = from_factors(
         [len(states) for states in sides.values],
@@ -47,6 +48,7 @@ def from_integers(model: Any) -> LabelConversion:
         values=[*values, *added],
     )
     original: Any = FactorSum(float(model.objective.offset), factors)
+    # The value of an answer pays for its violations, however the labels express them.
     if sides.penalties:
         original = Penalised(
             original,

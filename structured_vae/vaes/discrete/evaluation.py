@@ -93,6 +93,7 @@ def evaluate(
                 f"{latents}; set refine to 0"
             )
         batches = [view.columns(batch[0]) for batch in image_batches]
+    # Means over images are taken in float64, whatever the type of the weights.
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")
     meanings = view.meanings(bool(columns.pop("surrogate_is_kl").all()))
