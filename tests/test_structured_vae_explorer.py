@@ -1,4 +1,6 @@
+import base64
 import re
+import socket
 import time
 import zlib
 from dataclasses import replace
