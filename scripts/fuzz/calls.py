@@ -290,11 +290,14 @@ def _gibbs(draw: Draw, folder: Path) -> Call:
     estimate = perhaps(draw, draw.of(("trw", "mean_field", "loopy")), 0.05)
     more, directions = perhaps(draw, uniforms), perhaps(draw, np.ones(n))
 
+    # Exact sums over many pairs may take minutes.
+    limit = draw.of((10.0, 10.0, 1e-3))
+
     def call() -> None:
         if n <= 40:  # passes over all pairs take long
             gibbs(problem, fix=fix, method=estimate)
-        _ = gibbs(problem, fix=fix).entropy
-        found = gibbs(**given, **options)
+        _ = gibbs(problem, fix=fix, time_limit=limit).entropy
+        found = gibbs(**given, **options, time_limit=limit)
         found.sample(more)
         found.covariance_product(directions)
 
