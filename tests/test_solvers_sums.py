@@ -708,3 +708,13 @@ def test_estimates_and_later_sums_have_no_limit_of_an_earlier_call():
         gibbs(*dense_bits(24), time_limit=0.01)
     assert gibbs(*dense_bits(24), method="trw").bound == "upper"
     assert gibbs(*dense_bits(21)).bound == "exact"
+
+
+def test_a_free_variable_is_drawn_with_its_own_uniforms():
+    """Bit 2 has no pairs, so its uniform alone decides it, whatever is known of bit 0."""
+    random = np.random.default_rng(0)
+    unary = random.normal(size=4)
+    uniforms = random.random((200, 4))
+    problem = Problem.from_arrays(unary, [0.5], edges=[[1, 3]])
+    states = gibbs(problem, fix={0: 1}, method="elimination").sample(uniforms)
+    np.testing.assert_array_equal(states[:, 2], uniforms[:, 2] < 1 / (1 + np.exp(-unary[2])))
