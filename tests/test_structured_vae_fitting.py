@@ -148,6 +148,19 @@ def test_a_model_is_evaluated_with_the_posterior_that_its_estimator_draws_from(e
     assert type(q) is kind
 
 
+def test_an_evaluation_of_coupled_bits_is_that_of_their_pairs_too(tmp_path, on_tiny_images):
+    config = replace(small("general", estimator="score_function"), epochs=1)
+    train(config, tmp_path / "run", progress=False)
+    vae = load_vae(tmp_path / "run")
+    with torch.no_grad():
+        x = torch.from_numpy(on_tiny_images.test.images).float()
+        q = vae.encoder(x)
+        pairs = Gibbs(q).kl().value.mean()
+        assert abs(pairs - Gibbs(q.unary_alone()).kl().value.mean()) > 1e-3
+    measured = evaluate_run(tmp_path / "run", samples=2).quantities["kl"]
+    assert measured.value == pytest.approx(float(pairs), rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("estimator", "samples"),
     [("direct", 1), ("score_function", 4), ("perturbed_argmax", 8), ("vimco", 5)],
