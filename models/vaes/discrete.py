@@ -11,7 +11,9 @@ from torch.nn.parameter import UninitializedParameter
 from ..errors import NetworkError, PretrainedError, SettingError
 from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
-from ..networks.encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from ..networks.encoders.categorical import CategoricalEncoder
+from ..networks.encoders.encoder import Encoder
+from ..networks.encoders.registry import ENCODERS, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from ..potentials import AnyPotentials, LatentSpace
 from ..pretrained import Pretrained
@@ -191,7 +193,8 @@ class DiscreteVAE(Pretrained):
     def probe(self) -> AnyPotentials:
         """Return potentials of one image as if every output of the encoder's network were -1.
 
-        These are the most difficult signs that an encoder of this package can give. The outputs of
+        Pairwise scores of bits are -1 too, unless the encoder declares that they are never
+        negative. These are the most difficult signs that the encoder can give. The outputs of
         a custom network are not known, so its result is the potentials of a blank image.
         """
         if self.encoder.custom:
@@ -375,7 +378,7 @@ def paper_vae(
     """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
-        encoder: "independent", "supermodular", "general" or "categorical".
+        encoder: a name of `ENCODERS`: "independent", "supermodular", "general" or "categorical".
         pixels: number of pixels of an image.
         n: number of bits; for "categorical" the number of categories.
         hidden: number of units of each hidden layer.
@@ -407,15 +410,14 @@ def paper_vae(
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
         variational auto-encoder, section 5.
     """
-    if encoder not in ENCODERS:
-        raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
+    encoder_class = ENCODERS.named(encoder)
     _check_least(1, n=n, hidden=hidden, variables=variables)
     _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
-    if bandwidth and encoder not in COUPLED and couplings == "none":
+    if bandwidth and not encoder_class.has_pairs and couplings == "none":
         raise SettingError(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
-    if encoder != "categorical":
+    if not issubclass(encoder_class, CategoricalEncoder):
         if (variables, couplings) != (1, "none"):
             raise SettingError(
                 "variables and couplings are options of the encoder 'categorical'; "
@@ -425,7 +427,7 @@ def paper_vae(
         if bandwidth:
             band["bandwidth"] = bandwidth
         return DiscreteVAE(
-            ENCODERS[encoder](pixels, n, hidden, **band),
+            encoder_class(pixels, n, hidden, **band),
             BinaryDecoder(pixels, n, hidden),
             prior=named_prior(prior, States(n, 0, prior_hidden, prior_layers)),
             space=space,
@@ -435,7 +437,7 @@ def paper_vae(
             f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
         )
     return DiscreteVAE(
-        CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
+        encoder_class(pixels, n, hidden, variables, couplings, bandwidth),
         CategoricalDecoder(pixels, n, hidden, variables),
         prior=named_prior(prior, States(variables, n, prior_hidden, prior_layers)),
     )
