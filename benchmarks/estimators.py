@@ -91,7 +91,10 @@ def step_of(
 ) -> Contender:
     """One training step: estimate, KL, backward, Adam."""
     torch.manual_seed(0)
-    vae = paper_vae(encoder, n=n, bandwidth=bandwidth).to(x.device)
+    sizes = {"n": n}
+    if encoder == "categorical":
+        sizes = {"k": n}
+    vae = paper_vae(encoder, bandwidth=bandwidth, **sizes).to(x.device)
     if precision == "bf16-mixed":
         train_mixed(vae)
     estimator = estimator.to(x.device)

@@ -331,7 +331,7 @@ def beside_pyepo() -> list[list[str]]:
     found = record("shortest_paths")
     degrees = sorted({row["degree"] for row in found["rows"]})
     names = {
-        "SPO+": ("PyEPO, SPO+", "SPO+ through Paths"),
+        "SPO+": ("PyEPO, SPO+", "SPO+ through the structure"),
         "perturbed Fenchel-Young": ("PyEPO, perturbed Fenchel-Young", "PerturbedFenchelYoung"),
     }
     heading = [f"degree {degree}: regret, % ↓" for degree in degrees]

@@ -32,6 +32,7 @@ def decisions() -> list[list[str]]:
     columns = {
         "shortest paths": "shortest_paths",
         "knapsack": "knapsack",
+        "knapsack of two capacities": "two_knapsacks",
         "tours": "tours",
         "portfolio": "portfolio",
     }

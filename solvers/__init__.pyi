@@ -6,6 +6,7 @@ from .errors import (
     SolveFailedError,
     SolverError,
     SolverUnavailableError,
+    TimeLimitError,
     UnknownSolverError,
     UnsupportedProblemError,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "SolveInterrupted",
     "SolverError",
     "SolverUnavailableError",
+    "TimeLimitError",
     "UnknownSolverError",
     "UnsupportedProblemError",
     "available_solvers",

@@ -311,7 +311,11 @@ def as_number(array: Array) -> Any:
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Return an array or a number as a numpy array, without a copy if it is on the host."""
+    """Return an array or a number as a numpy array, without a copy if it is on the host.
+
+    Raises:
+        ProblemError: it is a tensor whose numbers cannot be read.
+    """
     if isinstance(array, np.ndarray):
         return array
     if isinstance(array, float | bool):
@@ -320,5 +324,11 @@ def to_numpy(array: Array) -> np.ndarray:
         host = array.detach().cpu().resolve_neg()
         if host.is_floating_point() and host.element_size() < 4:
             host = host.float()  # numpy has no bfloat16
-        return np.asarray(host)
+        try:
+            return np.asarray(host)
+        except RuntimeError as error:
+            raise ProblemError(
+                "the numbers of a tensor inside of torch.func (vmap, grad) cannot be read: call "
+                "the solver outside of it, or structured_vae.ArgmaxLayer inside"
+            ) from error
     return np.from_dlpack(array, device="cpu")

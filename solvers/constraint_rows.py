@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,12 @@ from .errors import OptionError, shortened
 
 MOST = 2**53
 """Sums of whole coefficients are smaller than this."""
+
+MOST_DIGITS = 15
+"""Largest number of digits of a decimal that is the only one to round to its float."""
+
+FEW = 4
+"""Number of coefficients that may show, before the others are read, that the sum is too large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +129,11 @@ class Rows:
                 high = min(high, 0)
         return Count(group, low, min(high, int(group.sum())), values)
 
-    def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
-        """Return each constraint as ([(variable, coefficient)], low, high)."""
-        terms = []
+    def terms(self) -> Iterator[tuple[list[tuple[int, int]], int, int]]:
+        """Yield each constraint as ([(variable, coefficient)], low, high)."""
         for row, low, high in zip(self.matrix, self.low.tolist(), self.high.tolist(), strict=True):
             used = np.flatnonzero(row)
-            terms.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
-        return terms
+            yield list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high
 
 
 def _count_ends(weight: int, least: int, most: int) -> tuple[int, int]:
@@ -197,9 +201,40 @@ class Count:
 
 
 def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
-    coefficients = constraint.coefficients
-    if coefficients is None:
-        coefficients = dict.fromkeys(range(n), 1.0)
+    """Return a constraint as whole numbers: its row `[n]`, the least and the largest sum."""
+    if constraint.coefficients is None:
+        places = np.arange(n)
+        coefficients = np.ones(n)
+    else:
+        places = _places(constraint, n)
+        coefficients = np.fromiter(constraint.coefficients.values(), np.float64, len(places))
+    # The right side is scaled along with the coefficients.
+    scaled = _whole_numbers(np.append(coefficients, constraint.right))
+    whole = np.zeros(n, np.int64)
+    whole[places] = scaled[:-1]
+    right = int(scaled[-1])
+    # No sum of the row exceeds this, so -most and most are no limits.
+    most = int(np.abs(whole).sum())
+    low = -most
+    high = most
+    if constraint.comparison in (">=", "=="):
+        low = right
+    if constraint.comparison in ("<=", "=="):
+        high = right
+    return whole, low, high
+
+
+def _places(constraint: Constraint, n: int) -> np.ndarray:
+    """Return the variables that a constraint names.
+
+    Raises:
+        OptionError: it names something else.
+    """
+    coefficients = constraint.coefficients or {}
+    if {*map(type, coefficients)} <= {int}:
+        places: np.ndarray = np.array([*coefficients], np.int64)
+        if places.max(initial=0) < n:
+            return places
     for place in coefficients:
         if isinstance(place, str):
             raise OptionError(
@@ -215,27 +250,51 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
             raise OptionError(
                 f"{constraint.name} names variable {place}; the variables are 0 to {n - 1}"
             )
-    # The right side stands at place n, so that it is scaled along with the coefficients.
-    whole = np.zeros(n + 1, np.int64)
-    places: list[Any] = [*coefficients, n]
-    whole[places] = _whole_numbers([*coefficients.values(), constraint.right])
-    # No sum of the row exceeds this, so -most and most are no limits.
-    most = int(np.abs(whole[:n]).sum())
-    right = int(whole[n])
-    low = -most
-    high = most
-    if constraint.comparison in (">=", "=="):
-        low = right
-    if constraint.comparison in ("<=", "=="):
-        high = right
-    return whole[:n], low, high
+    return np.array([*coefficients], np.int64)
 
 
-def _whole_numbers(numbers: Sequence[float]) -> np.ndarray:
+def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
     """Return decimals as multiples of their common unit, or rounded to 53 bits of their sum."""
-    exact = [Fraction(repr(float(number))) for number in numbers]
+    scaled = _decimals(numbers)
+    if scaled is None:
+        scaled = _fractions(numbers)
+    if scaled is None:
+        return to_units(numbers).values.astype(np.int64)
+    return np.asarray(scaled // max(1, int(np.gcd.reduce(scaled))))
+
+
+def _decimals(numbers: np.ndarray) -> np.ndarray | None:
+    """Return numbers times a power of ten that makes all of them whole; None if none is small.
+
+    Decimals of up to 15 digits differ as floats, so the one that rounds to a number is the one that
+    Python writes.
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    for digits in range(MOST_DIGITS + 1):
+        power = 10.0**digits
+        if largest * power >= 10.0**MOST_DIGITS:
+            return None
+        whole = np.rint(numbers * power)
+        if (whole / power == numbers).all():
+            if np.abs(whole).sum() >= MOST:
+                return None
+            return whole.astype(np.int64)
+    return None
+
+
+def _fractions(numbers: np.ndarray) -> np.ndarray | None:
+    """Return numbers in their common unit, from the digits that Python writes.
+
+    None if their sum has more than 53 bits.
+    """
+    # The unit of a few numbers divides that of all, and often shows that the sum is too large.
+    few = [Fraction(repr(number)) for number in numbers[numbers != 0][:FEW].tolist()]
+    unit = math.lcm(*(number.denominator for number in few))
+    if math.fsum(np.abs(numbers)) * unit >= 2 * MOST:
+        return None
+    exact = [Fraction(repr(number)) for number in numbers.tolist()]
     unit = math.lcm(*(number.denominator for number in exact))
     whole = [int(number * unit) for number in exact]
-    if sum(map(abs, whole)) < MOST:
-        return np.array(whole, np.int64) // max(1, math.gcd(*whole))
-    return to_units(np.array(numbers, np.float64)).values.astype(np.int64)
+    if sum(map(abs, whole)) >= MOST:
+        return None
+    return np.array(whole, np.int64)

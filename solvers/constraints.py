@@ -9,14 +9,15 @@ all constraints.
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .arrays import as_array, to_numpy
+from .arrays import as_array, is_sparse, to_numpy
 from .errors import OptionError, ProblemError, shortened
 from .options import is_whole
 
@@ -25,6 +26,12 @@ Comparison: TypeAlias = Literal["<=", ">=", "=="]
 Place: TypeAlias = int | tuple[int | str, Any] | str
 """A variable of a `Problem`; (variable, value) of a `LabelProblem`, 1 where it has the value; or
 the name of a variable of a conversion, or (name, value) by its own words, if the name is a text."""
+
+NUMBERS = (int, float, np.integer, np.floating)
+"""The types of coefficients and right sides."""
+
+WHOLE = (int, np.integer)
+"""The types of variables as places."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
@@ -56,11 +63,11 @@ def linear(
     """Require that sum_i coefficients_i z_i is at most, at least or equal to a number.
 
     Args:
-        coefficients: `[n]`, or {variable: coefficient}; of a `LabelProblem` {(variable, value):
-            coefficient}; of a conversion also {name: coefficient}, which adds up the values of
-            spins (-1 and 1) and of integers, and of labels {(name, value): coefficient}, if names
-            are texts. Decimals are exact: 0.1 + 0.2 is 0.3. All
-            numbers of a constraint are whole multiples of one unit. Where their sum has more than
+        coefficients: `[n]`, a sparse row `[1, n]` of scipy, or {variable: coefficient}; of a
+            `LabelProblem` {(variable, value): coefficient}; of a conversion also
+            {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers, and
+            of labels {(name, value): coefficient}, if names are texts. Decimals are exact: 0.1 +
+            0.2 is 0.3. All numbers of a constraint are whole multiples of one unit. Where their sum has more than
             53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
             are rounded to 53. A state that close to the right side may then count as on either
             side.
@@ -77,9 +84,10 @@ def linear(
     """
     if not isinstance(comparison, str) or comparison not in get_args(Comparison):
         raise OptionError(f"comparison must be '<=', '>=' or '=='; got {shortened(comparison)}")
-    if not isinstance(coefficients, Mapping):
-        coefficients = _listed(coefficients)
-    numbers = {_variable(i): _number(value) for i, value in coefficients.items()}
+    if isinstance(coefficients, Mapping):
+        numbers = _named(coefficients)
+    else:
+        numbers = _listed(coefficients)
     return Constraint(numbers, comparison, _number(right), f"linear({comparison} {right:g})")
 
 
@@ -117,17 +125,62 @@ def implies(i: Place, j: Place) -> Constraint:
     return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})", True)
 
 
-def _listed(coefficients: Any) -> Mapping[int, float]:
+def _named(coefficients: Mapping[Any, Any]) -> dict[Place, float]:
+    """Return {variable: coefficient} with checked variables and numbers."""
+    numbers = _finite(coefficients.values())
+    if numbers is None or not _are_places(coefficients):
+        return {_variable(i): _number(value) for i, value in coefficients.items()}
+    return dict(zip(map(operator.index, coefficients), numbers.tolist(), strict=True))
+
+
+def _finite(values: Collection[Any]) -> np.ndarray | None:
+    """Return numbers as an array; None if one is no finite number."""
+    if not all(issubclass(kind, NUMBERS) for kind in {*map(type, values)}):
+        return None
+    try:
+        numbers = np.fromiter(values, np.float64, len(values))
+    except OverflowError:
+        return None
+    if not np.isfinite(numbers).all():
+        return None
+    return numbers
+
+
+def _are_places(values: Collection[Any]) -> bool:
+    """Return whether all values are whole numbers of at least 0."""
+    if not all(issubclass(kind, WHOLE) and kind is not bool for kind in {*map(type, values)}):
+        return False
+    return min(values, default=0) >= 0
+
+
+def _listed(coefficients: Any) -> dict[Place, float]:
+    """Return {variable: coefficient} of `[n]` numbers or of a sparse row."""
+    if is_sparse(coefficients):
+        return _of_sparse(coefficients)
     try:
         numbers = to_numpy(as_array(coefficients, "coefficients"))
     except (ProblemError, OverflowError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1 or numbers.dtype.kind not in "biuf":
         raise OptionError(
-            "coefficients must be [n] numbers or {variable: coefficient}; got "
+            "coefficients must be [n] numbers, a sparse row or {variable: coefficient}; got "
             f"{shortened(coefficients)}"
         )
-    return dict(enumerate(numbers.tolist()))
+    return _named(dict(enumerate(numbers.tolist())))
+
+
+def _of_sparse(row: Any) -> dict[Place, float]:
+    """Return {variable: coefficient} of a sparse row of scipy, `[1, n]` or `[n]`."""
+    entries = row.tocoo()
+    if row.ndim == 2 and row.shape[0] != 1:
+        raise OptionError(
+            f"coefficients must be one row, [1, n]; got a sparse matrix of shape {row.shape}. "
+            "Make one constraint for each row"
+        )
+    places, inverse = np.unique(np.asarray(entries.col), return_inverse=True)
+    # Scipy adds up the entries of one place.
+    sums = np.bincount(inverse, weights=entries.data, minlength=len(places))
+    return _named(dict(zip(places.tolist(), sums.tolist(), strict=True)))
 
 
 def _group(group: Any) -> dict[Place, float] | None:
@@ -136,6 +189,8 @@ def _group(group: Any) -> dict[Place, float] | None:
     members = listed(group)
     if members == [group]:
         raise OptionError(f"a group must be a list of variables; got {shortened(group)}")
+    if _are_places(members):
+        return dict.fromkeys(map(operator.index, members), 1.0)
     return dict.fromkeys((_variable(i) for i in members), 1.0)
 
 
@@ -176,13 +231,13 @@ def _whole(count: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    number = np.nan
-    if isinstance(value, int | float | np.integer | np.floating):
+    number = math.nan
+    if isinstance(value, NUMBERS):
         try:
             number = float(value)
         except OverflowError:
-            number = np.inf
-    if not np.isfinite(number):
+            number = math.inf
+    if not math.isfinite(number):
         raise OptionError(
             f"coefficients and right sides are finite numbers; got {shortened(value)}"
         )

@@ -56,6 +56,10 @@ class SolverUnavailableError(SolverError, ImportError):
     """The solver exists but a package that it needs is not installed."""
 
 
+class TimeLimitError(SolverError, TimeoutError):
+    """The time limit has passed, and there is no result: exact sums have none before they end."""
+
+
 class SolveFailedError(SolverError, RuntimeError):
     """The backend of a solver stopped without an answer."""
 

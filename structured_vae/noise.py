@@ -8,6 +8,17 @@ import torch
 from .errors import ConfigError, shortened
 
 
+def checked_draws(samples: object) -> int:
+    """Return the number of noise draws that a layer or a loss averages.
+
+    Raises:
+        ConfigError: it is not a whole number of at least 1.
+    """
+    if isinstance(samples, int | np.integer) and not isinstance(samples, bool) and samples > 0:
+        return int(samples)
+    raise ConfigError(f"samples must be a whole number of at least 1; got {shortened(samples)}")
+
+
 def gumbel(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Independent standard Gumbel variables, by inversion.
 

@@ -14,11 +14,11 @@ from jaxtyping import AbstractArray
 from solvers import SolverUnavailableError
 from structured_vae.data import ImageDataset, Split, load_dataset
 
-# The same examples every time, unless one asks for three times as many others:
+# The same examples every time, unless one asks for twice as many others:
 # pytest --hypothesis-profile search. An example has no time limit, which a busy machine would
 # exceed.
 hypothesis.settings.register_profile("search", derandomize=False, deadline=None, max_examples=100)
-hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=30)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.load_profile("fixed")
 
 collect_ignore = ["toy_kind"]  # a test copies this folder into the package

@@ -326,6 +326,29 @@ def test_decisions_of_two_methods_are_recorded(decisions, tmp_path, monkeypatch)
     assert all(set(row["validation"]) == {"0.03"} for row in record["rows"])
 
 
+def test_options_choose_the_sizes_the_rates_and_the_degrees_of_decisions(decisions, tmp_path):
+    output = tmp_path / "paths.json"
+    options = [
+        "--train",
+        "16",
+        "--held-out",
+        "4",
+        "--epochs",
+        "1",
+        "--rates",
+        "0.03",
+        "0.1",
+        "--seeds",
+        "0",
+    ]
+    degrees = [str(degree) for degree in decisions.TASKS["shortest_paths"].degrees]
+    decisions.main(["shortest_paths", *options, "--only", "least squares", "--output", str(output)])
+    record = json.loads(output.read_text())
+    assert (record["train"], record["held_out"], record["epochs"]) == (16, 4, 1)
+    assert [str(row["degree"]) for row in record["rows"]] == degrees == ["1", "2", "4", "6", "8"]
+    assert all(set(row["validation"]) == {"0.03", "0.1"} for row in record["rows"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DECISIONS)
 def test_every_method_learns_decisions(decisions, name, tmp_path, monkeypatch):

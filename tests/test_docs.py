@@ -1149,7 +1149,7 @@ def of_pyepo():
         rows = {row["method"]: row for row in record(f"decisions/{task}.json")["rows"]}
         return mean(rows[name]["seconds"])
 
-    tasks = ("shortest_paths", "knapsack", "tours", "portfolio")
+    tasks = ("shortest_paths", "knapsack", "two_knapsacks", "tours", "portfolio")
     ratios = [
         seconds(task, "PyEPO, SPO+") / seconds(task, "SPO+ through the structure") for task in tasks
     ]

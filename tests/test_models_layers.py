@@ -14,7 +14,7 @@ def outputs(vae, x):
     ("vae", "pixels"),
     [
         (paper_vae("general", n=4), 784),
-        (paper_vae("categorical", n=4), 784),
+        (paper_vae("categorical", k=4), 784),
         (MixtureVAE(), 784),
         (AttributeVAE("general", n=3, channels=4), 3 * 64 * 64),
     ],

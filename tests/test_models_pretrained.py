@@ -29,10 +29,10 @@ MAKE = {
     "supermodular": lambda: paper_vae("supermodular", pixels=9, n=4, hidden=5),
     "general": lambda: paper_vae("general", pixels=9, n=4, hidden=5),
     "one bit": lambda: paper_vae("general", pixels=9, n=1, hidden=5),
-    "categorical": lambda: paper_vae("categorical", pixels=9, n=4, hidden=5),
+    "categorical": lambda: paper_vae("categorical", pixels=9, k=4, hidden=5),
     "chain": lambda: paper_vae("general", pixels=9, n=4, hidden=5, bandwidth=1),
     "variables": lambda: paper_vae(
-        "categorical", pixels=9, n=3, hidden=5, variables=4, couplings="potts", bandwidth=2
+        "categorical", pixels=9, k=3, hidden=5, variables=4, couplings="potts", bandwidth=2
     ),
     "double": lambda: paper_vae("general", pixels=9, n=4, hidden=5).double(),
     "bfloat16": lambda: MixtureVAE(9, k=3, c=2).bfloat16(),

@@ -109,7 +109,7 @@ def test_constrained_models_without_constraints(dimod):
     z = solve(
         conversion.problem.unary, conversion.problem.pairwise, edges=conversion.problem.edges
     ).z[0]
-    assert conversion.assignment(z) == {"a": 0, "s": 0}
+    assert conversion.assignment(z) == {"a": 0, "s": -1}
     values = {
         conversion.value(conversion.problem.score([i, j])): (i, j) for i in (0, 1) for j in (0, 1)
     }

@@ -21,7 +21,7 @@ from solvers.testing import check_conformance, enumerate_scores, random_instance
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
 COUNTS = {
-    "branch_and_bound": (150, 12),
+    "branch_and_bound": (300, 12),
     "semidefinite": (50, 12),
     "cplex": (60, 9),
     "cp_sat": (60, 9),

@@ -71,8 +71,7 @@ def test_soft_constraints_cost_their_weights(penalty, sense, spins):
     answer = solve(conversion)
     assert answer.value == pytest.approx(best_of(model, values))
     assert answer.optimal
-    back = {name: 2 * v - 1 if spins else v for name, v in answer.assignment.items()}
-    assert answer.value == pytest.approx(objective_of(model, back))
+    assert answer.value == pytest.approx(objective_of(model, answer.assignment))
     for state in itertools.product((0, 1), repeat=5):
         sample = [2 * v - 1 if spins else v for v in state]
         expected = objective_of(model, dict(zip("abcde", sample, strict=True)))
@@ -291,9 +290,35 @@ def test_decimal_coefficients_of_spins_are_exact():
     model.set_objective(0.1 * a + 0.2 * b - 0.3 * c + 0.7 * a * b)
     model.add_constraint(0.1 * a + 0.2 * b + 0.3 * c == 0)
     answer = solve(from_dimod(model))
-    assert answer.assignment == {"a": 0, "b": 0, "c": 1}
+    assert answer.assignment == {"a": -1, "b": -1, "c": 1}
     assert answer.optimal
     assert from_dimod(model).objective([1, 0, 0]) == pytest.approx(-0.5, rel=1e-15)
+
+
+def test_spins_beside_binaries_have_their_values_everywhere():
+    a, b, s = dimod.Binary("a"), dimod.Binary("b"), dimod.Spin("s")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(a - 2 * b + s + a * s)
+    model.add_constraint(a + b >= 1)
+    conversion = from_dimod(model)
+    samples = [
+        dict(zip("abs", sample, strict=True))
+        for sample in itertools.product((0, 1), (0, 1), (-1, 1))
+    ]
+    samples = [sample for sample in samples if sample["a"] + sample["b"] >= 1]
+    answers = solve(conversion, k_best=len(samples))
+    energies = sorted(objective_of(model, sample) for sample in samples)
+    assert [answer.value for answer in answers] == pytest.approx(energies)
+    for answer in answers:
+        assert answer.value == pytest.approx(objective_of(model, answer.assignment))
+        assert answer.assignment["s"] in (-1, 1)
+    allowed = [sample for sample in samples if 3 * sample["s"] + sample["b"] >= 3]
+    rule = linear({"s": 3, "b": 1}, ">=", 3)
+    answer = solve(conversion, constraints=[rule])
+    assert answer.value == pytest.approx(min(objective_of(model, sample) for sample in allowed))
+    assert solve(conversion, fix={"s": 1}).assignment["s"] == 1
+    with pytest.raises(OptionError, match="-1"):
+        solve(conversion, fix={"s": 0})
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])

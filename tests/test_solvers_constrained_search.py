@@ -7,6 +7,7 @@ import pytest
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from solvers import InfeasibleError, Problem, SolveFailedError, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
@@ -152,6 +153,38 @@ def test_a_large_dense_problem_gets_a_state_however_short_the_limit():
         assert Rows.of(constraints, n).satisfied(found.z).all()
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_greedy_filling_under_many_dense_constraints_ends_soon_after_the_limit(pairs):
+    random = np.random.default_rng(0)
+    n = 800
+    weights = random.integers(1, 20, (120, n))
+    room = weights.sum(axis=1) // 2
+    worth = random.integers(1, 50, n).astype(float)
+    rules = [linear(row, "<=", int(most)) for row, most in zip(weights, room, strict=True)]
+    filled = np.zeros(n, np.int8)
+    for i in np.argsort(-worth / weights.sum(axis=0)):
+        filled[i] = (weights @ filled + weights[:, i] <= room).all()
+    problem = Problem.from_arrays(worth, np.zeros(0), edges=np.zeros((0, 2), int))
+    if pairs:
+        problem = Problem.from_arrays(worth, np.full(1, 0.5), edges=np.array([[0, 1]]))
+    begin = time.process_time()
+    found = solve(problem, constraints=rules, solver=BACKENDS[0], time_limit=0.02)
+    assert time.process_time() - begin < 2.5
+    assert found.score >= 0.98 * worth[filled > 0].sum()
+
+
+@pytest.mark.slow
+def test_the_search_for_a_first_state_under_many_dense_constraints_ends_soon_after_the_limit():
+    random = np.random.default_rng(0)
+    weights = random.integers(1, 20, (120, 800))
+    rules = [linear(row, ">=", int(row.sum()) // 4) for row in weights]
+    scores = -random.integers(1, 50, 800).astype(float)
+    begin = time.process_time()
+    found = solve(scores, constraints=rules, solver=BACKENDS[0], time_limit=0.02)
+    assert time.process_time() - begin < 3.5
+    assert Rows.of(rules, 800).satisfied(found.z[None]).all()
+
+
 def test_fixed_values_and_constraints_at_a_limit():
     n, constraints = KINDS["assignment"]
     found = solve(dense(n), constraints=constraints, fix={3: 1, 12: 0}, time_limit=1e-6)
@@ -169,6 +202,59 @@ def test_no_state_is_said_by_propagation_and_by_backends(name):
     odd = [one_of([0, 1]), one_of([1, 2]), one_of([0, 2])]
     with pytest.raises(InfeasibleError):
         solve(problem, constraints=odd, solver=name)
+
+
+def random_assignment(random, size):
+    """Scores of an assignment, some cells that are excluded, and the best sum."""
+    scores = random.normal(size=(size, size))
+    excluded = random.random((size, size)) < 0.2
+    np.fill_diagonal(excluded, False)
+    rows, columns = linear_sum_assignment(np.where(excluded, -1e6, scores), maximize=True)
+    return scores, np.flatnonzero(excluded), scores[rows, columns].sum()
+
+
+@pytest.mark.parametrize("size", [2, 5, 25])
+@pytest.mark.parametrize("limit", [1e-6, None])
+def test_a_linear_assignment_is_optimal_at_any_limit(size, limit):
+    scores, excluded, best = random_assignment(np.random.default_rng(size), size)
+    fixed = dict.fromkeys(excluded.tolist(), 0)
+    for rules in (assignment(size), assignment(size)[::-1]):
+        found = solve(scores.ravel(), constraints=rules, fix=fixed, time_limit=limit)
+        assert found.optimal
+        assert found.score == pytest.approx(best, abs=1e-9)
+
+
+@examples(20)
+@given(st.integers(0, 10**6))
+def test_an_assignment_with_another_constraint_against_enumeration(seed):
+    random = np.random.default_rng(seed)
+    scores = random.integers(-5, 6, 9).astype(float)
+    group = random.choice(9, 4, replace=False).tolist()
+    rules = [*assignment(3), at_most(1, group)]
+    states, _ = enumerated(9, rules)
+    if not len(states):
+        with pytest.raises(InfeasibleError):
+            solve(scores, constraints=rules, solver=BACKENDS[0])
+        return
+    for limit in (1e-6, 10.0):
+        found = solve(scores, constraints=rules, solver=BACKENDS[0], time_limit=limit)
+        best = (states @ scores).max()
+        assert found.score <= best <= found.bound
+        assert found.score == best or limit < 1
+
+
+def test_an_assignment_with_pairs_begins_with_one_without_them():
+    size = 25
+    random = np.random.default_rng(0)
+    n = size * size
+    scores = random.normal(size=n) * 10
+    pairwise = np.triu(random.normal(size=(n, n)), 1)
+    rows, columns = linear_sum_assignment(scores.reshape(size, size), maximize=True)
+    begin = np.zeros(n, np.int8)
+    begin[rows * size + columns] = 1
+    problem = Problem.from_arrays(scores, pairwise)
+    found = solve(problem, constraints=assignment(size), solver=BACKENDS[0], time_limit=1e-6)
+    assert found.score > problem.score(begin)
 
 
 def test_where_no_state_is_found_the_error_says_what_to_do():

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -309,6 +310,57 @@ def test_words_of_a_conversion():
 def test_decimals_mean_what_they_say():
     assert solve([1.0, 1.0], constraints=[linear([0.1, 0.2], "<=", 0.3)]).z.tolist() == [1, 1]
     assert solve([1.0, 1.0], constraints=[linear({0: 0.1, 1: 0.2}, ">=", 0.3)]).z.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("digits", [0, 1, 15, 17])
+def test_a_row_is_the_same_as_numbers_a_mapping_or_a_sparse_row(digits):
+    random = np.random.default_rng(digits)
+    scores = random.normal(size=9)
+    states = np.array(list(itertools.product((0, 1), repeat=9)))
+    for comparison, compare in (("<=", operator.le), (">=", operator.ge)):
+        numbers = np.round(random.normal(size=9) * (random.random(9) < 0.7), digits)
+        exact = [Fraction(repr(number)) for number in numbers.tolist()]
+        # The sum of a state is the right side, so that every rounding would show.
+        right = float(sum(exact[:5]))
+        allowed = [
+            compare(sum(z * a for z, a in zip(s, exact, strict=True)), right) for s in states
+        ]
+        best = (states @ scores)[allowed].max()
+        rows = scipy.sparse.csr_array(numbers[None])
+        for coefficients in (
+            numbers,
+            dict(enumerate(numbers.tolist())),
+            dict(zip(np.arange(9), numbers, strict=True)),
+            rows,
+            rows[[0]],
+            scipy.sparse.coo_matrix(numbers[None]),
+        ):
+            rule = linear(coefficients, comparison, right)
+            assert solve(scores, constraints=[rule]).score == pytest.approx(best, abs=1e-12)
+
+
+def test_decimals_of_fifteen_digits_are_not_rounded():
+    rule = linear([0.333333333333333] * 3, "<=", 0.999999999999998)
+    assert solve([1.0, 1.0, 1.0], constraints=[rule]).score == 2.0
+
+
+def test_entries_of_one_place_in_a_sparse_row_add_up():
+    row = scipy.sparse.coo_matrix(([1.0, 1.0], ([0, 0], [0, 0])), shape=(1, 2))
+    assert solve([1.0, 1.0], constraints=[linear(row, "<=", 1)]).z.tolist() == [0, 1]
+
+
+def test_a_sparse_matrix_of_several_rows_is_no_row():
+    with pytest.raises(OptionError, match="one constraint for each row"):
+        linear(scipy.sparse.eye(3), "<=", 1)
+
+
+@pytest.mark.parametrize("form", [list, lambda row: dict(enumerate(row.tolist()))])
+def test_long_constraints_are_read_in_a_moment(form):
+    weights = np.random.default_rng(0).random((40, 2000))
+    begin = time.process_time()
+    rules = [linear(form(row), ">=", -1) for row in weights]
+    solve(np.ones(2000), constraints=rules, time_limit=1e-6)
+    assert time.process_time() - begin < 1.5
 
 
 def test_others_refuse_with_reasons():

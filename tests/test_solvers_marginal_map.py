@@ -111,3 +111,11 @@ def test_the_source_and_the_sink_of_a_cut_keep_their_sides():
     both = marginal_map(cut, [2, 1])
     assert both.assignment == {2: 0, 1: 1}
     assert both.log_probability == pytest.approx(-math.log1p(math.exp(-0.5)))
+
+
+def test_answers_are_hashable_and_equal_ones_have_one_hash():
+    problem = Problem.from_arrays([1.0, -2.0], [0.5], edges=[[0, 1]])
+    first = marginal_map(problem, [0])
+    again = marginal_map(problem, [0])
+    assert first == again
+    assert len({first, again}) == 1

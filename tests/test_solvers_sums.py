@@ -1,6 +1,7 @@
 """Sums over states with evidence, of every kind of problem, against the definition over all states."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from solvers import (
     OptionError,
     Problem,
     ProblemError,
+    TimeLimitError,
     UnsupportedProblemError,
     gibbs,
     labels,
@@ -650,3 +652,59 @@ def test_uniforms_have_the_shape_that_the_problem_wants():
     many = Problem.from_arrays(np.zeros(30))
     assert uniforms_shape(many, 5) == (5, 30)
     assert uniforms_shape(many, 5, fix=dict.fromkeys(range(12), 0)) == (5,)
+
+
+def dense_bits(n, batch=()):
+    """Scores of bits over all pairs, which exact sums take long for."""
+    random = np.random.default_rng(0)
+    pairwise = np.triu(random.normal(size=(*batch, n, n)), 1)
+    return random.normal(size=(*batch, n)), pairwise
+
+
+LONG_SUMS = {
+    "one kernel": lambda **options: gibbs(*dense_bits(24), **options),
+    "tables that do not fit": lambda **options: gibbs(*dense_bits(28), **options),
+    "a batch by enumeration": lambda **options: gibbs(*dense_bits(18, (12000,)), **options),
+    "labels": lambda **options: labels.gibbs(
+        np.zeros((11, 5)), potts=np.ones(55), edges=np.stack(np.triu_indices(11, 1), 1), **options
+    ),
+    "labels in little memory": lambda **options: labels.gibbs(
+        np.zeros((11, 5)),
+        potts=np.ones(55),
+        edges=np.stack(np.triu_indices(11, 1), 1),
+        memory=10**5,
+        **options,
+    ),
+    "a conversion": lambda **options: gibbs(
+        from_qubo({(i, j): 1.0 for i in range(24) for j in range(i + 1)}), **options
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LONG_SUMS)
+def test_sums_end_soon_after_their_time_limit(kind):
+    gibbs(np.zeros(30), np.zeros(29), edges=np.stack([np.arange(29), np.arange(1, 30)], 1))
+    begin = time.process_time()
+    with pytest.raises(TimeLimitError, match=r"time_limit=0\.02 seconds.*method='trw'"):
+        LONG_SUMS[kind](time_limit=0.02)
+    assert time.process_time() - begin < 0.6
+
+
+def test_sums_within_their_time_limit_are_the_same():
+    problem = Problem.from_arrays(*dense_bits(21))
+    assert gibbs(problem, time_limit=60.0).log_partition == gibbs(problem).log_partition
+    assert gibbs(problem, time_limit=float("inf")).bound == "exact"
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, "soon", float("nan")])
+def test_a_time_limit_of_sums_is_positive(limit):
+    for sums in (gibbs, labels.gibbs):
+        with pytest.raises(OptionError, match="time_limit must be positive"):
+            sums([[0.0, 0.0]], time_limit=limit)
+
+
+def test_estimates_and_later_sums_have_no_limit_of_an_earlier_call():
+    with pytest.raises(TimeLimitError):
+        gibbs(*dense_bits(24), time_limit=0.01)
+    assert gibbs(*dense_bits(24), method="trw").bound == "upper"
+    assert gibbs(*dense_bits(21)).bound == "exact"

@@ -1,4 +1,6 @@
+import base64
 import re
+import socket
 import time
 import zlib
 from dataclasses import replace
@@ -38,7 +40,7 @@ GIBBS = TrainConfig(n=4, estimator="exact")
 NETWORKS = {
     "general": lambda: paper_vae("general", pixels=9, n=4, hidden=5),
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
-    "categorical": lambda: paper_vae("categorical", pixels=9, n=4, hidden=5),
+    "categorical": lambda: paper_vae("categorical", pixels=9, k=4, hidden=5),
     "mixture": lambda: MixtureVAE(9, k=4, c=2),
     "mixture, own styles": lambda: MixtureVAE(9, k=4, c=2, styles="own"),
 }

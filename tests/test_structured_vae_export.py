@@ -129,6 +129,15 @@ def test_a_damaged_record_is_named(run, tmp_path, name, content):
         export_run(run, tmp_path / "out")
 
 
+def test_an_epoch_that_comes_twice_in_the_record_is_named(run, tmp_path):
+    file = run / "record.json"
+    values = json.loads(file.read_text())
+    values["epochs"] += values["epochs"]
+    file.write_text(json.dumps(values))
+    with pytest.raises(RunError, match=r"record.json is damaged \(it has 2 rows of epoch \d\)"):
+        export_run(run, tmp_path / "out")
+
+
 def test_the_command_says_what_it_wrote(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     main(["export", str(run), str(tmp_path / "out"), "--checkpoint", "last"])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from paper_networks import paper_vae_of
 from run_metrics import rows_but_times
 from torch import nn
 
@@ -169,7 +170,7 @@ def test_the_changes_of_the_cost_are_those_of_the_host(encoder):
     if encoder == "own":
         decoder = NetworkDecoder(nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 9)))
     else:
-        decoder = paper_vae(encoder, n=4, pixels=9).decoder
+        decoder = paper_vae_of(encoder, 4, pixels=9).decoder
     if encoder == "categorical":
         z = nn.functional.one_hot(torch.randint(4, (3, 5)), 4).float()
     here = decoder.around(x, z)

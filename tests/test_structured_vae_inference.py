@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 import torch
 from enumeration import seeded
+from paper_networks import paper_vae_of
 
 from models import paper_vae
 from structured_vae import ArgmaxLayer, Categories, KOfN, LinearChainCRF, tag_rules
@@ -64,7 +65,7 @@ def test_the_inference_form_of_a_chain_keeps_its_rules():
 
 @pytest.mark.parametrize("encoder", ["independent", "general", "categorical"])
 def test_an_exported_vae_encodes_and_decodes(encoder, tmp_path):
-    vae = paper_vae(encoder, n=4, pixels=9)
+    vae = paper_vae_of(encoder, 4, pixels=9)
     x = scores(5, 9)
     unary, z, mean = saved(torch.export.export(VAEInference(vae), (x,)), tmp_path)(x)
     h = vae.encoder(x)

@@ -153,7 +153,46 @@ def test_noise_comes_from_the_key():
     assert (z != svj.argmax_layer(scores, key=jax.random.key(1))).any()
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("epsilon", [0.7, None])
+def test_several_samples_are_the_mean_of_single_draws_for_the_same_gradient(pairs, epsilon):
+    key = jax.random.key(3)
+    noise = jax.random.logistic(key, (3, *UNARY.shape))
+    arrays = [jnp.asarray(UNARY)]
+    edges = None
+    if pairs:
+        arrays.append(jnp.asarray(PAIRS))
+        edges = EDGES
+
+    def mean(*scores):
+        return svj.argmax_layer(*scores, edges=edges, epsilon=epsilon, key=key, samples=3)
+
+    def single(draw, unary, *rest):
+        return svj.argmax_layer(unary + draw, *rest, edges=edges, epsilon=epsilon)
+
+    z, pull = jax.vjp(jax.jit(mean), *arrays)
+    draws = [jax.vjp(lambda *a, draw=draw: single(draw, *a), *arrays) for draw in noise]
+    np.testing.assert_allclose(z, np.mean([state for state, _ in draws], axis=0), rtol=1e-6)
+    assert ((z > 0) & (z < 1)).any()
+    gradients = zip(*[pull_one(jnp.asarray(WEIGHTS)) for _, pull_one in draws], strict=True)
+    for gradient, of_draws in zip(pull(jnp.asarray(WEIGHTS)), gradients, strict=True):
+        np.testing.assert_allclose(gradient, np.mean(of_draws, axis=0), rtol=1e-5)
+        assert gradient.any()
+
+
+def test_samples_without_a_key_are_one_argmax_and_vmap_maps_over_keys():
+    assert (svj.argmax_layer(UNARY, samples=4) == svj.argmax(UNARY)).all()
+    keys = jax.random.split(jax.random.key(0), 3)
+    rows = jax.vmap(lambda u, key: svj.argmax_layer(u, key=key, samples=4))(UNARY, keys)
+    looped = [svj.argmax_layer(u, key=key, samples=4) for u, key in zip(UNARY, keys, strict=True)]
+    np.testing.assert_array_equal(rows, looped)
+
+
 def test_wrong_arguments_are_named():
+    with pytest.raises(ConfigError, match="samples must be a whole number of at least 1; got 0"):
+        svj.argmax_layer(UNARY, samples=0)
+    with pytest.raises(ConfigError, match=r"whole number of at least 1; got 1\.5"):
+        svj.perturbed_loss(UNARY, target=TARGET, key=jax.random.key(0), samples=1.5)
     with pytest.raises(ValueError, match="go together"):
         svj.argmax(UNARY, PAIRS)
     with pytest.raises(ValueError, match="one score for each edge"):
@@ -162,3 +201,34 @@ def test_wrong_arguments_are_named():
         svj.argmax_layer(UNARY, epsilon=0.0)
     with pytest.raises(ConfigError, match="none of pairs"):
         svj.argmax(UNARY, PAIRS, edges=EDGES, solver=KOfN(2))
+
+
+@pytest.mark.parametrize("solver", ["auto", KOfN(2)], ids=["solver", "structure"])
+def test_scores_in_bfloat16_have_the_argmax_of_their_values(solver):
+    scores = jnp.asarray(UNARY, jnp.bfloat16)
+    z = svj.argmax_layer(scores, solver=solver)
+    assert z.dtype == jnp.bfloat16
+    assert (z == svj.argmax(scores.astype(jnp.float32), solver=solver)).all()
+    slope = jax.grad(lambda u: svj.argmax_layer(u, solver=solver)[0, 0] * 3)(scores)
+    assert slope.dtype == jnp.bfloat16
+
+
+WRONG = {
+    "edges of no variable": (
+        lambda: svj.argmax(UNARY, PAIRS, edges=[[0, 1], [1, 2], [2, 9]]),
+        "0 to 3",
+    ),
+    "negative edges": (lambda: svj.argmax(UNARY, PAIRS, edges=[[0, 1], [1, 2], [2, -1]]), "0 to 3"),
+    "ragged edges": (lambda: svj.argmax(UNARY, PAIRS, edges=[[0], [1, 2]]), "edges must be"),
+    "one pairwise score": (lambda: svj.argmax(UNARY, 1.0, edges=EDGES), "pairwise must be"),
+    "no such solver": (lambda: svj.argmax(UNARY, solver="nope"), "no solver is called 'nope'"),
+    "target": (lambda: svj.structured_hinge(UNARY, target=TARGET[:, :2]), "target must be states"),
+    "no target": (lambda: svj.structured_perceptron(UNARY, target=None), "target must be states"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_get_errors_before_jax_runs(name):
+    call, words = WRONG[name]
+    with pytest.raises((ValueError, LookupError), match=words):
+        call()

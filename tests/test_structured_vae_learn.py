@@ -346,3 +346,15 @@ def test_without_scikit_learn_the_module_can_be_imported(monkeypatch):
     assert learn.ChainCRF is not ChainCRF
     with pytest.raises(ImportError, match=r"pip install 'structured-vae\[learn\]'"):
         learn.ChainCRF().fit([[[1.0]]], [[0]])
+
+
+def test_an_array_of_three_dimensions_is_chains_of_equal_length():
+    features = np.random.default_rng(0).normal(size=(6, 4, 3))
+    labels = (features[..., 0] > 0).astype(int)
+    chains = ChainCRF(max_iter=20).fit(list(features), list(labels))
+    model = ChainCRF(max_iter=20).fit(features, labels)
+    for predicted, expected in zip(model.predict(features), chains.predict(features), strict=True):
+        assert (predicted == expected).all()
+    assert model.score(features, labels) == chains.score(list(features), list(labels))
+    with pytest.raises(ValueError, match=r"X\[0\]"):
+        GraphCRF().fit(features, labels)

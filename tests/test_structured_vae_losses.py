@@ -189,6 +189,32 @@ def test_the_perturbed_loss_by_enumeration_of_every_draw(family):
         np.testing.assert_allclose(gradients, gradient.mean(axis=0), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_implicit_mle_with_several_samples_is_the_loss_of_the_mean_state(pairs):
+    unary = torch.randn(6, 4, generator=seeded(), dtype=torch.float64, requires_grad=True)
+    target = torch.ones(6, 4, dtype=torch.float64)
+    scores = [unary]
+    edges = None
+    if pairs:
+        scores.append(torch.randn(6, 2, generator=seeded(1), requires_grad=True))
+        edges = [[0, 1], [2, 3]]
+    loss = ImplicitMLELoss(epsilon=0.7, samples=3)
+    value = loss(*scores, edges=edges, target=target, generator=seeded(2))
+    gradients = torch.autograd.grad(value.sum(), scores)
+
+    layer = ArgmaxLayer(epsilon=0.7)
+    stream = seeded(2)
+    draws = [layer(*scores, edges=edges, generator=stream) for _ in range(3)]
+    mean = torch.stack(draws).mean(dim=0).detach()
+    torch.testing.assert_close(value, (mean - target).square().sum(dim=-1))
+    slope = 2 * (mean - target)
+    singles = [torch.autograd.grad(z, scores, slope) for z in draws]
+    for gradient, of_draws in zip(gradients, zip(*singles, strict=True), strict=True):
+        torch.testing.assert_close(gradient, torch.stack(of_draws).mean(dim=0))
+        assert gradient.any()
+    assert torch.equal(loss.eval()(*scores, edges=edges, target=target) % 1, torch.zeros(6))
+
+
 @pytest.mark.parametrize("loss", [DirectLoss(epsilon=0.8), ImplicitMLELoss(epsilon=0.8)])
 def test_noise_makes_a_sample_of_the_argmax(loss):
     this, y = latent("general", 5, 3), np.array([1, 0, 1, 1, 0])
@@ -371,12 +397,13 @@ def test_losses_of_a_structure():
             "finite numbers, none negative",
         ),
         (lambda: StructuredHinge(weights=[1.0]), "finite numbers, none negative"),
-        (lambda: PerturbedFenchelYoung(sigma=-1.0), "sigma > 0"),
-        (lambda: PerturbedFenchelYoung(samples=0), "samples >= 1"),
-        (lambda: PerturbedFenchelYoung(samples=1.5), "samples >= 1"),
+        (lambda: PerturbedFenchelYoung(sigma=-1.0), "sigma must be a positive number; got -1"),
+        (lambda: PerturbedFenchelYoung(samples=0), "whole number of at least 1; got 0"),
+        (lambda: PerturbedFenchelYoung(samples=1.5), "whole number of at least 1; got 1.5"),
         (lambda: DirectLoss(epsilon=0.0), "epsilon must be a positive number"),
         (lambda: DirectLoss(side="best"), "side must be 'better' or 'worse'; got 'best'"),
         (lambda: ImplicitMLELoss(epsilon="1"), "epsilon must be a positive number"),
+        (lambda: ImplicitMLELoss(samples=0), "samples must be a whole number of at least 1; got 0"),
     ],
 )
 def test_impossible_options(make, words):

@@ -15,6 +15,7 @@ from structured_vae import (
     GibbsLikelihood,
     Hamming,
     ImplicitMLELoss,
+    Knapsack,
     KOfN,
     Matchings,
     PerturbedFenchelYoung,
@@ -177,6 +178,56 @@ def test_at_most_so_many_for_each_instance():
     assert space.argmax(scores).tolist() == [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
     counts = space.gibbs(torch.zeros(3, 3)).log_partition.exp().round().tolist()
     assert counts == [4, 8, 6]
+
+
+@pytest.mark.parametrize(
+    ("weights", "capacity"),
+    [
+        ([[2, 3, 1, 2], [1, 0, 4, 9], [5, 5, 5, 5]], [4, 3, 4]),
+        ([[2, 3, 1, 2], [1, 0, 4, 9], [5, 5, 5, 5]], 6),
+        ([2, 3, 1, 2], [4, 0, 100]),
+    ],
+)
+def test_knapsacks_with_weights_and_capacities_of_each_instance(weights, capacity):
+    scores = torch.randn(3, 4, generator=seeded(), dtype=torch.float64)
+    space = Knapsack(torch.tensor(weights), capacity)
+    gibbs = space.gibbs(scores)
+    draws = gibbs.sample(seeded(), 500)
+    z = space.argmax(scores)
+    # Leading dimensions before the batch repeat the knapsacks.
+    assert torch.equal(space.argmax(scores.expand(2, 3, 4)), z.expand(2, 3, 4))
+    bits = torch.tensor(list(product([0.0, 1.0], repeat=4)), dtype=torch.float64)
+    rows = torch.tensor(weights).expand(3, 4)
+    limits = torch.tensor(capacity).expand(3)
+    for i in range(3):
+        packed = bits[bits @ rows[i].double() <= limits[i]]
+        values = packed @ scores[i]
+        assert (scores[i] * z[i]).sum() == pytest.approx(values.max().item())
+        torch.testing.assert_close(gibbs.log_partition[i], values.logsumexp(0))
+        torch.testing.assert_close(gibbs.marginals[i], values.softmax(0) @ packed)
+        assert ((draws[:, i] @ rows[i].double()) <= limits[i]).all()
+        assert (draws[:, i].mean(dim=0) - gibbs.marginals[i]).abs().max() < 0.1
+
+
+def test_a_layer_over_knapsacks_of_each_instance():
+    scores = torch.ones(2, 3, requires_grad=True)
+    layer = ArgmaxLayer(Knapsack([1, 1, 1], 3), seed=None)
+    z = layer.over(Knapsack([[1, 2, 3], [3, 3, 3]], [3, 2]))(scores)
+    assert z.tolist() == [[1, 1, 0], [0, 0, 0]]
+
+
+def test_knapsacks_for_another_batch_get_an_error_of_ours():
+    rows = [[1, 2], [3, 4]]
+    with pytest.raises(StructureError, match="weights has numbers for 2 instances; the scores"):
+        Knapsack(rows, 3).argmax(torch.zeros(3, 2))
+    with pytest.raises(StructureError, match="capacity has numbers for 2 instances; the scores"):
+        Knapsack([1, 2], [3, 4]).gibbs(torch.zeros(3, 2))
+    with pytest.raises(StructureError, match="2 rows of weights and 3 capacities"):
+        Knapsack(rows, [3, 4, 5])
+    with pytest.raises(StructureError, match=r"weights must be .*\[n\] or \[batch, n\]"):
+        Knapsack([rows], 3)
+    with pytest.raises(StructureError, match=r"capacity must be a whole number .*\[batch\]"):
+        Knapsack(rows, [3, -1])
 
 
 def test_sizes_for_another_batch_get_an_error_of_ours():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from enumeration import all_bits, seeded
+from paper_networks import paper_vae_of
 
 from models import (
     DiscreteVAE,
@@ -52,7 +53,7 @@ def prior_of(kind):
 def model(encoder, kind, seed=0):
     categorical = encoder == "categorical"
     prior = CategoriesPrior(N) if categorical else prior_of(kind)
-    paper = paper_vae(encoder, pixels=PIXELS, n=N, hidden=5)
+    paper = paper_vae_of(encoder, N, pixels=PIXELS, hidden=5)
     vae = DiscreteVAE(paper.encoder, paper.decoder, prior=prior).double()
     for number, parameter in enumerate(vae.parameters()):
         parameter.data = 0.8 * torch.randn(

@@ -27,7 +27,7 @@ from structured_vae.reproduction.curves import curves
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.plan import finished, status
 from structured_vae.reproduction.quantities import differ, shown
-from structured_vae.reproduction.records import Places, Record, read_record
+from structured_vae.reproduction.records import Places, Record, read_record, record_of_run
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
@@ -969,6 +969,27 @@ def test_damaged_records_are_named(two_cells):
     path.write_text("{")
     with pytest.raises(RunError, match=r"independent-seed0.json is not a record"):
         write_report(two_cells, Path("results"), Path("report"))
+
+
+@pytest.mark.parametrize(
+    ("epochs", "words"),
+    [
+        ([{"epoch": 1, "seconds": 2.0}, {"epoch": 1, "seconds": 2.0}], "row 1 is of epoch 1, and"),
+        ([{"epoch": 1}], "row 0 of its epochs lacks epoch or seconds"),
+        ([[1, 2.0]], "row 0 of its epochs lacks epoch or seconds"),
+    ],
+)
+def test_rows_of_epochs_edited_by_hand_are_named(two_cells, epochs, words):
+    cell = two_cells.cells()[0]
+    places = Places(Path("results"), Path("runs"))
+    replace(record_with(), epochs=epochs).write(places.record(cell))
+    with pytest.raises(RunError, match=f"is not a record: {words}"):
+        write_report(two_cells, Path("results"), Path("report"))
+    run = places.run(cell)
+    run.folder.mkdir(parents=True)
+    (run.folder / "record.json").write_text(json.dumps({"epochs": epochs}))
+    with pytest.raises(RunError, match=rf"record.json is missing or damaged \({words}"):
+        record_of_run(cell, run, 1, 10, None)
 
 
 def test_hours_of_a_curve_are_the_median_of_the_seeds(two_cells):

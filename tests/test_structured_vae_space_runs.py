@@ -83,9 +83,9 @@ def test_a_space_without_a_name_is_not_exported(tmp_path):
 
 
 def test_pairwise_scores_and_categories_exclude_a_space():
-    for name in ("general", "categorical"):
+    for name, size in (("general", "n"), ("categorical", "k")):
         with pytest.raises(SettingError, match=f"without pairwise scores.*; got {name}"):
-            paper_vae(name, pixels=4, n=3).restrict(KOfN(2))
+            paper_vae(name, pixels=4, **{size: 3}).restrict(KOfN(2))
 
 
 def test_an_unknown_space_of_a_file_names_those_that_there_are():

@@ -445,6 +445,6 @@ def test_what_cannot_have_a_space_is_refused():
     with pytest.raises(SettingError, match="without pairwise scores"):
         paper_vae("general", n=4, space=KOfN(2))
     with pytest.raises(SettingError, match="encoder is categorical"):
-        paper_vae("categorical", n=4, space=KOfN(2))
+        paper_vae("categorical", k=4, space=KOfN(2))
     with pytest.raises(StructureError, match="k = 5 of 4"):
         paper_vae("independent", n=4, space=KOfN(5))

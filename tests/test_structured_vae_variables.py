@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from enumeration import LEVEL, Latent, away, leaves_of, seeded, smooth_cost
+from paper_networks import paper_vae_of
 from torch import nn
 
 from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
@@ -125,7 +126,7 @@ def function_of(cost):
 def vae_of(couplings, variables=VARIABLES, k=K, seed=0):
     torch.manual_seed(seed)
     vae = paper_vae(
-        "categorical", pixels=PIXELS, n=k, hidden=7, variables=variables, couplings=couplings
+        "categorical", pixels=PIXELS, k=k, hidden=7, variables=variables, couplings=couplings
     ).double()
     return vae, torch.rand(4, PIXELS, generator=seeded(seed), dtype=torch.float64).round()
 
@@ -281,9 +282,9 @@ def test_one_variable_is_the_categorical_one():
 
 
 def test_the_arguments_of_coupled_categories_make_them_again():
-    options = {"n": 3, "hidden": 4, "variables": 4, "couplings": "potts", "bandwidth": 1}
-    vae = paper_vae("categorical", pixels=PIXELS, **options)
-    assert vae.arguments == {"encoder": "categorical", "pixels": PIXELS, **options}
+    options = {"hidden": 4, "variables": 4, "couplings": "potts", "bandwidth": 1}
+    vae = paper_vae("categorical", pixels=PIXELS, k=3, **options)
+    assert vae.arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 3, **options}
     assert len(DiscreteVAE.of_arguments(**vae.arguments).encoder.edges) == 3
 
 
@@ -494,7 +495,22 @@ def test_networks_of_ones_own_may_have_variables():
 )
 def test_impossible_networks(options, message):
     with pytest.raises(ValueError, match=message):
-        paper_vae(options.pop("encoder"), pixels=PIXELS, n=3, **options)
+        paper_vae_of(options.pop("encoder"), 3, pixels=PIXELS, **options)
+
+
+def test_the_number_of_categories_is_k_and_was_n():
+    vae = paper_vae("categorical", pixels=PIXELS, k=3, variables=2)
+    assert (vae.encoder.k, vae.encoder.variables) == (3, 2)
+    assert paper_vae("categorical", pixels=PIXELS).encoder.k == 15
+    with pytest.warns(DeprecationWarning, match=r"is now k: paper_vae\('categorical', k=3\)"):
+        former = paper_vae("categorical", pixels=PIXELS, n=3, variables=2)
+    assert former.arguments == vae.arguments
+    with pytest.raises(ValueError, match="'general' has bits: pass n; got k = 3"):
+        paper_vae("general", k=3)
+    with pytest.raises(ValueError, match="as k alone; got n = 2 and k = 3"):
+        paper_vae("categorical", n=2, k=3)
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        paper_vae("categorical", k=0)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,15 @@ Every method uses the learning rate of least regret with another seed. One threa
 CPU time and of training alone. PyEPO's methods run in the same process, if it is installed, with
 its own solver and its default settings except for the number of noise draws. Its solver's best
 values must be ours. TSP and portfolios also need `pip install gurobipy`.
+
+A task has its degrees, its number of instances and its learning rates; options replace them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import mean
@@ -55,7 +58,7 @@ def methods_of(task: Task, prepared: Prepared) -> dict[str, Method]:
 
 
 def of_degree(
-    task: Task, degree: int, epochs: int, seeds: list[int], only: list[str] | None
+    task: Task, degree: int, seeds: list[int], only: list[str] | None
 ) -> list[dict[str, Any]]:
     """Return a row for each method at one degree."""
     selection = Prepared(task, degree, SELECTION_SEED)
@@ -64,7 +67,7 @@ def of_degree(
     for name, method in methods_of(task, selection).items():
         if only is not None and name not in only:
             continue
-        rows.append(compared(name, method, selection, tests, epochs))
+        rows.append(compared(name, method, selection, tests, task.epochs))
         regret = 100 * mean(rows[-1]["regret"])
         Console(stderr=True).print(f"degree {degree}, {name}: {regret:.2f}%")
     return rows
@@ -101,38 +104,49 @@ def shown(name: str, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def chosen_task(options: argparse.Namespace) -> Task:
+    """Return the task with the sizes and learning rates of the options."""
+    names = ("epochs", "degrees", "train", "held_out", "rates")
+    values = {name: getattr(options, name) for name in names}
+    return replace(
+        TASKS[options.task],
+        **{name: value for name, value in values.items() if value is not None},
+    )
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Print the table and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--degrees", type=int, nargs="+")
+    parser.add_argument("--train", type=int, help="number of training instances")
+    parser.add_argument("--held-out", type=int, help="number of test instances")
+    parser.add_argument("--rates", type=float, nargs="+", help="learning rates to choose from")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", help="names of methods")
     parser.add_argument("--parallel", action="store_true", help="also time PyEPO's processes")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    task = TASKS[options.task]
-    epochs = options.epochs or task.epochs
-    degrees = options.degrees or task.degrees
+    task = chosen_task(options)
     record: dict[str, Any] = {
         **environment(),
         "task": options.task,
         "train": task.train,
         "held_out": task.held_out,
         "batch": BATCH,
-        "epochs": epochs,
+        "epochs": task.epochs,
         "seeds": options.seeds,
         "samples": SAMPLES,
         "pyepo": of_peer(options.task, task),
     }
     rows = []
-    for degree in degrees:
-        rows += of_degree(task, degree, epochs, options.seeds, options.only)
+    for degree in task.degrees:
+        rows += of_degree(task, degree, options.seeds, options.only)
     Console(width=110).print(shown(options.task, rows))
     if options.parallel:
-        record["parallel"] = parallel.measured(Prepared(task, degrees[0], SELECTION_SEED))
+        record["parallel"] = parallel.measured(Prepared(task, task.degrees[0], SELECTION_SEED))
     record["rows"] = rows
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(options.output) as part:

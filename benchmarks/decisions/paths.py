@@ -53,4 +53,4 @@ def model() -> Any:
     return shortest
 
 
-TASK = Task(-1.0, data, linear, degrees=(1, 2, 4, 6), rates=(0.01, 0.03, 0.1))
+TASK = Task(-1.0, data, linear, degrees=(1, 2, 4, 6, 8), rates=(0.01, 0.03, 0.1))

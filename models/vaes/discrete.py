@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import ClassVar, Final, cast
+from warnings import warn
 
 import torch
 from torch import nn
@@ -13,7 +14,7 @@ from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
 from ..networks.encoders.categorical import CategoricalEncoder
 from ..networks.encoders.encoder import Encoder
-from ..networks.encoders.registry import ENCODERS, encoder_name
+from ..networks.encoders.registry import CATEGORICAL, ENCODERS, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from ..potentials import AnyPotentials, LatentSpace
 from ..pretrained import Pretrained
@@ -242,7 +243,13 @@ class DiscreteVAE(Pretrained):
         space: str = "",
         **of_space: int,
     ) -> DiscreteVAE:
-        """Return networks of `paper_vae` with new weights; other arguments belong to the space."""
+        """Return networks of `paper_vae` with new weights; other arguments belong to the space.
+
+        As in the files of a model, n is the number of bits, or of categories.
+        """
+        sizes: dict[str, int] = {"n": n}
+        if encoder == "categorical":
+            sizes = {"k": n}
         state_space = None
         if space:
             state_space = named_space(space, of_space)
@@ -253,7 +260,7 @@ class DiscreteVAE(Pretrained):
         return paper_vae(
             encoder,
             pixels=pixels,
-            n=n,
+            **sizes,
             hidden=hidden,
             prior=prior,
             bandwidth=bandwidth,
@@ -361,11 +368,15 @@ OURS: Final = (BinaryDecoder, CategoricalDecoder)
 """The decoders that `paper_vae` makes."""
 
 
+PAPER_SIZE: Final = 15
+"""The number of bits, or of categories, of the paper's networks."""
+
+
 def paper_vae(
     encoder: str,
     *,
     pixels: int = 784,
-    n: int = 15,
+    n: int | None = None,
     hidden: int = 300,
     prior: str = "uniform",
     bandwidth: int = 0,
@@ -374,19 +385,21 @@ def paper_vae(
     prior_hidden: int = 0,
     prior_layers: int = 0,
     space: LatentSpace | None = None,
+    k: int | None = None,
 ) -> DiscreteVAE:
     """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
         encoder: a name of `ENCODERS`: "independent", "supermodular", "general" or "categorical".
         pixels: number of pixels of an image.
-        n: number of bits; for "categorical" the number of categories.
+        n: number of bits, 15 by default. For "categorical" it used to be the number of categories,
+            which is now k.
         hidden: number of units of each hidden layer.
         prior: "uniform", as in the paper; or a learnt one: "factorised"; "gibbs" with a score for
             every pair of bits; or an autoregressive one: "linear", "made" or "transformer".
         bandwidth: for an encoder with pairwise scores, the largest distance of two variables of a
             pair in their order, 1 for a chain; 0 for all pairs, as in the paper.
-        variables: for a categorical encoder, the number of variables of n values each; 1 in the
+        variables: for a categorical encoder, the number of variables of k values each; 1 in the
             paper.
         couplings: the pairwise scores of these variables: "none"; "potts", a score for equal values
             of two variables; or "general", one for every pair of values.
@@ -394,12 +407,16 @@ def paper_vae(
             vectors of "transformer" (0 for 64).
         prior_layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2).
         space: for an independent encoder, the space of the states of n bits; None for all.
+        k: for a categorical encoder, the number of categories of each variable, 15 by default.
 
     Raises:
-        SettingError: no encoder, prior or couplings have that name; a number is too small; a
-            bandwidth is passed for an encoder without pairs, several variables for one without
-            categories, or a space for one of categories; or several variables of categories have a
-            prior.
+        SettingError: no encoder, prior or couplings have that name; a number is too small; k is
+            passed for an encoder of bits, or together with n; a bandwidth is passed for an encoder
+            without pairs, several variables for one without categories, or a space for one of
+            categories; or several variables of categories have a prior.
+
+    Warns:
+        DeprecationWarning: the number of categories is passed as n.
 
     Example:
         >>> vae = paper_vae("general")
@@ -411,7 +428,8 @@ def paper_vae(
         variational auto-encoder, section 5.
     """
     encoder_class = ENCODERS.named(encoder)
-    _check_least(1, n=n, hidden=hidden, variables=variables)
+    name_of_size, size = _size_of_states(encoder, n, k)
+    _check_least(1, **{name_of_size: size}, hidden=hidden, variables=variables)
     _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
     if bandwidth and not encoder_class.has_pairs and couplings == "none":
         raise SettingError(
@@ -427,9 +445,9 @@ def paper_vae(
         if bandwidth:
             band["bandwidth"] = bandwidth
         return DiscreteVAE(
-            encoder_class(pixels, n, hidden, **band),
-            BinaryDecoder(pixels, n, hidden),
-            prior=named_prior(prior, States(n, 0, prior_hidden, prior_layers)),
+            encoder_class(pixels, size, hidden, **band),
+            BinaryDecoder(pixels, size, hidden),
+            prior=named_prior(prior, States(size, 0, prior_hidden, prior_layers)),
             space=space,
         )
     if space is not None:
@@ -437,9 +455,9 @@ def paper_vae(
             f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
         )
     return DiscreteVAE(
-        encoder_class(pixels, n, hidden, variables, couplings, bandwidth),
-        CategoricalDecoder(pixels, n, hidden, variables),
-        prior=named_prior(prior, States(variables, n, prior_hidden, prior_layers)),
+        encoder_class(pixels, size, hidden, variables, couplings, bandwidth),
+        CategoricalDecoder(pixels, size, hidden, variables),
+        prior=named_prior(prior, States(variables, size, prior_hidden, prior_layers)),
     )
 
 
@@ -452,3 +470,32 @@ def _check_least(least: int, **numbers: int) -> None:
     for name, number in numbers.items():
         if number < least:
             raise SettingError(f"{name} must be at least {least}; got {number}")
+
+
+def _size_of_states(encoder: str, n: int | None, k: int | None) -> tuple[str, int]:
+    """Return the name and the value of the number of bits, or of the categories of a variable."""
+    if encoder not in CATEGORICAL:
+        if k is not None:
+            raise SettingError(
+                f"k is the number of categories, and the encoder '{encoder}' has bits: pass n; "
+                f"got k = {k}"
+            )
+        if n is None:
+            n = PAPER_SIZE
+        return "n", n
+    if n is None:
+        if k is None:
+            k = PAPER_SIZE
+        return "k", k
+    if k is not None:
+        raise SettingError(
+            f"the encoder 'categorical' takes the number of categories as k alone; got n = {n} "
+            f"and k = {k}. For several variables pass variables"
+        )
+    warn(
+        f"the number of categories is now k: paper_vae('categorical', k={n}). "
+        "For several variables pass variables",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return "k", n

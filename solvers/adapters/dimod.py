@@ -116,11 +116,7 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
         """
         conversion = from_dimod(cqm)
         answers = self._answers(conversion, time_limit, num_reads)
-        samples = [dict(answer.assignment) for answer in answers]
-        if conversion.problem.kind == "bits":  # where spins are bits
-            spins = [label for label in cqm.variables if cqm.vartype(label) is _dimod.SPIN]
-            for sample in samples:
-                sample.update({label: 2 * sample[label] - 1 for label in spins})
+        samples = [answer.assignment for answer in answers]  # spins as -1 and 1
         return _dimod.SampleSet.from_samples_cqm(samples, cqm, info=_info(answers))
 
     def sample_dqm(self, dqm: Any, *, time_limit: float | None = None, num_reads: int = 1) -> Any:

@@ -15,7 +15,12 @@ from ..algorithms.constrained_search.linear_rows import FREE, Constraints, Linea
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.constrained import SolveWithin, each_instance
-from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
+from ..algorithms.presolve.model_building import (
+    NoTimeToBuildError,
+    pairs_in_time,
+    rows_in_time,
+    time_to_build,
+)
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..algorithms.presolve.penalties import by_penalties
 from ..constraint_rows import Rows
@@ -93,10 +98,10 @@ class CpSat(ArgmaxSolver):
         try:
             scores = FixedPoint.of(problem)
             model, variables = _model(cp_model, scores, start, deadline)
+            for terms, low, high in rows_in_time(constraints.terms(), deadline):
+                _constrain(cp_model, model, variables, terms, low, high)
         except NoTimeToBuildError:
             return None, math.inf
-        for terms, low, high in constraints.terms():
-            _constrain(model, variables, terms, low, high)
         heard = _Heard(scores, variables)
         rows = LinearRows.of(constraints)
         crossed = Groups.of(rows, np.full(problem.n, FREE)).member.sum(axis=0).max(initial=0) > 1
@@ -259,7 +264,12 @@ def _model(
 
 
 def _constrain(
-    model: Any, variables: list[Any], terms: list[tuple[int, int]], low: int, high: int
+    cp_model: Any,
+    model: Any,
+    variables: list[Any],
+    terms: list[tuple[int, int]],
+    low: int,
+    high: int,
 ) -> None:
     """Add low <= sum of weight * z_i <= high, as the special constraint that it is if it is one."""
     literals = [variables[i] for i, _ in terms]
@@ -269,7 +279,8 @@ def _constrain(
     if sorted(weights) == [-1, 1] and low <= -1 and high == 0:
         model.add_implication(literals[weights.index(1)], literals[weights.index(-1)])
         return
-    model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
+    total = cp_model.LinearExpr.weighted_sum(literals, weights)
+    model.add_linear_constraint(total, low, high)
 
 
 def _constrain_count(model: Any, literals: list[Any], low: int, high: int) -> bool:

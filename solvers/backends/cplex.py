@@ -13,7 +13,12 @@ from ..algorithms.constrained_search.linear_rows import Constraints
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from ..algorithms.presolve.constrained import MOST_WHOLE, SolveWithin, each_instance
-from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
+from ..algorithms.presolve.model_building import (
+    NoTimeToBuildError,
+    pairs_in_time,
+    rows_in_time,
+    time_to_build,
+)
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..algorithms.presolve.penalties import by_penalties
 from ..constraint_rows import Rows
@@ -114,10 +119,13 @@ class Cplex(ArgmaxSolver):
             return None, math.inf
         with built as model:
             variables = list(model.iter_binary_vars())[: problem.n]
-            for terms, low, high in constraints.terms():
-                total = model.sum(weight * variables[i] for i, weight in terms)
-                model.add_constraint(total >= low)
-                model.add_constraint(total <= high)
+            try:
+                for terms, low, high in rows_in_time(constraints.terms(), deadline):
+                    total = model.sum(weight * variables[i] for i, weight in terms)
+                    model.add_constraint(total >= low)
+                    model.add_constraint(total <= high)
+            except NoTimeToBuildError:
+                return None, math.inf
             if start is not None:
                 model.add_mip_start(
                     model.new_solution(dict(zip(variables, start.tolist(), strict=True)))

@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 
 from ..limits.interrupts import in_threads
+from ..limits.limited_sums import check_time
 
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
@@ -51,7 +52,13 @@ def over_slices(
         kernel(*arrays)
         return
     shares = zip(*(np.array_split(array, slices) for array in arrays), strict=True)
-    in_threads([partial(kernel, *share) for share in shares], workers)
+    in_threads([partial(_in_time, kernel, *share) for share in shares], workers)
+
+
+def _in_time(kernel: Callable[..., object], *arrays: np.ndarray) -> None:
+    """Call a kernel, unless the time of exact sums is over."""
+    check_time()
+    kernel(*arrays)
 
 
 def workers_of(batch: int, nanoseconds: float, threads: int | None) -> int:

@@ -54,6 +54,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             of a cut.
         auxiliary: the bits of `problem` behind the original's variables. They stand for what pairs
             of the original's variables cannot say, such as products of three.
+        spins: the places of spins, if the original has both bits and spins.
 
     Example:
         >>> from solvers.conversions import from_qubo
@@ -65,6 +66,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
 
     values: tuple[int, int] = (0, 1)
     auxiliary: tuple[Threshold, ...] = ()
+    spins: frozenset[int] = frozenset()
 
     @property
     def labels(self) -> Labels:
@@ -94,6 +96,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
 
     def values_of(self, place: int) -> tuple[int, int]:
         """Return what the original calls 0 and 1."""
+        if place in self.spins:
+            return -1, 1
         return self.values
 
     def _score_terms(self, z: Any) -> np.ndarray:
@@ -132,7 +136,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         if self.fixed.get(place, state) != state:
             name = shortened(self.names[place])
             raise OptionError(
-                f"{name} is {self.values[1 - state]} and cannot be {shortened(value)}"
+                f"{name} is {self.values_of(place)[1 - state]} and cannot be {shortened(value)}"
             )
         return state
 
@@ -158,15 +162,18 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         constraint = super()._placed(constraint)
         if self.auxiliary and isinstance(constraint, Constraint):
             constraint = self._without_auxiliary(constraint)
-        if self.values == (0, 1) or not isinstance(constraint, Constraint) or constraint.counts:
+        if not isinstance(constraint, Constraint) or constraint.counts:
             return constraint
-        numbers = constraint.coefficients or {}
+        numbers: dict[Any, float] = dict(constraint.coefficients or {})
+        spins = [place for place in numbers if self.values_of(place) == (-1, 1)]
+        if not spins:
+            return constraint
         # as decimals: sum c s = 2 sum c z - sum c
         right = Fraction(repr(float(constraint.right)))
-        for number in numbers.values():
-            right += Fraction(repr(float(number)))
-        doubled = {place: 2 * number for place, number in numbers.items()}
-        return replace(constraint, coefficients=doubled, right=float(right))
+        for place in spins:
+            right += Fraction(repr(float(numbers[place])))
+            numbers[place] *= 2
+        return replace(constraint, coefficients=numbers, right=float(right))
 
     def _without_auxiliary(self, constraint: Constraint) -> Constraint:
         """Return a constraint over all variables as one over those of the original."""

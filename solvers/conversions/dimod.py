@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,8 +35,8 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
 
     Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
     constraints get auxiliary bits: the value of an answer is the objective plus the penalties of
-    violated soft constraints. In a constrained quadratic model over bits, spins come back as
-    binaries: s = 2 z - 1. A model with integers becomes a `LabelConversion`.
+    violated soft constraints. Spins come back as -1 and 1, also beside binaries. A model with
+    integers becomes a `LabelConversion`.
 
     Args:
         bqm: `dimod.BinaryQuadraticModel`, `dimod.ConstrainedQuadraticModel` or
@@ -88,6 +88,8 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
     linear = dict.fromkeys(model.variables, 0.0) | floats(terms.linear)
     # Each number is rounded once. Fractions would ask for a proof in all their digits.
     bits = _from_binaries(linear, floats(terms.quadratic), float(terms.offset))
+    spins = (label for label in model.variables if model.vartype(label).name == "SPIN")
+    bits = replace(bits, spins=frozenset(bits.places[label] for label in spins))
     count = len(bits.names)
     constrained = Constrained(count, Quadratisation(count))
     for label, comparison in model.constraints.items():

@@ -187,7 +187,7 @@ void require_filled(const Schedule& schedule, std::size_t batch, const Array<dou
                   "pairs has a column for each edge");
 }
 
-void bound_sum_product(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+void bound_sum_product(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
                        Array<const double, 3> uniforms, Array<double, 1> log_z,
                        Array<double, 2> ones, Array<double, 2> pairs, Array<std::int8_t, 3> z) {
     const std::size_t batch = batch_of(log_z);
@@ -198,10 +198,11 @@ void bound_sum_product(const Schedule& schedule, Index lanes, Rows unary, Rows p
                   "z has a column for each uniform");
     require_filled(schedule, batch, ones, pairs);
     const Marginals marginals{view(log_z), view(ones), view(pairs), view(z)};
-    run(lanes, [&](auto L) { sum_product<L>(schedule, scores, view(uniforms), marginals); });
+    const Stop flag = stop_of(stop);
+    run(lanes, [&](auto L) { sum_product<L>(schedule, scores, view(uniforms), marginals, flag); });
 }
 
-void bound_complete_by_elimination(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+void bound_complete_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
                                    Array<const double, 3> uniforms, Array<const Index, 3> chosen,
                                    Array<std::int8_t, 3> z, Array<std::int8_t, 4> completed,
                                    Array<double, 3> conditionals) {
@@ -209,11 +210,12 @@ void bound_complete_by_elimination(const Schedule& schedule, Index lanes, Rows u
     require_shape(uniforms, {batch_of(z), z.shape(1), schedule.steps.size()},
                   "there is a uniform for each variable");
     const Completed filled = completed_of(uniforms, chosen, z, completed, conditionals);
+    const Stop flag = stop_of(stop);
     run(lanes,
-        [&](auto L) { complete<L>(schedule, scores, view(uniforms), view(chosen), filled); });
+        [&](auto L) { complete<L>(schedule, scores, view(uniforms), view(chosen), filled, flag); });
 }
 
-void bound_derive_by_elimination(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+void bound_derive_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
                                  Array<const std::int8_t, 3> z, Array<const Index, 3> chosen,
                                  Array<const double, 3> changes, Array<double, 2> ones,
                                  Array<double, 2> pairs) {
@@ -221,17 +223,20 @@ void bound_derive_by_elimination(const Schedule& schedule, Index lanes, Rows una
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     const Drawn drawn = drawn_of(batch, schedule.steps.size(), z, chosen, changes);
     require_filled(schedule, batch, ones, pairs);
-    run(lanes, [&](auto L) { derive<L>(schedule, scores, drawn, view(ones), view(pairs)); });
+    const Stop flag = stop_of(stop);
+    run(lanes, [&](auto L) { derive<L>(schedule, scores, drawn, view(ones), view(pairs), flag); });
 }
 
-void bound_covary(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+void bound_covary(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
                   Rows unary_direction, Rows pairwise_direction, Array<double, 2> ones,
                   Array<double, 2> pairs) {
     const std::size_t batch = batch_of(ones);
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     const Scores direction = scores_of(schedule, batch, unary_direction, pairwise_direction);
     require_filled(schedule, batch, ones, pairs);
-    run(lanes, [&](auto L) { covary<L>(schedule, scores, direction, view(ones), view(pairs)); });
+    const Stop flag = stop_of(stop);
+    run(lanes,
+        [&](auto L) { covary<L>(schedule, scores, direction, view(ones), view(pairs), flag); });
 }
 
 // --- exponentials, for tests ------------------------------------------------------------------
@@ -274,7 +279,7 @@ BIND_KERNELS(gibbs_distribution, m) {
 
     const auto by_elimination = [&](const char* name, auto kernel, const char* text,
                                     auto... names) {
-        m.def(name, kernel, nb::arg("schedule"), nb::arg("lanes"), array("unary"),
+        m.def(name, kernel, nb::arg("schedule"), nb::arg("lanes"), array("stop"), array("unary"),
               array("pairwise"), array(names)..., text);
     };
     by_elimination("sum_product", &bound_sum_product,

@@ -69,8 +69,9 @@ void BesideScores<L>::give(Matrix<double> ones, Matrix<double> pairs, Index firs
 }
 
 template <int L>
-SumProduct<L>::SumProduct(const Schedule& schedule)
+SumProduct<L>::SumProduct(const Schedule& schedule, Stop stop)
     : schedule_(schedule),
+      stop_(stop),
       scores_(schedule),
       marginals_(schedule),
       messages_(new_table<L>(schedule.entries)),
@@ -83,7 +84,10 @@ template <int L>
 void SumProduct<L>::sum_out(Matrix<const double> unary, Matrix<const double> pairwise, Index first,
                             Index last) {
     scores_.take(unary, pairwise, first, last);
-    for (const Step& step : schedule_.steps) sum_out(step);
+    for (const Step& step : schedule_.steps) {
+        if (stopped()) return;
+        sum_out(step);
+    }
 }
 
 // Fills the message of a step, and the probability that its variable is 1 for each entry: of the
@@ -96,6 +100,7 @@ void SumProduct<L>::sum_out(const Step& step) {
     const Lanes<L> own = scores_.of_variables[step.variable].load();
     places_.start(step);
     for (Index start = 0; start < step.entries(); start += TOGETHER) {
+        if (start % LOOK == 0 && stopped()) return;
         const Index end = std::min(start + TOGETHER, step.entries());
         for (Index s = start; s < end; ++s) {
             Lanes<L> zero(0.0);
@@ -148,6 +153,7 @@ void SumProduct<L>::start_flows() {
 template <int L>
 void SumProduct<L>::spread(bool from_roots) {
     for (Index t = schedule_.variable_count() - 1; t >= 0; --t) {
+        if (stopped()) return;
         const Step& step = schedule_.steps[t];
         if (from_roots && step.bits() == 0) flows_[step.entry_start].store(Lanes<L>(1.0));
         spread(step);
@@ -163,6 +169,7 @@ void SumProduct<L>::spread(const Step& step) {
     Lanes<L> own = marginals_.of_variables[step.variable].load();
     places_.start(step);
     for (Index s = 0; s < step.entries(); ++s) {
+        if (s % LOOK == 0 && stopped()) return;
         if (s) places_.advance(PairSums<L>::lowest(s));
         const Lanes<L> flow = flows[step.entry_start + s].load();
         const Lanes<L> share = shares_[step.entry_start + s].load();
@@ -188,11 +195,12 @@ template struct BesideScores<16>;
 
 template <int L>
 void sum_product(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
-                 const Marginals& marginals) {
-    SumProduct<L> instances(schedule);
+                 const Marginals& marginals, Stop stop) {
+    SumProduct<L> instances(schedule, stop);
     for (Index first = 0; first < scores.unary.rows; first += L) {
         const Index last = std::min(first + L, scores.unary.rows);
         instances.sum_out(scores.unary, scores.pairwise, first, last);
+        if (stop.requested()) return;
         for (Index b = first; b < last; ++b) {
             marginals.log_z[b] = instances.log_z(b - first);
             for (Index k = 0; k < uniforms.rows; ++k)
@@ -205,8 +213,11 @@ void sum_product(const Schedule& schedule, const Scores& scores, Cube<const doub
     }
 }
 
-template void sum_product<1>(const Schedule&, const Scores&, Cube<const double>, const Marginals&);
-template void sum_product<8>(const Schedule&, const Scores&, Cube<const double>, const Marginals&);
-template void sum_product<16>(const Schedule&, const Scores&, Cube<const double>, const Marginals&);
+template void sum_product<1>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
+                              Stop);
+template void sum_product<8>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
+                              Stop);
+template void sum_product<16>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
+                              Stop);
 
 }  // namespace solvers::gibbs_distribution

@@ -15,12 +15,15 @@
 #include <vector>
 
 #include "solvers/algorithms/elimination/schedule.hpp"
+#include "solvers/compiled/stop.hpp"
 #include "solvers/gibbs_distribution/lanes.hpp"
 
 namespace solvers::gibbs_distribution {
 
 inline constexpr int TOGETHER = 64;  // entries whose exponentials are taken at once: few enough for
                                      // the fastest memory
+
+inline constexpr Index LOOK = 4096;  // entries between two looks at the stop flag
 
 using elimination::MAX_BITS;
 using elimination::Read;
@@ -107,7 +110,10 @@ private:
 template <int L>
 class SumProduct {
 public:
-    explicit SumProduct(const Schedule& schedule);
+    // Once `stop` is requested, passes end early, and what they filled has no meaning.
+    SumProduct(const Schedule& schedule, Stop stop);
+
+    bool stopped() const { return stop_.requested(); }
 
     // Eliminates every variable of instances first .. last.
     void sum_out(Matrix<const double> unary, Matrix<const double> pairwise, Index first,
@@ -142,6 +148,7 @@ private:
     void spread(const Step& step);
 
     const Schedule& schedule_;
+    Stop stop_;
     BesideScores<L> scores_;
     BesideScores<L> marginals_;
     Table<L> messages_;  // [entries, L]
@@ -173,8 +180,9 @@ struct Marginals {
 
 // Args:
 //     uniforms: `[batch, samples, n]` in [0, 1), one a variable.
+//     stop: ends early, with numbers that have no meaning.
 template <int L>
 void sum_product(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
-                 const Marginals& marginals);
+                 const Marginals& marginals, Stop stop);
 
 }  // namespace solvers::gibbs_distribution

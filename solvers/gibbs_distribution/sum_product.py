@@ -21,6 +21,7 @@ from ..algorithms.elimination.plan import Plan
 from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import MEMORY, over_slices, threads_in_memory, workers_of
+from ..limits.limited_sums import stop_of_sums
 
 ENTRY_NANOSECONDS = 20.0
 ENTRY_NANOSECONDS_IN_LANES = 4.0
@@ -48,7 +49,8 @@ def over_lanes(
     The number of instances side by side is limited by the memory.
 
     Args:
-        kernel: takes the plan's schedule, how many instances go side by side, and the arrays.
+        kernel: takes the plan's schedule, how many instances go side by side, a stop flag and the
+            arrays.
         plan: of the edges.
         arrays: `[batch, ...]` each.
         threads: most threads to use; None for all cores.
@@ -65,13 +67,14 @@ def over_lanes(
     nanoseconds = in_lanes
     if lanes == 1:
         nanoseconds = alone
-    over_slices(
-        partial(kernel, plan.schedule, lanes),
-        *arrays,
-        nanoseconds=nanoseconds,
-        threads=threads_in_memory(threads, instance_bytes * lanes),
-        together=lanes,
-    )
+    with stop_of_sums() as stop:
+        over_slices(
+            partial(kernel, plan.schedule, lanes, stop),
+            *arrays,
+            nanoseconds=nanoseconds,
+            threads=threads_in_memory(threads, instance_bytes * lanes),
+            together=lanes,
+        )
 
 
 def lanes_of(share: int, instance_bytes: int) -> int:

@@ -38,12 +38,13 @@ void inject(const Step& step, double change, Index lane, std::span<const std::in
 
 template <int L>
 void complete(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
-              Cube<const Index> chosen, const Completed& completed) {
+              Cube<const Index> chosen, const Completed& completed, Stop stop) {
     const std::vector<Index> step_of = steps_of(schedule);
-    SumProduct<L> instances(schedule);
+    SumProduct<L> instances(schedule, stop);
     for (Index first = 0; first < scores.unary.rows; first += L) {
         const Index last = std::min(first + L, scores.unary.rows);
         instances.sum_out(scores.unary, scores.pairwise, first, last);
+        if (stop.requested()) return;
         for (Index b = first; b < last; ++b)
             for (Index k = 0; k < uniforms.rows; ++k) {
                 const std::span<const double> u = uniforms[b][k];
@@ -65,12 +66,13 @@ void complete(const Schedule& schedule, const Scores& scores, Cube<const double>
 
 template <int L>
 void derive(const Schedule& schedule, const Scores& scores, const Drawn& drawn, Matrix<double> ones,
-            Matrix<double> pairs) {
+            Matrix<double> pairs, Stop stop) {
     const std::vector<Index> step_of = steps_of(schedule);
-    SumProduct<L> instances(schedule);
+    SumProduct<L> instances(schedule, stop);
     for (Index first = 0; first < scores.unary.rows; first += L) {
         const Index last = std::min(first + L, scores.unary.rows);
         instances.sum_out(scores.unary, scores.pairwise, first, last);
+        if (stop.requested()) return;
         instances.start_flows();
         for (Index b = first; b < last; ++b)
             for (Index k = 0; k < drawn.chosen.rows; ++k)
@@ -84,9 +86,9 @@ void derive(const Schedule& schedule, const Scores& scores, const Drawn& drawn, 
 
 #define INSTANTIATE(L)                                                                    \
     template void complete<L>(const Schedule&, const Scores&, Cube<const double>,         \
-                              Cube<const Index>, const Completed&);                       \
+                              Cube<const Index>, const Completed&, Stop);                 \
     template void derive<L>(const Schedule&, const Scores&, const Drawn&, Matrix<double>, \
-                            Matrix<double>);
+                            Matrix<double>, Stop);
 INSTANTIATE(1)
 INSTANTIATE(8)
 INSTANTIATE(16)

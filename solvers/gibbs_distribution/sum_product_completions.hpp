@@ -13,14 +13,15 @@ namespace solvers::gibbs_distribution {
 // Args:
 //     uniforms: `[batch, samples, n]` in [0, 1), one a variable.
 //     chosen: `[batch, samples, m]`, variables.
+//     stop: ends early, with states that have no meaning.
 template <int L>
 void complete(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
-              Cube<const Index> chosen, const Completed& completed);
+              Cube<const Index> chosen, const Completed& completed, Stop stop);
 
 // Writes to `ones` `[batch, n]` and `pairs` `[batch, e]` the derivative of the sum of
 // changes * P(z_v = 1 | drawn before) over samples and chosen v.
 template <int L>
 void derive(const Schedule& schedule, const Scores& scores, const Drawn& drawn, Matrix<double> ones,
-            Matrix<double> pairs);
+            Matrix<double> pairs, Stop stop);
 
 }  // namespace solvers::gibbs_distribution

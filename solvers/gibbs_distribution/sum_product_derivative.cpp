@@ -17,11 +17,15 @@ public:
 
     // Those of all marginals, from scores along a direction, which is in place of the scores.
     void run() {
-        for (const Step& step : schedule_.steps) change(step);
+        for (const Step& step : schedule_.steps) {
+            if (instances_.stopped()) return;
+            change(step);
+        }
         for (Index entry = 0; entry < schedule_.entries; ++entry)
             flows_[entry].store(Lanes<L>(0.0));
         instances_.start_flows();
         for (Index t = schedule_.variable_count() - 1; t >= 0; --t) {
+            if (instances_.stopped()) return;
             const Step& step = schedule_.steps[t];
             if (step.bits() == 0) instances_.flows()[step.entry_start].store(Lanes<L>(1.0));
             spread(step);
@@ -37,6 +41,7 @@ private:
         const Lanes<L> own = instances_.scores().of_variables[step.variable].load();
         places_.start(step);
         for (Index s = 0; s < step.entries(); ++s) {
+            if (s % LOOK == 0 && instances_.stopped()) return;
             Lanes<L> zero(0.0);
             Lanes<L> difference = own;
             if (s) {
@@ -66,6 +71,7 @@ private:
         Lanes<L> own = instances_.marginals().of_variables[step.variable].load();
         places_.start(step);
         for (Index s = 0; s < step.entries(); ++s) {
+            if (s % LOOK == 0 && instances_.stopped()) return;
             if (s) places_.advance(PairSums<L>::lowest(s));
             const Index entry = step.entry_start + s;
             const Lanes<L> flow = flows[entry].load();
@@ -101,21 +107,22 @@ private:
 
 template <int L>
 void covary(const Schedule& schedule, const Scores& scores, const Scores& direction,
-            Matrix<double> ones, Matrix<double> pairs) {
-    SumProduct<L> instances(schedule);
+            Matrix<double> ones, Matrix<double> pairs, Stop stop) {
+    SumProduct<L> instances(schedule, stop);
     Rates<L> rates(instances);
     for (Index first = 0; first < scores.unary.rows; first += L) {
         const Index last = std::min(first + L, scores.unary.rows);
         instances.sum_out(scores.unary, scores.pairwise, first, last);
         instances.scores().take(direction.unary, direction.pairwise, first, last);
         rates.run();
+        if (stop.requested()) return;
         instances.marginals().give(ones, pairs, first, last);
     }
 }
 
 #define INSTANTIATE(L)                                                                     \
     template void covary<L>(const Schedule&, const Scores&, const Scores&, Matrix<double>, \
-                            Matrix<double>);
+                            Matrix<double>, Stop);
 INSTANTIATE(1)
 INSTANTIATE(8)
 INSTANTIATE(16)

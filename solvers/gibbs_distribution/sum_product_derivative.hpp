@@ -9,9 +9,10 @@
 
 namespace solvers::gibbs_distribution {
 
-// Writes Cov(phi, phi . direction) to `ones` `[batch, n]` and `pairs` `[batch, e]`.
+// Writes Cov(phi, phi . direction) to `ones` `[batch, n]` and `pairs` `[batch, e]`; ends early where
+// `stop` is requested.
 template <int L>
 void covary(const Schedule& schedule, const Scores& scores, const Scores& direction,
-            Matrix<double> ones, Matrix<double> pairs);
+            Matrix<double> ones, Matrix<double> pairs, Stop stop);
 
 }  // namespace solvers::gibbs_distribution

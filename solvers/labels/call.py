@@ -12,6 +12,7 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..constraints import Constraint
 from ..conversions import Answer, AnyConversion
 from ..errors import ProblemError
+from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
 from ..problems.any_problem import AnyProblem
 from ..registry import LABELS, SolverInfo
@@ -59,6 +60,7 @@ def solve_labels(
     k_best: int | None = None,
     **options: Unpack[Options],
 ) -> Solution[ArrayT]: ...
+@between_graphs
 def solve_labels(
     unary: Any,
     pairwise: Any = None,

@@ -15,7 +15,10 @@ from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProb
 from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
+from ..graph_breaks import between_graphs
+from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
+from ..solver import seconds_of
 from .algorithms.sum_memory import room_for
 from .completions import LabelCompletions, complete
 from .conditioned_sums import split_of
@@ -108,6 +111,7 @@ def gibbs(
     uniforms: Any = None,
     method: Exact = "exact",
     memory: int | None = None,
+    time_limit: float | None = None,
 ) -> LabelGibbs: ...
 
 
@@ -123,9 +127,11 @@ def gibbs(
     uniforms: None = None,
     method: Estimated,
     memory: int | None = None,
+    time_limit: float | None = None,
 ) -> GibbsEstimate[LabelProblem]: ...
 
 
+@between_graphs
 def gibbs(
     unary: Any,
     pairwise: Any = None,
@@ -137,6 +143,7 @@ def gibbs(
     uniforms: Any = None,
     method: Exact | Estimated = "exact",
     memory: int | None = None,
+    time_limit: float | None = None,
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
     """Return log Z, marginals and samples of p(x) = exp(score(x)) / Z over labels.
 
@@ -161,6 +168,7 @@ def gibbs(
         memory: maximum bytes of the tables of exact sums; None for a share of the free memory.
             With less memory, passes compute tables again, and then run once for each assignment of
             a few variables: that is slower, and the results are the same up to rounding.
+        time_limit: seconds for exact sums, as for `solvers.gibbs`; None for no limit.
 
     Returns:
         `LabelGibbs`; of the other methods a `GibbsEstimate`, which says what its `log_partition`
@@ -170,7 +178,9 @@ def gibbs(
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
             range or precision.
         OptionError: there is no such method; `fix` does not fit the problem; there are uniforms
-            for a method that draws no samples; or `memory` is no whole number above zero.
+            for a method that draws no samples; `memory` is no whole number above zero; or
+            `time_limit` is no positive number.
+        TimeLimitError: the time limit passed before the sums were complete.
         UnsupportedProblemError: elimination is too wide, or its tables have too many entries once
             they are split until they fit into memory.
         InfeasibleError: every assignment of an instance is forbidden.
@@ -191,7 +201,8 @@ def gibbs(
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     elif any(array is not None for array in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
-    return sums_of_labels(problem, fix, uniforms, method, memory)
+    with sums_within(seconds_of(time_limit)):
+        return sums_of_labels(problem, fix, uniforms, method, memory)
 
 
 def sums_of_labels(

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
+from ..graph_breaks import between_graphs
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..solving.listening import Callback
@@ -52,6 +53,7 @@ class PreparedLabels(AnyPrepared):
         start: Any = None,
         callback: Callback | None = None,
     ) -> Solution[ArrayT]: ...
+    @between_graphs
     def __call__(
         self,
         unary: Any,
@@ -79,6 +81,7 @@ class PreparedLabels(AnyPrepared):
         return self._solution(problem, start, callback)
 
 
+@between_graphs
 def prepare(
     edges: Any,
     n: int,

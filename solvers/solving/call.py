@@ -16,6 +16,7 @@ from ..constraints import Constraint, listed
 from ..conversions import Answer, AnyConversion
 from ..conversions.answer import Answers
 from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
+from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
 from ..problems.any_problem import AnyProblem
@@ -76,6 +77,7 @@ def solve(
     k_best: int | None = None,
     **options: Unpack[Options],
 ) -> Solution[ArrayT]: ...
+@between_graphs
 def solve(
     unary: Any,
     pairwise: Any = None,

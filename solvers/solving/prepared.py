@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
+from ..graph_breaks import between_graphs
 from ..options import is_whole
 from ..problems.pairs import topology_of
 from ..problems.problem import Problem
@@ -91,6 +92,7 @@ class Prepared(AnyPrepared):
         callback: Callback | None = None,
     ) -> Solution[ArrayT]: ...
 
+    @between_graphs
     def __call__(
         self,
         unary: Any,
@@ -120,6 +122,7 @@ class Prepared(AnyPrepared):
         return self._solution(problem, start, callback)
 
 
+@between_graphs
 def prepare(
     edges: Any, n: int, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
 ) -> Prepared:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, overload
 
+import numpy as np
+
 from ..constraint_rows import Rows
 from ..errors import SolverUnavailableError, UnsupportedProblemError
 from ..problems.any_problem import AnyProblem
@@ -325,8 +327,9 @@ def _counts(problem: Problem, rows: Rows) -> bool:
 
 def _weighs(problem: Problem, rows: Rows) -> bool:
     """Whether CPLEX takes the constraints and each adds different weights, as a knapsack does."""
-    sizes = [{abs(weight) for _, weight in terms} for terms, *_ in rows.terms() if len(terms) > 1]
-    if not sizes or min(map(len, sizes)) == 1 or why_not_cplex(problem.n):
+    several = [row for row in np.abs(rows.matrix) if np.count_nonzero(row) > 1]
+    alike = (row.max() == row[row > 0].min() for row in several)
+    if not several or any(alike) or why_not_cplex(problem.n):
         return False
     return solver_class("cplex")().why_not_within(problem, rows) is None
 

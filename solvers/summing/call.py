@@ -15,10 +15,13 @@ from ..errors import OptionError, ProblemError, UnsupportedProblemError, shorten
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..graph_breaks import between_graphs
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
+from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
 from ..problems.problem import Problem, check_problem
+from ..solver import seconds_of
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits
@@ -35,6 +38,7 @@ class Options(TypedDict, total=False):
     fix: Any
     threads: int | None
     memory: int | None
+    time_limit: float | None
 
 
 class ExactOptions(Options, total=False):
@@ -102,6 +106,7 @@ def gibbs(
     method: Estimated,
     **options: Unpack[Options],
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
+@between_graphs
 def gibbs(
     unary: Any,
     pairwise: Any = None,
@@ -112,6 +117,7 @@ def gibbs(
     method: Any = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    time_limit: float | None = None,
 ) -> Gibbs | LabelGibbs | GibbsEstimate | GibbsAnswer:
     """Compute log Z, marginals and samples of p(z) = exp(score(z)) / Z, exactly or approximately.
 
@@ -158,6 +164,9 @@ def gibbs(
         memory: maximum bytes of the tables of elimination; None for a share of the free memory.
             With less memory, passes compute tables again, and then run once for each assignment of
             a few variables: that is slower, and the results are the same up to rounding.
+        time_limit: seconds for exact sums; None for no limit. Sums have no result before they end,
+            so the call then raises `TimeLimitError`, as soon as the step of elimination at hand
+            ends. Later calls of the result, such as `sample`, have no limit; Ctrl-C ends them.
 
     Returns:
         `Gibbs`; of a `LabelProblem` a `LabelGibbs`. A method that is not exact gives a
@@ -174,7 +183,8 @@ def gibbs(
         InfeasibleError: every assignment of labels is forbidden.
         OptionError: there is no such method, or so many threads; `fix` does not fit the problem;
             there are uniforms for a method that draws no samples; or `memory` is no whole number
-            above zero.
+            above zero; or `time_limit` is no positive number.
+        TimeLimitError: the time limit passed before the sums were complete.
 
     References:
         Koller and Friedman (2009), Probabilistic Graphical Models, chapters 9 and 12.
@@ -193,20 +203,19 @@ def gibbs(
     """
     check_threads(threads)
     check_memory_limit(memory)
-    if not isinstance(unary, _CHECKED):
-        problem = Problem.from_arrays(unary, pairwise, edges=edges)
-        return _sums_of_bits(problem, fix, uniforms, method, threads, memory)
-    if pairwise is not None or edges is not None:
-        raise ProblemError(
-            f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
-        )
-    if isinstance(unary, Problem):
-        return _sums_of_bits(unary, fix, uniforms, method, threads, memory)
-    if isinstance(unary, LabelProblem):
-        return sums_of_labels(unary, fix, uniforms, method, memory)
-    _check_sums(unary)
-    places = _evidence_of(unary, fix)
-    return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads, memory))
+    with sums_within(seconds_of(time_limit)):
+        if not isinstance(unary, _CHECKED):
+            problem = Problem.from_arrays(unary, pairwise, edges=edges)
+            return _sums_of_bits(problem, fix, uniforms, method, threads, memory)
+        if pairwise is not None or edges is not None:
+            raise ProblemError(
+                f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
+            )
+        if not isinstance(unary, AnyConversion):
+            return _sums_of(unary, fix, uniforms, method, threads, memory)
+        _check_sums(unary)
+        places = _evidence_of(unary, fix)
+        return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads, memory))
 
 
 def uniforms_shape(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..arrays import to_numpy
 from ..conversions import AnyConversion
 from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.estimate import ESTIMATES
+from ..graph_breaks import between_graphs
 from ..labels.problem import LabelProblem
 from ..options import is_whole
 from ..problems.problem import Problem
@@ -38,12 +39,13 @@ class MarginalMap:
         states: number of joint states that were compared.
     """
 
-    assignment: Mapping[Hashable, Hashable]
+    assignment: Mapping[Hashable, Hashable] = field(hash=False)
     log_probability: float
     log_mass: float
     states: int
 
 
+@between_graphs
 def marginal_map(
     problem: Problem | LabelProblem | AnyConversion[Any],
     variables: Iterable[Hashable],

@@ -15,6 +15,7 @@ from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
 from ..atomic import whole_file
+from .counts import check_count
 from .solve.answers import is_same_file
 from .solve.command import add_max_bytes
 from .solve.of_labels import read
@@ -52,6 +53,7 @@ def run(chosen: Namespace, console: Console) -> None:
         SolverError: the file cannot be read, or the problem cannot be written.
         OSError: a file cannot be read or written.
     """
+    check_count("max_bytes", chosen.max_bytes)
     if is_same_file(Path(chosen.target), chosen.file):
         raise OptionError(f"{chosen.target} is the file to convert; name another target")
     limit = chosen.max_bytes

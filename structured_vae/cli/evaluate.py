@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..atomic import whole_file
+from .counts import check_count
 from .terminal import command
 
 
@@ -64,6 +65,10 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Evaluate a run, and write the result into its folder."""
+    check_count("samples", chosen.samples)
+    check_count("refine", chosen.refine, least=0)
+    for samples in chosen.importance:
+        check_count("importance", samples)
     from ..runs.evaluate import evaluate_run  # loads torch
 
     evaluation = evaluate_run(

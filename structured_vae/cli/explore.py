@@ -5,6 +5,7 @@ from __future__ import annotations
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
+from .counts import check_count
 from .terminal import command
 
 
@@ -26,6 +27,7 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Serve the page until Ctrl-C."""
+    check_count("port", chosen.port, most=65535)
     from ..explorer.serve import explore  # loads torch
 
     explore(chosen.folder, chosen.address, chosen.port)

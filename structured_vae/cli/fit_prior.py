@@ -8,6 +8,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
+from .counts import check_count
 from .terminal import command, file_table
 
 
@@ -50,6 +51,10 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Fit the prior, print the bound before and after, and list the files."""
+    check_count("hidden", chosen.hidden, least=0)
+    check_count("layers", chosen.layers, least=0)
+    check_count("epochs", chosen.epochs)
+    check_count("samples", chosen.samples)
     from ..runs.fit_prior import fit_prior  # loads torch
 
     fitted = fit_prior(

@@ -8,6 +8,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
+from .counts import check_count
 from .terminal import command
 
 STATS = ("changed", "saturated")
@@ -35,6 +36,8 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Measure the estimators, and say where the figure was written."""
+    check_count("images", chosen.images)
+    check_count("draws", chosen.draws)
     from ..runs.gradients import gradient_figure  # loads torch
 
     figure = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from ..reproduction.experiments import experiment_names
 from ..reproduction.plan import plan
+from .counts import check_count
 from .terminal import command
 
 
@@ -73,6 +74,10 @@ def report_options() -> ArgumentParser:
 
 def run_reproduce(chosen: Namespace, console: Console) -> None:
     """Run the missing cells of an experiment, or list them for a dry run."""
+    check_count("epochs", chosen.epochs)
+    check_count("jobs", chosen.jobs)
+    for seed in chosen.seeds:
+        check_count("seeds", seed, least=0)
     if chosen.dry_run:
         plan(chosen, console)
         return

@@ -28,6 +28,7 @@ from .chain_solution import best_tags, possible_log_partition
 from .chain_targets import score_of_target, target_of_steps, uniform_score
 from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
+from .stored_parameters import check_stored
 from .tag_rules import TagRules
 from .targets import check_target, instance_weights, smoothing_of
 
@@ -306,6 +307,7 @@ class LinearChainCRF(nn.Module):
         """Check the scores; return the chains without masked positions, and their places."""
         refuse_recording(self)
         check_emissions(emissions, self.num_tags, self.batch_first)
+        check_stored(self)
         check_parameters(self.parameters())
         on = self._by_steps(mask_of(mask, emissions))
         if mask is not None:

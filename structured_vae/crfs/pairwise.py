@@ -23,6 +23,7 @@ from ..spaces.labels import impossible_instances_named
 from ..spaces.sums.chain_sums import weighted
 from .empty import empty_solution
 from .reductions import Reduction, check_reduction, reduced
+from .stored_parameters import check_stored
 from .targets import (
     are_labels,
     check_target,
@@ -273,6 +274,7 @@ class PairwiseCRF(nn.Module):
 
     def _check(self, unary: torch.Tensor) -> None:
         refuse_recording(self)
+        check_stored(self)
         shape = self.structure.n, self.structure.k
         if not is_of_floats(unary):
             raise StructureError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ class GradientReport:
     z_score: float
     norm: float
     microseconds: float
-    stats: dict[str, float]
+    stats: dict[str, float] = field(hash=False)
     draws: int
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -40,7 +40,7 @@ class Evaluation:
         images: number of images.
     """
 
-    quantities: dict[str, Quantity]
+    quantities: dict[str, Quantity] = field(hash=False)
     images: int
 
     def __str__(self) -> str:

@@ -27,7 +27,7 @@ def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
     """
-    pairs = edges_of(jnp.zeros(jnp.shape(tables)[-3]), edges)
+    pairs = edges_of(jnp.zeros(jnp.shape(unary)[-2]), jnp.zeros(jnp.shape(tables)[-3]), edges)
 
     def sums(unary: np.ndarray, tables: np.ndarray) -> tuple[np.ndarray, ...]:
         gibbs = labels.gibbs(unary, tables, edges=pairs)

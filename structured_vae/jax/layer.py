@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 import torch
 
 import solvers
-from solvers import ArgmaxSolver
+from solvers import ArgmaxSolver, UnsupportedProblemError, resolve
 
+from ..distributions.argmax_module import ONE_VARIABLE
 from ..errors import ConfigError, shortened
+from ..noise import checked_draws
 from ..schedules import positive
 from ..spaces import Structure, as_space, is_structure
 from .scores import edges_of, gaps, products
@@ -36,6 +39,7 @@ def argmax(
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
+        solvers.UnknownSolverError: no solver has that name.
         ConfigError: a structure is given pairwise scores.
 
     Example:
@@ -43,7 +47,10 @@ def argmax(
         >>> argmax(jnp.array([[1.0, -0.5]]), jnp.array([[0.2]]), edges=[[0, 1]]).tolist()
         [[1.0, 0.0]]
     """
-    pairs = edges_of(pairwise, edges)
+    if not is_structure(solver):
+        with suppress(UnsupportedProblemError):  # a plug-in may want more variables
+            resolve(solver, ONE_VARIABLE)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jax.lax.stop_gradient(jnp.asarray(unary))
     answer = jax.ShapeDtypeStruct(unary.shape, unary.dtype)
     # Under `vmap` the solver gets all instances in one call.
@@ -72,11 +79,16 @@ def argmax_layer(
     solver: str | ArgmaxSolver | Structure = "auto",
     epsilon: float | None = None,
     key: Any = None,
+    samples: int = 1,
 ) -> Any:
     """Return the argmax `[..., n]` with the gradient of implicit MLE, (z - z') / epsilon.
 
     z' is the argmax of the scores with `unary - epsilon * grad`, where grad is the incoming
     gradient. It is the function of `structured_vae.ArgmaxLayer`; the gradient is biased.
+
+    With a key and `samples` above 1, it is the mean of z over so many draws of noise, with entries
+    from 0 to 1. Its gradient is the mean of the gradients that single draws have for the same
+    incoming gradient.
 
     Args:
         unary: `[..., n]`.
@@ -86,9 +98,11 @@ def argmax_layer(
         epsilon: the step in the scores; None for `Relative(by="instance")`, a step for each
             instance, in units of its scores and its gradient.
         key: a key of `jax.random` for logistic noise on the unary scores; None for no noise.
+        samples: the number of draws that a call with a key averages.
 
     Raises:
-        ConfigError: epsilon is not positive and finite, or a structure is given pairwise scores.
+        ConfigError: epsilon is not positive and finite, `samples` is not a whole number of at least
+            1, or a structure is given pairwise scores.
         solvers.ProblemError: the scores do not describe a problem.
 
     References:
@@ -104,13 +118,28 @@ def argmax_layer(
     """
     if epsilon is not None and not positive(epsilon):
         raise ConfigError(f"epsilon must be a positive number or None; got {shortened(epsilon)}")
-    pairs = edges_of(pairwise, edges)
+    draws = checked_draws(samples)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jnp.asarray(unary)
-    if key is not None:
-        unary = unary + jax.random.logistic(key, unary.shape, unary.dtype)
     # `custom_vjp` needs an array even where there are no pairs.
     if pairs is None:
         pairwise = jnp.zeros((), unary.dtype)
+    else:
+        pairwise = jnp.broadcast_to(jnp.asarray(pairwise), (*unary.shape[:-1], len(pairs)))
+    if key is None:
+        noise = jnp.zeros((1, *[1] * unary.ndim), unary.dtype)
+    else:
+        noise = jax.random.logistic(key, (draws, *unary.shape), unary.dtype)
+    return _implicit_mle(pairs, solver, epsilon)(unary, pairwise, noise)
+
+
+def _implicit_mle(
+    pairs: np.ndarray | None, solver: str | ArgmaxSolver | Structure, epsilon: float | None
+) -> Any:
+    """Return a function of scores and noise `[draws, ..., n]`: the mean argmax, with its gradient.
+
+    Each draw gets the whole incoming gradient, and the gradient is the mean over the draws.
+    """
 
     def best(unary: Any, pairwise: Any) -> Any:
         scores_of_pairs = pairwise
@@ -118,28 +147,30 @@ def argmax_layer(
             scores_of_pairs = None
         return argmax(unary, scores_of_pairs, edges=pairs, solver=solver)
 
-    layer = jax.custom_vjp(best)
+    def mean(unary: Any, pairwise: Any, noise: Any) -> Any:
+        return best(unary + noise, pairwise).mean(axis=0)
 
-    def forward(unary: Any, pairwise: Any) -> Any:
-        z = best(unary, pairwise)
-        return z, (unary, pairwise, z)
+    layer = jax.custom_vjp(mean)
+
+    def forward(unary: Any, pairwise: Any, noise: Any) -> Any:
+        noisy = unary + noise
+        z = best(noisy, pairwise)
+        return z.mean(axis=0), (noisy, pairwise, noise, z)
 
     def backward(kept: Any, slope: Any) -> Any:
-        unary, pairwise, z = kept
+        noisy, pairwise, noise, z = kept
         step: Any = epsilon
         if epsilon is None:
-            step = _relative(gaps(unary, pairwise, pairs, z), slope)
-        other = best(unary - step * slope, pairwise)
-        singles = (z - other) / step
+            step = _relative(gaps(noisy, pairwise, pairs, z), slope)
+        other = best(noisy - step * slope, pairwise)
+        singles = ((z - other) / step).mean(axis=0)
         if pairs is None:
-            return singles, jnp.zeros_like(pairwise)
+            return singles, jnp.zeros_like(pairwise), jnp.zeros_like(noise)
         moved = (products(z, pairs) - products(other, pairs)) / step
-        return singles, moved
+        return singles, moved.mean(axis=0), jnp.zeros_like(noise)
 
     layer.defvjp(forward, backward)
-    if pairs is not None:
-        pairwise = jnp.broadcast_to(jnp.asarray(pairwise), (*unary.shape[:-1], len(pairs)))
-    return layer(unary, pairwise)
+    return layer
 
 
 def _relative(sizes: Any, slope: Any) -> Any:
@@ -158,15 +189,22 @@ def _relative(sizes: Any, slope: Any) -> Any:
 def _solved(
     unary: Any, pairwise: Any, edges: np.ndarray | None, solver: str | ArgmaxSolver
 ) -> np.ndarray:
-    unary = np.asarray(unary)
     couplings = None
     if pairwise is not None:
-        couplings = np.asarray(pairwise)
-    solution = solvers.solve(unary, couplings, edges=edges, solver=solver)
-    return np.asarray(solution.z).astype(unary.dtype)
+        couplings = _on_host(pairwise)
+    solution = solvers.solve(_on_host(unary), couplings, edges=edges, solver=solver)
+    return np.asarray(solution.z).astype(np.asarray(unary).dtype)
 
 
 def _of_structure(scores: Any, structure: Structure) -> np.ndarray:
-    values = np.array(scores)
+    values = np.array(_on_host(scores))
     z: np.ndarray = as_space(structure).argmax(torch.from_numpy(values)).numpy()
-    return z.astype(values.dtype)
+    return z.astype(np.asarray(scores).dtype)
+
+
+def _on_host(scores: Any) -> np.ndarray:
+    """Return scores as an array of numpy, whose packages have no bfloat16."""
+    values = np.asarray(scores)
+    if values.dtype == jnp.bfloat16:
+        values = values.astype(np.float32)
+    return values

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from solvers import ArgmaxSolver
 
 from ..errors import ConfigError, shortened
+from ..noise import checked_draws
 from ..schedules import positive
 from ..spaces import Structure
 from .layer import argmax
-from .scores import edges_of, score_difference
+from .scores import edges_of, score_difference, target_of
 from .sums import log_partition
 
 
@@ -38,7 +39,8 @@ def structured_perceptron(
         solvers.ProblemError: the scores do not describe a problem.
         ConfigError: a structure is given pairwise scores.
     """
-    pairs = edges_of(pairwise, edges)
+    pairs = edges_of(unary, pairwise, edges)
+    target = target_of(target, unary)
     z = argmax(unary, pairwise, edges=edges, solver=solver)
     return score_difference(jnp.asarray(unary), pairwise, pairs, z, target)
 
@@ -73,8 +75,8 @@ def structured_hinge(
     """
     if not positive(margin):
         raise ConfigError(f"margin must be a positive number; got {shortened(margin)}")
-    pairs = edges_of(pairwise, edges)
-    target = jnp.asarray(target)
+    pairs = edges_of(unary, pairwise, edges)
+    target = target_of(target, unary)
     unary = jnp.asarray(unary)
     # For bits D(z, y) = sum_i y_i + (1 - 2 y_i) z_i, so the margin only changes unary scores.
     slope = margin * (1 - 2 * target)
@@ -108,16 +110,16 @@ def perturbed_loss(
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
-        ConfigError: sigma or samples is not positive, or a structure is given pairwise scores.
+        ConfigError: sigma is not positive, samples is not a whole number of at least 1, or a
+            structure is given pairwise scores.
     """
-    if not positive(sigma) or not positive(samples):
-        raise ConfigError(
-            f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
-        )
-    pairs = edges_of(pairwise, edges)
+    if not positive(sigma):
+        raise ConfigError(f"sigma must be a positive number; got {shortened(sigma)}")
+    draws = checked_draws(samples)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jnp.asarray(unary)
-    target = jnp.asarray(target)
-    noise = sigma * jax.random.normal(key, (int(samples), *unary.shape), unary.dtype)
+    target = target_of(target, unary)
+    noise = sigma * jax.random.normal(key, (draws, *unary.shape), unary.dtype)
     z = argmax(unary + noise, pairwise, edges=edges, solver=solver)
     lost = score_difference(unary, pairwise, pairs, z, target)
     return (lost + (noise * (z - target)).sum(axis=-1)).mean(axis=0)
@@ -135,9 +137,9 @@ def gibbs_likelihood(unary: Any, pairwise: Any = None, *, target: Any, edges: An
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
     """
-    pairs = edges_of(pairwise, edges)
+    pairs = edges_of(unary, pairwise, edges)
     unary = jnp.asarray(unary)
-    target = jnp.asarray(target)
+    target = target_of(target, unary)
     if pairs is None:
         total = jax.nn.softplus(unary).sum(axis=-1)
     else:

@@ -9,27 +9,50 @@ import numpy as np
 
 from solvers import ProblemError
 
+from ..errors import shortened
 
-def edges_of(pairwise: Any, edges: Any) -> np.ndarray | None:
+
+def edges_of(unary: Any, pairwise: Any, edges: Any) -> np.ndarray | None:
     """Return the edges `[e, 2]` on the host; None where there are no pairwise scores.
 
     Raises:
         solvers.ProblemError: there are pairwise scores without edges, or edges without scores, or
-            there is not one score for each edge.
+            there is not one score for each edge, or an edge has no such variable.
     """
     if (pairwise is None) != (edges is None):
         raise ProblemError("pairwise and edges go together: pass [..., e] scores and [e, 2] edges")
     if edges is None:
         return None
-    pairs = np.asarray(edges)
+    try:
+        pairs = np.asarray(edges)
+    except ValueError as error:
+        raise ProblemError(f"edges must be integers [e, 2]; got {shortened(edges)}") from error
     if pairs.ndim != 2 or pairs.shape[-1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {list(pairs.shape)}")
-    if jnp.shape(pairwise)[-1] != len(pairs):
+    if jnp.shape(pairwise)[-1:] != (len(pairs),):
         raise ProblemError(
             f"pairwise must be [..., {len(pairs)}], one score for each edge; "
             f"got {list(jnp.shape(pairwise))}"
         )
+    n = jnp.shape(unary)[-1]
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
+        raise ProblemError(
+            f"edges must be pairs of the variables 0 to {n - 1}; got {shortened(edges)}"
+        )
     return pairs
+
+
+def target_of(target: Any, unary: Any) -> Any:
+    """Return the target `[..., n]` as an array.
+
+    Raises:
+        solvers.ProblemError: it has another shape than the scores.
+    """
+    if target is None or jnp.shape(target) != jnp.shape(unary):
+        raise ProblemError(
+            f"target must be states {list(jnp.shape(unary))}; got {shortened(target)}"
+        )
+    return jnp.asarray(target)
 
 
 def products(z: Any, edges: np.ndarray) -> Any:

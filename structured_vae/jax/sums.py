@@ -34,7 +34,7 @@ def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
         >>> float(log_partition(jnp.zeros(2), jnp.array([1.0]), edges=[[0, 1]]))
         1.743...
     """
-    pairs = edges_of(pairwise, edges)
+    pairs = edges_of(unary, pairwise, edges)
 
     def sums(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, ...]:
         gibbs = solvers.gibbs(unary, pairwise, edges=pairs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, overload
 
-import numpy as np
 import torch
 
 from models import Potentials
@@ -13,10 +12,11 @@ from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
 from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.transforms import refuse_transforms
 from ..distributions.argmax_module import Seed
 from ..errors import ConfigError, shortened
 from ..estimators import Direct, Epsilon, Estimate
-from ..noise import check_generator
+from ..noise import check_generator, checked_draws
 from ..objectives.costs import Cost, CostFunction, CostOfBits
 from ..spaces import Structure, as_space, is_structure, refuse_pairs
 from ..spaces.bits import solution_of
@@ -115,17 +115,12 @@ class ArgmaxLayer(SteppingModule):
         samples: int = 1,
     ):
         super().__init__(solver, epsilon, seed, constraints)
-        is_whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-        if not is_whole or samples < 1:
-            raise ConfigError(
-                f"samples must be a whole number of at least 1; got {shortened(samples)}"
-            )
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(
                 f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}"
             )
         self.estimator = estimator
-        self.samples = int(samples)
+        self.samples = checked_draws(samples)
 
     def __repr__(self) -> str:
         """Return the layer with its options."""
@@ -177,6 +172,17 @@ class ArgmaxLayer(SteppingModule):
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
+        return self.averaged(potentials, generator)
+
+    def averaged(self, potentials: Potentials, generator: torch.Generator | None) -> torch.Tensor:
+        """Return the mean of the argmaxes `[..., batch, n]` over the draws of noise, if any.
+
+        It has the estimator's gradient. Losses call it with checked potentials.
+
+        Raises:
+            solvers.SolverError: the solver does not accept the scores.
+            ConfigError: a backward pass runs the forward pass again, which would draw new noise.
+        """
         noise = self.noise(potentials, generator, self.samples)
         if noise is None:
             return self.learnable(potentials)
@@ -215,7 +221,9 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: an export or a trace records the call.
+            EstimatorError: `torch.func` transforms the call.
         """
+        refuse_transforms("ArgmaxLayer.solve", "call it outside of torch.func, or the layer itself")
         potentials = potentials_of(unary, pairwise, edges, mask)
         if is_structure(self.solver):
             solution = as_space(self.solver).solution(potentials)

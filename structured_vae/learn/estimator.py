@@ -57,7 +57,8 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         """Train on instances and their labels.
 
         Args:
-            X: instances, or `[samples, d]`.
+            X: instances, or `[samples, d]`. An array of three dimensions lists chains of equal
+                length.
             y: a list with one label per node for each instance, of any sortable type; or
                 `[samples]`. `ChainCRF` and `GraphCRF` also take sets of possible labels in place of
                 labels, where an empty set says that nothing is known.

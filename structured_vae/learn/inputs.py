@@ -31,9 +31,13 @@ class Inputs:
 def is_table(x: Any) -> bool:
     """Return True if X is `[samples, d]`, one node per row, and False if it lists instances.
 
+    An array `[instances, length, d]` lists chains of equal length.
+
     Raises:
         DataError: X is an empty list.
     """
+    if getattr(x, "ndim", 0) == 3:
+        return False
     is_list = isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object)
     if not is_list:
         return True

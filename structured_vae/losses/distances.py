@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..errors import ConfigError, shortened
+from ..spaces.checks.batches import check_dense
 
 
 def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
@@ -16,10 +17,22 @@ def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torc
 
     Returns:
         `[batch, n]`.
+
+    Raises:
+        ConfigError: the weights have another shape.
     """
     slope = 1 - 2 * y
     if weights is None:
         return slope
+    fits = weights.ndim <= y.ndim and all(
+        size in (1, wanted)
+        for size, wanted in zip(weights.shape[::-1], y.shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ConfigError(
+            f"weights must be [{y.shape[-1]}], or broadcast to {list(y.shape)}; "
+            f"got {list(weights.shape)}"
+        )
     return weights.to(y) * slope
 
 
@@ -36,8 +49,10 @@ def distance_weights(weights: torch.Tensor | None) -> torch.Tensor | None:
     """
     if weights is None:
         return None
-    if isinstance(weights, torch.Tensor) and bool(((weights >= 0) & weights.isfinite()).all()):
-        return weights
+    if isinstance(weights, torch.Tensor):
+        check_dense(weights, "weights", ConfigError)
+        if bool(((weights >= 0) & weights.isfinite()).all()):
+            return weights
     raise ConfigError(
         f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
     )

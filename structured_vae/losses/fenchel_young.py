@@ -11,7 +11,7 @@ from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
 from ..errors import ConfigError, shortened
-from ..noise import gaussian
+from ..noise import checked_draws, gaussian
 from ..schedules import positive
 from ..spaces import Structure
 from .structured_loss import StructuredLoss, sampled
@@ -38,7 +38,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         constraints: as for every `StructuredLoss`.
 
     Raises:
-        ConfigError: `sigma` or `samples` is not positive.
+        ConfigError: `sigma` is not positive, or `samples` is not a whole number of at least 1.
 
     References:
         Blondel, Martins, Niculae (2020), Learning with Fenchel-Young losses.
@@ -56,12 +56,10 @@ class PerturbedFenchelYoung(StructuredLoss):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, constraints=constraints)
-        if not positive(sigma) or not positive(samples) or samples != int(samples):
-            raise ConfigError(
-                f"need sigma > 0 and samples >= 1; got {shortened(sigma)} and {shortened(samples)}"
-            )
+        if not positive(sigma):
+            raise ConfigError(f"sigma must be a positive number; got {shortened(sigma)}")
         self.sigma = float(sigma)
-        self.samples = int(samples)
+        self.samples = checked_draws(samples)
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None

@@ -12,6 +12,7 @@ from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
 from ..distributions.argmax_module import Seed
+from ..errors import ConfigError, shortened
 from ..estimators import Epsilon
 from ..layer import ArgmaxLayer
 from ..spaces import Structure
@@ -30,10 +31,12 @@ class ImplicitMLELoss(StructuredLoss):
     gradient of the linearised loss, which differs from the loss if the derivative in a bit is not
     the change of the loss when that bit flips. The derivative of the default loss is twice that
     change, so for independent bits the gradient is twice that of the expected loss. The loss is not
-    convex. Costs two argmaxes.
+    convex. Costs two argmaxes for each draw of noise.
 
     It is an `ArgmaxLayer` followed by the loss, and has its noise: in training mode z* is a
-    perturb-and-MAP sample. For the Hamming distance, which is linear in z, it equals `DirectLoss`.
+    perturb-and-MAP sample. With `samples` above 1 it is the mean of so many samples, so the loss
+    gets entries from 0 to 1. For the Hamming distance, which is linear in z, it equals
+    `DirectLoss`.
 
     Args:
         solver: as for every `StructuredLoss`.
@@ -41,9 +44,11 @@ class ImplicitMLELoss(StructuredLoss):
         loss: a function of states and targets; None for the sum of squared differences.
         seed: the seed of the noise, as in `ArgmaxLayer`.
         constraints: as for every `StructuredLoss`.
+        samples: the number of noise draws that a call with noise averages, as in `ArgmaxLayer`.
 
     Raises:
-        ConfigError: epsilon is not positive, or the seed is not valid.
+        ConfigError: epsilon is not positive, the seed is not valid, `samples` is not a whole number
+            of at least 1, or `loss` is not a function.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
@@ -59,9 +64,14 @@ class ImplicitMLELoss(StructuredLoss):
         loss: LossOfStates | None = None,
         seed: Seed = "torch",
         constraints: Iterable[Constraint] = (),
+        samples: int = 1,
     ):
         super().__init__(solver, constraints=constraints)
-        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed)
+        self.layer = ArgmaxLayer(self.solver, epsilon=epsilon, seed=seed, samples=samples)
+        if loss is not None and not callable(loss):
+            raise ConfigError(
+                f"loss must be a function of states and targets; got {shortened(loss)}"
+            )
         self.loss = loss or squared_differences
 
     def over(self, structure: Structure) -> Self:
@@ -73,5 +83,9 @@ class ImplicitMLELoss(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        z = self.layer.learnable(self.layer.perturbed(potentials, generator))
-        return self.loss(z, y)
+        loss = self.loss(self.layer.averaged(potentials, generator), y)
+        if not isinstance(loss, torch.Tensor):
+            raise ConfigError(
+                f"loss must return a tensor, one number per instance; it returned {shortened(loss)}"
+            )
+        return loss

@@ -82,7 +82,8 @@ class StructuredLoss(ArgmaxModule):
                 shape, or one of the first targets is not a state of the structure.
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: the generator is not a torch generator for this device; a weight is out of
-                range; or an export or a trace records the call.
+                range, or weights have another shape; a loss of your own returns no tensor; or an
+                export or a trace records the call.
             StructureError: the structure does not accept pairwise scores, or lacks the `gibbs` that
                 this loss needs.
         """

@@ -15,7 +15,7 @@ from rich.table import Table
 from ..errors import RunError
 from ..vaes.config import TrainConfig
 from .experiments import Cell, Experiment
-from .records import Places, read_record, seconds_an_epoch
+from .records import Places, check_epochs, read_record, seconds_an_epoch
 
 TIMED: Final = (
     "model",
@@ -161,6 +161,9 @@ def _epoch_seconds(cell: Cell, places: Places) -> list[float]:
         return seconds_an_epoch(record.epochs)
     metrics = places.run(cell).metrics
     columns = (metrics.get(name, ()) for name in ("epoch", "seconds"))
-    return seconds_an_epoch(
-        [{"epoch": epoch, "seconds": float(took)} for epoch, took in zip(*columns, strict=True)]
-    )
+    rows = [{"epoch": epoch, "seconds": float(took)} for epoch, took in zip(*columns, strict=True)]
+    try:
+        check_epochs(rows)
+    except ValueError as error:
+        raise RunError(f"{places.run(cell).folder / 'metrics.csv'} is damaged: {error}") from error
+    return seconds_an_epoch(rows)

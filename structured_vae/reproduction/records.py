@@ -150,6 +150,24 @@ def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
     return value
 
 
+def check_epochs(rows: Sequence[Mapping[str, float]]) -> None:
+    """Raise if rows of epochs are not those of one training.
+
+    Raises:
+        ValueError: a row has no number of its epoch or of its seconds, or epochs do not increase.
+    """
+    before = 0.0
+    for place, row in enumerate(rows):
+        try:
+            float(row["seconds"])
+            epoch = float(row["epoch"])
+        except (TypeError, LookupError, ValueError) as error:
+            raise ValueError(f"row {place} of its epochs lacks epoch or seconds") from error
+        if not epoch > before:
+            raise ValueError(f"row {place} is of epoch {epoch:g}, and the row before of {before:g}")
+        before = epoch
+
+
 def spans_of(epochs: Iterable[float]) -> list[float]:
     """Return the number of epochs from each row to the next, the first from the start."""
     return [epoch - before for before, epoch in pairwise([0.0, *epochs])]
@@ -175,30 +193,44 @@ def read_record(path: Path) -> Record | None:
         RunError: the file is damaged.
     """
     try:
-        return Record(**json.loads(path.read_text(encoding="utf-8")))
+        record = Record(**json.loads(path.read_text(encoding="utf-8")))
+        check_epochs(record.epochs)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:
         raise RunError(
             f"{path} is not a record: {error}; delete it, and the cell is evaluated again"
         ) from error
+    return record
 
 
 def record_of_run(
     cell: Cell, run: Run, argmaxes_an_image: int, images: int, evaluation: dict[str, Any] | None
 ) -> Record:
-    """Return the record of a cell, from the record of its run and an evaluation."""
-    stored = json.loads((run.folder / "record.json").read_text(encoding="utf-8"))
-    rows = stored["epochs"]
-    return Record(
-        cell=cell.name,
-        config=stored["config"],
-        commit=stored["commit"],
-        versions=stored["versions"],
-        hardware=stored["hardware"],
-        seconds=sum(row["seconds"] for row in rows),
-        argmaxes=argmaxes_an_image * images * trained_epochs(rows),
-        epochs=rows,
-        evaluation=evaluation,
-        commits=stored.get("commits", []),
-    )
+    """Return the record of a cell, from the record of its run and an evaluation.
+
+    Raises:
+        RunError: the run has no record.json, or a damaged one.
+    """
+    file = run.folder / "record.json"
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        rows = stored["epochs"]
+        check_epochs(rows)
+        return Record(
+            cell=cell.name,
+            config=stored["config"],
+            commit=stored["commit"],
+            versions=stored["versions"],
+            hardware=stored["hardware"],
+            seconds=sum(row["seconds"] for row in rows),
+            argmaxes=argmaxes_an_image * images * trained_epochs(rows),
+            epochs=rows,
+            evaluation=evaluation,
+            commits=stored.get("commits", []),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise RunError(
+            f"{file} is missing or damaged ({error}): delete {run.folder}, and the cell is "
+            "trained again"
+        ) from error

@@ -132,8 +132,15 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
     """Return the figures that training logged after an epoch, and the run's commit and versions."""
     record = _read_json(file)
     try:
-        # One row at most: the run may not have evaluated this epoch.
-        (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]
+        rows = [row for row in record.get("epochs", []) if row["epoch"] == epoch]
+        if len(rows) > 1:
+            raise RunError(
+                f"{file} is damaged (it has {len(rows)} rows of epoch {epoch}): delete all but "
+                "one of them, or the file"
+            )
+        row = {}  # the run may not have evaluated this epoch
+        if rows:
+            row = rows[0]
         values = {name: float(row.get(f"validation/{name}", math.nan)) for name in LOGGED}
         versions = ", ".join(
             f"{name} {version}" for name, version in record.get("versions", {}).items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -60,7 +60,7 @@ class GradientFigure:
         record: JSON file.
     """
 
-    reports: dict[str, GradientReport]
+    reports: dict[str, GradientReport] = field(hash=False)
     picture: Path
     record: Path
 

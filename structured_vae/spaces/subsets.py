@@ -15,12 +15,12 @@ from models.states import MOST_BITS
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
-from .checks.batches import UNREACHABLE, checked, integers, log_add, positive_integer, shaped
-from .checks.counts import Counts, by_row, check_batch, counts_of, largest
+from .checks.batches import UNREACHABLE, checked, integers, log_add, shaped
+from .checks.counts import Counts, by_row, check_batch, check_instances, counts_of, largest
 from .checks.scores import masked
 from .space import CODED_BITS, StateSpace
 from .sums.distribution import StructureGibbs
-from .sums.trellis import tables, trace
+from .sums.trellis import Weights, tables, trace
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,17 @@ class Knapsack(StateSpace):
 
     Argmax and log Z come from dynamic programming over the total weight, in O(n capacity).
 
+    Weights `[batch, n]` and capacities `[batch]` may differ by instance. Make the space for each
+    batch, and pass it to `ArgmaxLayer.over`.
+
     Args:
-        weights: `[n]`, integers of at least 0.
-        capacity: integer of at least 0; a capacity above the sum of the weights costs nothing.
+        weights: `[n]`, integers of at least 0; or `[batch, n]`, a row for each instance.
+        capacity: integer of at least 0; or `[batch]`, one for each instance. A capacity above the
+            sum of the weights costs nothing.
 
     Raises:
-        StructureError: weights or capacity are not such integers; or, when the space is used, the
-            tables of a batch would take more than 2 GiB.
+        StructureError: weights or capacity are not such integers; or, when the space is used, they
+            are for another batch, or the tables of a batch would take more than 2 GiB.
 
     References:
         Kellerer, Pferschy, Pisinger (2004), Knapsack problems, section 2.3.
@@ -230,14 +234,26 @@ class Knapsack(StateSpace):
     Example:
         >>> Knapsack([3, 4, 2], capacity=6).argmax(torch.tensor([[4.0, 5.0, 3.0]]))
         tensor([[0., 1., 1.]])
+        >>> values = torch.tensor([[4.0, 5.0, 3.0], [4.0, 5.0, 3.0]])
+        >>> Knapsack([[3, 4, 2], [1, 5, 1]], capacity=[7, 6]).argmax(values)
+        tensor([[1., 1., 0.],
+                [1., 1., 0.]])
     """
 
-    weights: Sequence[int]
-    capacity: int
+    weights: Sequence[int] | Sequence[Sequence[int]] | torch.Tensor
+    capacity: Counts | torch.Tensor | Sequence[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _integers(self.weights))
-        object.__setattr__(self, "capacity", positive_integer(self.capacity, "capacity", 0))
+        object.__setattr__(self, "weights", _weights(self.weights))
+        object.__setattr__(self, "capacity", counts_of(self.capacity, "capacity"))
+        most = self._most
+        if not self._by_instance or isinstance(most, int):
+            return
+        if len(self._rows) != len(most):
+            raise StructureError(
+                f"weights and capacity must be for the same batch; got {len(self._rows)} rows of "
+                f"weights and {len(most)} capacities"
+            )
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
@@ -251,32 +267,76 @@ class Knapsack(StateSpace):
             solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
         scores = masked(scores, mask)
+        self._check_batch(scores)
         flat = self._checked(scores)
-        best_by_weight = tables(flat, self.weights, self._width, torch.maximum)
-        total = best_by_weight[-1].argmax(dim=-1)[None]
-        no_noise = flat.new_zeros((len(self.weights), 1, 1))
-        return shaped(trace(best_by_weight, flat, self.weights, total, no_noise)[0], scores, self)
+        weights = self._weights_of(flat)
+        best_by_weight = tables(flat, weights, self._width, torch.maximum)
+        total = self._only_allowed(best_by_weight[-1]).argmax(dim=-1)[None]
+        no_noise = flat.new_zeros((flat.shape[-1], 1, 1))
+        return shaped(trace(best_by_weight, flat, weights, total, no_noise)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
         scores = masked(scores, mask)
+        self._check_batch(scores)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
     @property
+    def _most(self) -> Counts:
+        return cast("Counts", self.capacity)
+
+    @property
+    def _by_instance(self) -> bool:
+        """Whether instances have weights of their own."""
+        return isinstance(self.weights[0], tuple)
+
+    @property
+    def _rows(self) -> tuple[tuple[int, ...], ...]:
+        """The weights of each instance; a single row where instances share them."""
+        if self._by_instance:
+            return cast("tuple[tuple[int, ...], ...]", self.weights)
+        return (cast("tuple[int, ...]", self.weights),)
+
+    @property
     def _width(self) -> int:
-        return min(self.capacity, sum(self.weights))
+        heaviest = max(sum(row) for row in self._rows)
+        return min(largest(self._most), heaviest)
+
+    def _weights_of(self, flat: torch.Tensor) -> Weights:
+        """Return the weights of scores `[rows, n]`: n integers, or `[n, rows]`."""
+        if not self._by_instance:
+            return self._rows[0]
+        # A weight above every capacity is as good as any other, and fits into an integer of torch.
+        most = self._width + 1
+        rows = torch.tensor([[min(w, most) for w in row] for row in self._rows], device=flat.device)
+        return rows.repeat(len(flat) // len(rows), 1).T
+
+    def _check_batch(self, scores: torch.Tensor) -> None:
+        if isinstance(scores, torch.Tensor):  # `_checked` names other types
+            if self._by_instance:
+                check_instances(len(self._rows), scores.shape[:-1], "weights")
+            check_batch(self._most, scores.shape[:-1], "capacity")
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, len(self.weights))
+        return checked(scores, len(self._rows[0]))
+
+    def _only_allowed(self, by_weight: torch.Tensor) -> torch.Tensor:
+        """Return the values `[rows, width + 1]` by total weight, of the allowed weights."""
+        if isinstance(self._most, int):
+            return by_weight
+        total = torch.arange(by_weight.shape[-1], device=by_weight.device)
+        return by_weight.masked_fill(total > by_row(self._most, by_weight), UNREACHABLE)
 
     def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
-        return tables(scores, self.weights, self._width, log_add)[-1].logsumexp(dim=-1)
+        last = tables(scores, self._weights_of(scores), self._width, log_add)[-1]
+        return self._only_allowed(last).logsumexp(dim=-1)
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
-        sum_by_weight = tables(scores, self.weights, self._width, log_add)
-        total = _drawn_total(sum_by_weight[-1], generator, samples)
+        weights = self._weights_of(scores)
+        sum_by_weight = tables(scores, weights, self._width, log_add)
+        total = _drawn_total(self._only_allowed(sum_by_weight[-1]), generator, samples)
         noise = _advantages(scores, total, generator)
-        return trace(sum_by_weight, scores, self.weights, total, noise)
+        return trace(sum_by_weight, scores, weights, total, noise)
 
 
 def _drawn_total(last: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
@@ -292,9 +352,11 @@ def _advantages(
     return gumbel_differences(scores.new_empty((scores.shape[-1], *total.shape)), generator)
 
 
-def _integers(weights: object) -> tuple[int, ...]:
-    wanted = "weights must be integers [n] of at least 0"
+def _weights(weights: object) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+    wanted = "weights must be integers of at least 0, [n] or [batch, n]"
     array = integers(weights, wanted)
-    if array.ndim != 1 or (array < 0).any():
+    if array.ndim not in (1, 2) or (array < 0).any():
         raise StructureError(f"{wanted}; got {shortened(weights)}")
-    return tuple(array.tolist())
+    if array.ndim == 1:
+        return tuple(array.tolist())
+    return tuple(tuple(row) for row in array.tolist())

@@ -27,11 +27,13 @@ class _Majorant:
         constant: of the sum.
         field: `[n]`.
         multiplier: `[c]`, multipliers of the constraints to begin with; None for zeros.
+        rounding: how far rounding may have changed the constant and the field.
     """
 
     constant: float
     field: np.ndarray
     multiplier: np.ndarray | None = None
+    rounding: float = 0.0
 
 
 def bound_within(
@@ -57,14 +59,27 @@ def bound_within(
     bound = float(problem.positive_part[0])
     for majorant in _majorants(problem, rows):
         bound = min(bound, _Dual(majorant, rows, values).bound(deadline))
-    bound += float(problem.rounding_of_sums[0])
     # The ascent over pairs costs much more, so it runs only if the sums prove too little.
     if bound > enough and not deadline.passed:
         grouped = _grouped(problem, rows, values, deadline, enough)
         if grouped is not None:
-            of_groups = _Dual(grouped, rows, values).bound(deadline)
-            bound = min(bound, of_groups + float(problem.rounding_of_sums[0]))
+            bound = min(bound, _Dual(grouped, rows, values).bound(deadline))
     return _whole(problem, bound)
+
+
+def bound_by(
+    problem: Problem, rows: LinearRows, values: np.ndarray, multiplier: np.ndarray
+) -> float:
+    """Return the upper bound that multipliers `[c]` of the constraints prove for a linear score.
+
+    Args:
+        problem: a single instance on the host, without pairs.
+        rows: its constraints.
+        values: `[n]`, the values of fixed variables, -1 for free ones.
+        multiplier: `[c]`, negative for the price of a lower limit.
+    """
+    majorant = _Majorant(0.0, np.asarray(problem.unary[0], np.float64), multiplier)
+    return _whole(problem, _Dual(majorant, rows, values).value())
 
 
 def _whole(problem: Problem, bound: float) -> float:
@@ -107,7 +122,8 @@ def _grouped(
     field[free] = proved.field
     multiplier = np.zeros(len(rows.low))
     multiplier[groups.row] = proved.multiplier
-    return _Majorant(constant + proved.constant, field, multiplier)
+    rounding = float(problem.rounding_of_sums[0])
+    return _Majorant(constant + proved.constant, field, multiplier, rounding)
 
 
 def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
@@ -129,8 +145,9 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
         positive = np.minimum(positive, _fitting_sums(problem, rows))
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
     # Each pair stands in the lists of both its ends, so each end takes half.
-    few_ones = _Majorant(0.0, unary + positive / 2)
-    halved = _Majorant(negative, unary + near.sums(near.weight) / 2)
+    rounding = float(problem.rounding_of_sums[0])
+    few_ones = _Majorant(0.0, unary + positive / 2, rounding=rounding)
+    halved = _Majorant(negative, unary + near.sums(near.weight) / 2, rounding=rounding)
     return few_ones, halved
 
 
@@ -182,7 +199,7 @@ class _Dual:
 
     def bound(self, deadline: Deadline) -> float:
         """Return the least bound of a few sweeps over the violated constraints."""
-        bound = self._value()
+        bound = self.value()
         for _ in range(SWEEPS):
             before = bound
             activity = self._rows.activity(self._maximiser())
@@ -192,7 +209,7 @@ class _Dual:
                 if deadline.passed:
                     break
                 self._minimise(int(number))
-            bound = min(bound, self._value())
+            bound = min(bound, self.value())
             if deadline.passed or not bound < before:
                 break
         return bound
@@ -201,19 +218,25 @@ class _Dual:
         """Return the state `[n]` that maximises the sum at the present multipliers."""
         return np.where(self._values == FREE, self._reduced > 0, self._values)
 
-    def _value(self) -> float:
+    def value(self) -> float:
         """Return the bound at the present multipliers, raised by the rounding of its own sums."""
         rows = self._rows
+        field = self._majorant.field
         multiplier = self._multiplier
-        terms = np.where(self._maximiser() == 1, self._reduced, 0.0)
+        priced = multiplier[rows.row] * rows.weight
+        reduced = field - np.bincount(rows.column, priced, rows.n)
+        # A sum of m numbers loses at most m EPSILON times the sum of their magnitudes. Variables
+        # that are surely 0 lose nothing.
+        terms = np.bincount(rows.column, minlength=rows.n) + 2
+        size = np.abs(field) + np.bincount(rows.column, np.abs(priced), rows.n)
+        reduced += EPSILON * terms * size
+        gains = np.where(self._values == FREE, np.maximum(reduced, 0.0), reduced * self._values)
         # A positive multiplier is the price of the upper limit, a negative one of the lower limit.
         sides = multiplier * np.where(multiplier > 0, rows.high, rows.low)
         sides = np.where(multiplier == 0, 0.0, sides)
-        size = np.abs(multiplier[rows.row] * rows.weight).sum() + np.abs(sides).sum()
-        size += np.abs(self._majorant.field).sum() + abs(self._majorant.constant)
-        # At most this much is lost by rounding in all sums together.
-        slack = 8 * EPSILON * (rows.n + len(rows.row) + len(sides)) * float(size)
-        return self._majorant.constant + float(terms.sum() + sides.sum()) + slack
+        sides += EPSILON * np.abs(sides)
+        constants = (self._majorant.constant, self._majorant.rounding)
+        return math.nextafter(math.fsum((*constants, *gains, *sides)), math.inf)
 
     def _minimise(self, number: int) -> None:
         """Set the multiplier of one constraint to where the bound, convex in it, is least.

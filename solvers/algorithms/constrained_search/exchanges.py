@@ -9,6 +9,7 @@ import numpy as np
 
 from ...limits.deadline import Deadline
 from ...problems.problem import Problem
+from .assignment import Assignment
 from .groups import Groups
 from .linear_rows import FREE, LinearRows
 
@@ -18,14 +19,14 @@ MOST_VARIABLES = 1500
 MOST_COMPARED = 4_000_000
 """Largest number of entries that a look at all exchanges of two variables takes."""
 
-LOOKS = 8
-"""Moves between two looks at the clock."""
-
 PATIENCE = 3
 """Moves per variable without a better state after which the search restarts near the best one."""
 
 LEAST_PATIENCE = 300
 """Least number of such moves."""
+
+FILLED = 16
+"""Greedy filling compares all variables again after adding one in so many of those that fit."""
 
 KICKS = 4
 """Maximum number of random moves at a restart."""
@@ -107,13 +108,13 @@ class Exchanges:
         self._low = rows.low.astype(np.float64)[:, None]
         self._high = rows.high.astype(np.float64)[:, None]
         self._free = values == FREE
+        self._fixed = np.where(self._free, 0, values)
         self._generator = generator
         self._scale = float(np.abs(self._unary).sum() + np.abs(self._weights).sum())
         # For rows of zeros and ones the feasibility of all exchanges is a product of matrices.
         self._unit = ((self._matrix == 0) | (self._matrix == 1)).all(axis=1)
         groups = Groups.of(rows, values)
-        self._table = _meeting(groups, self._free)
-        self._exact = bool(groups.exact.all())
+        self._table = Assignment.of(groups, self._free)
         self._others = np.setdiff1d(np.arange(len(rows.low)), groups.row)
         self._group = None
         if not len(self._others):
@@ -133,7 +134,7 @@ class Exchanges:
         improved = 0
         patience = max(LEAST_PATIENCE, PATIENCE * len(begin))
         for step in range(moves):
-            if step % LOOKS == 0 and deadline.passed:
+            if deadline.passed:
                 break
             # No better state for long: resume beside the
             # best one, so that the walk does not drift off.
@@ -152,15 +153,17 @@ class Exchanges:
                 improved = step
         return best
 
-    def filled(self, begin: np.ndarray) -> np.ndarray:
+    def filled(self, begin: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Return a state `[n]` with more variables, added greedily by their gain per use of limits.
 
         Args:
             begin: `[n]`, a state that satisfies the constraints.
+            deadline: after it, the rest is filled in the order of the gains at that time.
         """
         self._start(begin)
         positive = np.maximum(self._matrix, 0.0)
         while True:
+            late = deadline.passed
             least = self._low - self._activity
             most = self._high - self._activity
             allowed = ~((self._matrix < least) | (self._matrix > most)).any(axis=0)
@@ -170,8 +173,48 @@ class Exchanges:
             # The use of a variable: its share of the room that is left in every limit.
             used = (1.0 / np.maximum(most[:, 0], 1.0)) @ positive
             worth = np.where(allowed, self._field / (used + 1e-9), -np.inf)
-            chosen = int(worth.argmax())
-            self._make(Move(float(self._field[chosen]), (), (chosen,)))
+            count = int(allowed.sum())
+            order = np.argsort(-worth, kind="stable")[:count].tolist()
+            if late:
+                self._add(order)
+                return self._z.astype(np.int8)
+            # Gains and uses change little while few variables are added.
+            self._add(order[: max(1, count // FILLED)])
+
+    def assigned(self, deadline: Deadline) -> np.ndarray | None:
+        """Return a state `[n]` that an assignment without pairs suggests; None for none.
+
+        A state's pairs are replaced by their gains beside it, at first beside the mean of all
+        assignments. The best assignment of such a sum is the next state, while states improve.
+
+        Args:
+            deadline: when to end.
+        """
+        if self._table is None:
+            return None
+        best = None
+        best_score = -np.inf
+        # In the mean of all assignments each cell of a row is 1 in one of as many states.
+        cells = np.maximum(np.count_nonzero(self._table.variable >= 0, axis=1), 1)
+        beside = np.where(self._free, 1.0 / cells[self._table.row], self._fixed)
+        while not (deadline.passed and best is not None):
+            suggested = self._table.best(self._unary + self._weights @ beside, deadline)
+            if suggested is None:
+                break
+            beside = np.where(self._free, suggested.z, self._fixed).astype(np.float64)
+            self._start(beside)
+            if not self._score > best_score:
+                break
+            best = self._z.astype(np.int8)
+            best_score = self._score
+        return best
+
+    def _add(self, order: list[int]) -> None:
+        """Set variables to 1, one after the other, as far as that raises the score and is allowed."""
+        for i in order:
+            after = self._activity + self._matrix[:, i : i + 1]
+            if self._field[i] > 0 and ((after >= self._low) & (after <= self._high)).all():
+                self._make(Move(float(self._field[i]), (), (i,)))
 
     def _start(self, z: np.ndarray) -> None:
         self._z = z.astype(bool)
@@ -236,7 +279,7 @@ class Exchanges:
             forms.append(self._crossings(self._table, ones, is_tabu))
             # If every row and column needs exactly one 1, a
             # flip or a single exchange breaks two of them.
-            if self._exact:
+            if self._table.exact:
                 return forms
         zeros = np.flatnonzero(~self._z & self._free)
         forms.extend(self._flips(ones, zeros, is_tabu))
@@ -296,7 +339,7 @@ class Exchanges:
         on = np.tile(zeros, len(ones))[:, None]
         return _Moves(gain, tabu, off, on)
 
-    def _crossings(self, table: _Table, ones: np.ndarray, is_tabu: np.ndarray) -> _Moves:
+    def _crossings(self, table: Assignment, ones: np.ndarray, is_tabu: np.ndarray) -> _Moves:
         """Return the exchanges of two 1s for the two 0s that share their rows and columns."""
         first, second = np.triu_indices(len(ones), 1)
         off_1 = ones[first]
@@ -322,21 +365,6 @@ class Exchanges:
         return _Moves(gain, tabu, np.stack((off_1, off_2), axis=1), np.stack((on_1, on_2), axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """The rows and columns of an assignment.
-
-    Attributes:
-        row: `[n]`, the row of each variable.
-        column: `[n]`, its column.
-        variable: `[g, g]`, the variable of a row and a column; -1 where there is none.
-    """
-
-    row: np.ndarray
-    column: np.ndarray
-    variable: np.ndarray
-
-
 def _only_groups(groups: Groups) -> np.ndarray | None:
     """Return the group `[n]` of each variable, -1 for none; None if one is in several groups."""
     if (groups.member.sum(axis=0) > 1).any():
@@ -345,54 +373,3 @@ def _only_groups(groups: Groups) -> np.ndarray | None:
     if len(groups):
         number = groups.member.argmax(axis=0)
     return np.asarray(np.where(groups.member.any(axis=0), number, -1))
-
-
-def _meeting(groups: Groups, free: np.ndarray) -> _Table | None:
-    """Return the table of an assignment; None for other constraints.
-
-    In an assignment every free variable is the only one in both its row and its column.
-    """
-    member = groups.member
-    # A variable has to belong to two groups: its row and its column.
-    if not free.any() or (member[:, free].sum(axis=0) != 2).any():
-        return None
-    count = len(member)
-    ends = np.array([np.flatnonzero(member[:, i]) for i in np.flatnonzero(free)])
-    is_row = _two_sides(count, ends)
-    if is_row is None:
-        return None
-    row = np.zeros(len(free), np.int64)
-    column = np.zeros(len(free), np.int64)
-    first_is_row = is_row[ends[:, 0]]
-    row[free] = np.where(first_is_row, ends[:, 0], ends[:, 1])
-    column[free] = np.where(first_is_row, ends[:, 1], ends[:, 0])
-    variable = np.full((count, count), -1, np.int64)
-    variable[row[free], column[free]] = np.flatnonzero(free)
-    # Two variables share a cell, so a crossing would be ambiguous.
-    if np.count_nonzero(variable >= 0) < np.count_nonzero(free):
-        return None
-    return _Table(row, column, variable)
-
-
-# A variable is an edge between its two groups: rows and columns are a 2-colouring.
-def _two_sides(count: int, ends: np.ndarray) -> np.ndarray | None:
-    """Return a side `[count]` for each group so that the ends of each pair differ, or None."""
-    side = np.full(count, -1)
-    for begin in range(count):
-        if side[begin] >= 0:
-            continue
-        side[begin] = 0
-        reached = [begin]
-        while reached:
-            group = reached.pop()
-            for pair in ends[(ends == group).any(axis=1)]:
-                other = int(pair[1])
-                if other == group:
-                    other = int(pair[0])
-                if side[other] < 0:
-                    side[other] = 1 - side[group]
-                    reached.append(other)
-    # An odd cycle of groups has no 2-colouring.
-    if (side[ends[:, 0]] == side[ends[:, 1]]).any():
-        return None
-    return np.asarray(side == 0)

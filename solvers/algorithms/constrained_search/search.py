@@ -16,7 +16,10 @@ from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
 
 LOOKS = 8
-"""Flips between two looks at the clock."""
+"""Maximum number of flips between two looks at the clock."""
+
+LOOK_ENTRIES = 100_000
+"""Entries of constraints that the flips between two looks at the clock go through."""
 
 LONGEST_TENURE = 12
 """Largest number of flips for which a flipped variable keeps its value."""
@@ -125,8 +128,18 @@ class ConstrainedSearch:
         return _Instance.of(self._problem, self._rows, self._free)
 
     @cached_property
+    def _scored(self) -> bool:
+        """Whether a score differs from 0; else every state that satisfies the constraints is best."""
+        return bool(self._problem.unary.any() or self._problem.pairwise.any())
+
+    @cached_property
     def _exchanges(self) -> Exchanges:
         return Exchanges(self._problem, self._rows, self._values, self._generator)
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether the problem is small enough for exchanges."""
+        return fits(self._problem, self._rows)
 
     @property
     def state(self) -> np.ndarray | None:
@@ -155,11 +168,14 @@ class ConstrainedSearch:
         if not self._free.any():
             return
         walk = _Walk(self._instance, begin, self._generator)
+        looks = max(1, min(LOOKS, LOOK_ENTRIES // max(1, len(self._rows.row))))
         improved = 0
         for step in range(flips):
-            if step % LOOKS == 0:
+            if step % looks == 0:
                 # Past the deadline, go on only for a first state or while better ones keep coming.
                 climbs = self._best.z is None or improved > step - LOOKS
+                if self._best.z is not None and not self._scored:
+                    return
                 if deadline.passed and not (climbs and step < least):
                     return
                 if self._best.z is not None:
@@ -182,13 +198,33 @@ class ConstrainedSearch:
         """
         if self._best.z is None or not self._free.any() or deadline.passed:
             return
-        if not fits(self._problem, self._rows):
+        if not self.exchanges:
             return
-        zeros = np.where(self._free, 0, self._values).astype(np.int8)
-        if self._rows.satisfied(zeros[None])[0]:
-            self.take(self._exchanges.filled(zeros))
         self.take(self._exchanges.run(self._best.z, moves, deadline))
         deadline.tell(partial(Known.of, self._best.z))
+
+    def assign(self, deadline: Deadline) -> None:
+        """Begin with an assignment, if the constraints are those of one.
+
+        Args:
+            deadline: when to end.
+        """
+        if self.exchanges:
+            state = self._exchanges.assigned(deadline)
+            if state is not None:
+                self.take(state)
+
+    def fill(self, deadline: Deadline) -> None:
+        """Fill the state of zeros greedily, if it satisfies the constraints.
+
+        Args:
+            deadline: when to end; a quick end is made after it.
+        """
+        zeros = np.where(self._free, 0, self._values).astype(np.int8)
+        if not self._free.any() or not self.exchanges:
+            return
+        if self._rows.satisfied(zeros[None])[0]:
+            self.take(self._exchanges.filled(zeros, deadline))
 
     def _kicked(self, z: np.ndarray) -> np.ndarray:
         """Return the best state, or `z` without one, after some random flips."""

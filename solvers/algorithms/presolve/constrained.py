@@ -16,9 +16,10 @@ from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problems.problem import Problem
 from ...solution import Maximiser
-from ..constrained_search.bound import bound_within
+from ..constrained_search.assignment import Assignment
+from ..constrained_search.bound import bound_by, bound_within
 from ..constrained_search.groups import Groups
-from ..constrained_search.linear_rows import Constraints, LinearRows
+from ..constrained_search.linear_rows import FREE, Constraints, LinearRows
 from ..constrained_search.search import ConstrainedSearch
 from .decomposition import single_instance
 
@@ -71,6 +72,11 @@ MOST_CLIMBED = 300_000
 
 A search of that size takes hundredths of a second."""
 
+MOST_LATE = 5_000_000
+"""Entries of constraints that a local search goes through after the time limit, at most.
+
+A first state is worth three times as many."""
+
 REPAIR_FLIPS = 2
 """Flips per variable that look for a first state even after the time limit."""
 
@@ -112,9 +118,10 @@ def each_instance(
     if values is None:
         raise InfeasibleError(rows.names)
     groups = Groups.of(rows, values)
+    assignment = Assignment.of(groups, values == FREE)
     # No state has both variables of an exclusive group at 1, whatever their pair scores.
     excluded = groups.exclusive()[tuple(problem.topology.pairs.T)]
-    batch = _Batch(problem, rows, values, excluded, solve_one, [])
+    batch = _Batch(problem, rows, values, groups, assignment, excluded, solve_one, [])
     z = np.full((problem.batch, problem.n), -1, np.int8)
     # The sum of all positive scores is a bound without any search.
     bounds = np.array(problem.positive_part)
@@ -141,6 +148,8 @@ class _Batch:
         problem: the whole batch.
         rows: the constraints.
         values: `[n]`, the values that the constraints force, -1 for free variables.
+        groups: groups of free variables of which at most one is 1.
+        assignment: the assignment that they make; None for other groups.
         excluded: `[e]`, whether a constraint excludes that both variables of a pair are 1.
         solve_one: the backend, called for one instance.
         solutions: feasible states `[n]` of the instances so far.
@@ -149,6 +158,8 @@ class _Batch:
     problem: Problem
     rows: LinearRows
     values: np.ndarray
+    groups: Groups
+    assignment: Assignment | None
     excluded: np.ndarray
     solve_one: SolveWithin
     solutions: list[np.ndarray]
@@ -216,6 +227,7 @@ class _Instance:
         if self._has_pairs:
             return self._begin, self._bound_in_time, self._ask_backend, self._improve
         return (
+            self._assign,
             self._begin_quickly,
             self._ask_backend,
             self._lower_bound,
@@ -243,22 +255,54 @@ class _Instance:
 
     @property
     def _repair_flips(self) -> int:
-        """Flips that look for a first state even after the time limit."""
+        """Flips that look for a first state."""
         return max(LEAST_REPAIR, REPAIR_FLIPS * self.single.n)
+
+    def _late_flips(self, entries: int) -> int:
+        """Flips after the time limit, if all of them go through so many entries of constraints."""
+        flip = self.single.n + len(self.batch.rows.row)
+        return min(self._repair_flips, entries // flip)
+
+    @property
+    def _exchanges_alone(self) -> bool:
+        """Whether the search should exchange only: a flip leaves an assignment for long."""
+        assignment = self.batch.assignment
+        exact = assignment is not None and assignment.exact
+        return exact and self.search.state is not None and self.search.exchanges
+
+    def _assign(self) -> None:
+        """Solve an assignment of a linear objective, and lower the bound by its prices."""
+        batch = self.batch
+        if batch.assignment is None:
+            return
+        worth = np.asarray(self.single.unary[0], np.float64)
+        assigned = batch.assignment.best(worth, self.deadline)
+        if assigned is None:
+            return
+        self.search.take(np.where(batch.values == FREE, assigned.z, batch.values))
+        multiplier = np.zeros(len(batch.rows.low))
+        multiplier[batch.groups.row] = assigned.price
+        self.bound = min(self.bound, bound_by(self.single, batch.rows, batch.values, multiplier))
 
     def _begin(self) -> None:
         """Look for a first state by the constraints alone, then improve it by local search."""
         n = self.single.n
-        origin = self.start
-        if origin is None:
-            origin = self._state_or(self.batch.filled(0))
+        if self.batch.assignment is not None:
+            self.search.assign(self.deadline)
         self._repair()
         # An instance that is small and the first of its batch is searched after the time limit too.
         flips_in_any_case = 0
         if not self.batch.solutions and n + self.single.e <= MOST_CLIMBED:
-            flips_in_any_case = self._repair_flips
+            flips_in_any_case = self._late_flips(MOST_LATE)
         if self.search.state is not None and self.deadline.passed and not flips_in_any_case:
             return
+        self.search.fill(self._soon(FIRST_SHARE, FIRST_SECONDS))
+        if self._exchanges_alone:
+            self.search.exchange(FIRST_FLIPS * n, self._soon(2 * FIRST_SHARE, 2 * FIRST_SECONDS))
+            return
+        origin = self.start
+        if origin is None:
+            origin = self._state_or(self.batch.filled(0))
         flips = flips_in_any_case + FIRST_FLIPS * n
         self.search.run(origin, flips, self._soon(FIRST_SHARE, FIRST_SECONDS), flips_in_any_case)
         moves = min(FIRST_FLIPS, n // 4) * n
@@ -269,8 +313,9 @@ class _Instance:
         if not math.isfinite(self.deadline.left) or self.deadline.passed:
             return
         self._repair()
-        moves = FIRST_FLIPS * self.single.n
-        self.search.exchange(moves, self._soon(FIRST_SHARE, LINEAR_FIRST_SECONDS))
+        soon = self._soon(FIRST_SHARE, LINEAR_FIRST_SECONDS)
+        self.search.fill(soon)
+        self.search.exchange(FIRST_FLIPS * self.single.n, soon)
 
     def _repair(self) -> None:
         """Look for a first state by the constraints alone, if there is none."""
@@ -282,7 +327,8 @@ class _Instance:
         nothing = np.zeros((0, 2), np.int64)
         alone = single_instance(np.zeros(self.single.n), np.zeros(0), nothing)
         repair = ConstrainedSearch(alone, self.batch.rows, self.batch.values)
-        repair.run(begin, self._repair_flips, Deadline.after(0.0), self._repair_flips)
+        late = self._late_flips(3 * MOST_LATE)
+        repair.run(begin, self._repair_flips, self.deadline, late)
         if repair.state is not None:
             self.search.take(repair.state)
 
@@ -339,7 +385,8 @@ class _Instance:
         moves = LAST_MOVES * self.single.n
         while not self.deadline.passed:
             self.search.exchange(moves, self.deadline)
-            self.search.run(origin, moves, self.deadline)
+            if not self._exchanges_alone:
+                self.search.run(origin, moves, self.deadline)
 
     def _state_or(self, other: np.ndarray) -> np.ndarray:
         """Return the best state, or another one if there is none."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,10 @@ Where that is too long already, no model is begun."""
 
 PAIRS_A_LOOK = 1024
 """Pairs between two looks at the clock; the first ones tell how long the others will take."""
+
+
+Terms: TypeAlias = tuple[list[tuple[int, int]], int, int]
+"""A constraint as ([(variable, coefficient)], low, high)."""
 
 
 class NoTimeToBuildError(SolverError):
@@ -60,3 +65,15 @@ def pairs_in_time(
             raise NoTimeToBuildError
         chunk = used[start : start + PAIRS_A_LOOK]
         yield from zip(*edges[chunk].T.tolist(), weights[chunk].tolist(), strict=True)
+
+
+def rows_in_time(rows: Iterable[Terms], deadline: Deadline) -> Iterator[Terms]:
+    """Yield constraints, for a loop that adds them to a model.
+
+    Raises:
+        NoTimeToBuildError: the deadline has passed.
+    """
+    for row in rows:
+        if deadline.passed:
+            raise NoTimeToBuildError
+        yield row

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ...arrays import Array, as_float64, beside, namespace_of
+from ...limits.limited_sums import check_time
 from .buckets import Step
 
 FACTORED: Final = 8
@@ -123,6 +124,7 @@ class ComputedTable(StepTable):
 
     def whole(self) -> tuple[Array, Array]:
         """Return the conditionals `[batch, values, ...]` and the message `[batch, ...]`."""
+        check_time()
         return _normalised(list(self.terms))
 
     def message(self) -> Array:
@@ -148,6 +150,7 @@ class ComputedTable(StepTable):
 
     def _computed(self) -> Iterator[tuple[Place, tuple[Array, Array]]]:
         for place in places_of(self.shape, self.most):
+            check_time()
             yield place, _normalised([block_of(term, place) for term in self.terms])
 
     def _rows_of(self, term: Array, chosen: dict[int, Array], samples: Array) -> Array:

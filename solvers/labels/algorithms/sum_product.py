@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...arrays import Array, Scores, States, beside, namespace_of, to_numpy
+from ...limits.limited_sums import check_time
 from ..problem import LabelProblem
 from .buckets import Buckets, Step, terms
 from .step_tables import ComputedTable, KeptTable, Place, StepTable, block_of, joined_blocks
@@ -163,6 +164,7 @@ class Conditionals:
 
     def _downwards(self) -> Iterator[tuple[int, StepTable]]:
         for t, below in self.messages.down():
+            check_time()
             yield t, self._table(t, below)
 
     def _table(self, t: int, below: dict[int, Message]) -> StepTable:
@@ -258,6 +260,7 @@ class Conditionals:
         unary = xp.zeros((problem.batch, problem.n, problem.k), **kind)
         pairwise = xp.zeros((problem.batch, problem.e, problem.k, problem.k), **kind)
         for step, place, block in scopes:
+            check_time()
             values = slice(0, block.shape[1])
             left = block
             for edge, axis, second in sorted(step.edges, key=itemgetter(1), reverse=True):

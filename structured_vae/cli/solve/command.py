@@ -21,6 +21,7 @@ from solvers.formats import FORMATS, MAX_BYTES
 from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
+from ..counts import check_count
 from ..terminal import command, console_of
 from .answers import answer_record, check_writable, objective_bounds, objectives, write_answers
 from .chunks import Answers, left_behind, solve_in_chunks
@@ -34,6 +35,9 @@ REFUSED = 2
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
+
+MOST_THREADS = 1024
+"""Largest number of threads, as for solvers."""
 
 SHOWN_WHOLE = 40
 """Maximum number of variables of a state that the table shows in full."""
@@ -100,6 +104,8 @@ def add_max_bytes(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Solve the files; after an error or Ctrl-C, end the process with its exit status."""
+    check_count("threads", chosen.threads, most=MOST_THREADS)
+    check_count("max_bytes", chosen.max_bytes)
     solver = FileSolver(
         solver=chosen.solver,
         format=chosen.format,

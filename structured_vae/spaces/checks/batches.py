@@ -181,3 +181,18 @@ def is_dense(tensor: torch.Tensor) -> bool:
     return tensor.layout == torch.strided and not (
         tensor.is_nested or tensor.is_meta or tensor.is_quantized
     )
+
+
+def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> None:
+    """Raise unless a tensor is dense and has numbers.
+
+    Args:
+        tensor: what a caller passed.
+        name: name of the argument, for messages.
+        error: the class of the error.
+    """
+    if not is_dense(tensor):
+        raise error(
+            f"{name} must be a dense tensor with numbers; got the layout {tensor.layout} on the "
+            f"device {tensor.device}"
+        )

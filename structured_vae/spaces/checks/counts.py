@@ -54,15 +54,26 @@ def check_batch(counts: Counts, leading: torch.Size, name: str) -> None:
     Raises:
         StructureError: the numbers are for another batch.
     """
-    if isinstance(counts, int):
-        return
+    if isinstance(counts, tuple):
+        check_instances(len(counts), leading, name)
+
+
+def check_instances(count: int, leading: torch.Size, name: str) -> None:
+    """Raise if an argument is for another number of instances than scores `[..., batch, n]` have.
+
+    Args:
+        count: the number of instances of the argument.
+        leading: the leading dimensions `[..., batch]` of the scores.
+        name: name of the argument, for messages.
+
+    Raises:
+        StructureError: the scores have another number of instances.
+    """
     batch = 1
     if len(leading):
         batch = leading[-1]
-    if len(counts) != batch:
-        raise StructureError(
-            f"{name} has numbers for {len(counts)} instances; the scores have {batch}"
-        )
+    if count != batch:
+        raise StructureError(f"{name} has numbers for {count} instances; the scores have {batch}")
 
 
 def by_row(counts: Counts, rows: torch.Tensor) -> torch.Tensor:

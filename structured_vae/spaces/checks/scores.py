@@ -13,7 +13,7 @@ from models.traced import is_traced
 from solvers import Problem, ProblemError
 
 from ...errors import shortened
-from .batches import is_dense
+from .batches import check_dense, is_dense
 
 EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
 """Pairs `[e, 2]`, or `[2, e]` where e is not 2."""
@@ -97,6 +97,7 @@ def masked(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
             f"mask must be {list(scores.shape)} as the scores, or broadcast to it; "
             f"got {list(mask.shape)}"
         )
+    check_dense(mask, "mask", ProblemError)
     if not scores.is_floating_point():
         return scores  # its callers refuse such scores
     return scores.masked_fill(~mask.to(scores.device), -torch.inf)

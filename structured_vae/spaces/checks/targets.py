@@ -9,6 +9,7 @@ from models.traced import holds, is_traced
 from solvers import ProblemError
 
 from ...errors import shortened
+from .batches import check_dense
 
 
 def check_target(target: object, potentials: Potentials) -> None:
@@ -29,6 +30,7 @@ def check_target(target: object, potentials: Potentials) -> None:
         if isinstance(target, torch.Tensor):
             received = str(list(target.shape))
         raise ProblemError(f"target must be states {list(shape)}; got {received}")
+    check_dense(target, "target", ProblemError)
     if not holds((target == 0) | (target == 1)):
         raise ProblemError("target must be zeros and ones; got other values")
     if not is_traced():

@@ -7,6 +7,7 @@ import torch
 from models.traced import holds
 
 from ...errors import ConfigError, shortened
+from .batches import check_dense
 
 
 def checked_weights(
@@ -29,6 +30,7 @@ def checked_weights(
         if isinstance(weights, torch.Tensor):
             received = str(list(weights.shape))
         raise ConfigError(f"{name} must be a tensor {list(shape)}; got {received}")
+    check_dense(weights, name, ConfigError)
     if not holds((weights >= 0) & weights.isfinite()):
         raise ConfigError(f"{name} must be finite, and none negative; got {shortened(weights)}")
     return weights

@@ -7,7 +7,7 @@ with total weight c.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
@@ -17,17 +17,20 @@ from ..checks.batches import UNREACHABLE
 LARGEST: Final = 2**28
 """Most numbers in the tables of a batch: 2 GiB."""
 
+Weights: TypeAlias = Sequence[int] | torch.Tensor
+"""The weight of each variable: n integers, or `[n, batch]` where instances differ."""
+
 Combine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def tables(
-    scores: torch.Tensor, weights: Sequence[int], capacity: int, combine: Combine
+    scores: torch.Tensor, weights: Weights, capacity: int, combine: Combine
 ) -> list[torch.Tensor]:
     """Return n + 1 tables `[batch, capacity + 1]` of scores `[batch, n]`.
 
     Args:
         scores: float64.
-        weights: the weights of the variables, integers of at least 0.
+        weights: of the variables, at least 0.
         capacity: the largest total weight.
         combine: how two tables become one: `torch.maximum` or `log_add`.
 
@@ -51,8 +54,12 @@ def tables(
     return result
 
 
-def _moved(table: torch.Tensor, weight: int) -> torch.Tensor:
-    """Return the table `[..., capacity + 1]` before a variable of that weight became one."""
+def _moved(table: torch.Tensor, weight: int | torch.Tensor) -> torch.Tensor:
+    """Return the table `[batch, capacity + 1]` before a variable of that weight became one."""
+    if isinstance(weight, torch.Tensor):
+        before = torch.arange(table.shape[-1], device=table.device) - weight[:, None]
+        moved = table.gather(-1, before.clamp_min(0))
+        return moved.masked_fill(before < 0, UNREACHABLE)
     width = table.shape[-1]
     out = table.new_full((*table.shape[:-1], min(weight, width)), UNREACHABLE)
     return torch.cat([out, table[..., : max(width - weight, 0)]], dim=-1)
@@ -61,7 +68,7 @@ def _moved(table: torch.Tensor, weight: int) -> torch.Tensor:
 def trace(
     table: list[torch.Tensor],
     scores: torch.Tensor,
-    weights: Sequence[int],
+    weights: Weights,
     total: torch.Tensor,
     noise: torch.Tensor,
 ) -> torch.Tensor:
@@ -75,7 +82,7 @@ def trace(
     Args:
         table: the tables of these scores.
         scores: `[batch, n]`.
-        weights: the weights of the variables.
+        weights: of the variables.
         total: `[samples, batch]`, the total weight of the states.
         noise: `[n, samples, batch]`, added to the advantage of a one.
     """

@@ -113,10 +113,13 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
 
     def networks(self, config: DiscreteConfig, pixels: int) -> DiscreteVAE:
         """Return the paper's networks with fresh weights."""
+        sizes = {"n": config.n}
+        if config.encoder == "categorical":
+            sizes = {"k": config.k}
         return paper_vae(
             config.encoder,
             pixels=pixels,
-            n=config.latent,
+            **sizes,
             hidden=config.hidden,
             prior=config.prior,
             prior_hidden=config.prior_hidden,

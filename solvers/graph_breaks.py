@@ -1,0 +1,54 @@
+"""Calls inside of code that `torch.compile` compiles: they run between two graphs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, Final, TypeVar, cast
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+COMPILER: Final = "torch._dynamo"
+"""The module that torch loads when it first compiles code."""
+
+REASON: Final = (
+    "this call of solvers leaves torch, so compiled code has a graph break before it: leave out "
+    "fullgraph=True, or call it outside of compiled code"
+)
+"""The reason that `torch.compile` states if it may not break the graph."""
+
+
+def between_graphs(function: FunctionT) -> FunctionT:
+    """Return a function that `torch.compile` calls between two graphs, without looking inside.
+
+    Without this, torch would compile the Python code of the solvers, which takes long and fails.
+    Nothing here loads torch: until it compiles code, a call takes no detour.
+
+    Args:
+        function: a function that takes tensors and leaves torch.
+    """
+    outside: Callable[..., Any] | None = None
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        nonlocal outside
+        if outside is None:
+            if COMPILER not in sys.modules:
+                return function(*args, **options)
+            torch: Any = sys.modules["torch"]
+            if torch.compiler.is_compiling():
+                torch._dynamo.graph_break(msg=REASON)
+            outside = _disabled(torch, function)
+        return outside(*args, **options)
+
+    return cast("FunctionT", call)
+
+
+def _disabled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that torch calls without compiling it."""
+    disable: Callable[..., Any] = torch.compiler.disable
+    if "reason" in signature(disable).parameters:  # since torch 2.7
+        return cast("Callable[..., Any]", disable(function, reason=REASON))
+    return cast("Callable[..., Any]", disable(function))

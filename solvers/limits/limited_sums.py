@@ -1,0 +1,88 @@
+"""Limit the time of exact sums, which have no result before they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import TimeLimitError
+from .deadline import Deadline, now
+
+
+class _Limit(NamedTuple):
+    """The limit of the sums of a context.
+
+    Attributes:
+        seconds: as the caller gave it.
+        deadline: when they are over.
+    """
+
+    seconds: float
+    deadline: Deadline
+
+
+_LIMIT: ContextVar[_Limit | None] = ContextVar("solvers_limit_of_sums", default=None)
+
+
+@contextmanager
+def sums_within(seconds: float | None) -> Iterator[None]:
+    """Limit the sums inside this context to so many seconds; None sets no limit.
+
+    Raises:
+        TimeLimitError: the time is over, and the sums are not complete.
+    """
+    if seconds is None:
+        yield
+        return
+    token = _LIMIT.set(_Limit(seconds, Deadline.after(seconds)))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def check_time() -> None:
+    """Raise if the time of the sums of this context is over; ask every few milliseconds.
+
+    Raises:
+        TimeLimitError: it is over.
+    """
+    limit = _LIMIT.get()
+    if limit is None or not limit.deadline.passed:
+        return
+    if now() < limit.deadline.end:
+        raise KeyboardInterrupt  # another thread was interrupted, and with it all searches
+    raise TimeLimitError(
+        f"the sums take longer than time_limit={limit.seconds:g} seconds; give them more time, fix "
+        "some variables, or ask for bounds on log Z with method='trw' and method='mean_field'"
+    )
+
+
+@contextmanager
+def stop_of_sums() -> Iterator[np.ndarray]:
+    """Yield a flag `[1]` uint8 for a kernel, which becomes nonzero when it has to end.
+
+    That is when the time of the sums is over, or when an exception such as Ctrl-C leaves this
+    context while a thread still runs the kernel.
+
+    Raises:
+        TimeLimitError: the time is over.
+    """
+    limit = _LIMIT.get()
+    if limit is None:
+        flag = np.zeros(1, np.uint8)
+        try:
+            yield flag
+        finally:
+            flag.fill(1)
+        return
+    with limit.deadline.flag() as flag:
+        try:
+            yield flag
+        finally:
+            flag.fill(1)
+    check_time()
