@@ -1,53 +1,20 @@
 """Networks with a discrete latent space: encoders, decoders, VAEs.
 
-The names listed here are those that users call; everything else is imported from its module. This
-package imports neither `solvers` nor `structured_vae`.
+The names that users call are listed in `__init__.pyi` and imported on first use, so that tables of
+names load no torch. Everything else is imported from its module. This package imports neither
+`solvers` nor `structured_vae`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .errors import ModelsError
-from .former_names import former_name
-from .loading import load_pretrained
-from .networks.layers import train_mixed
-from .potentials import CategoricalPotentials, Potentials
-from .pretrained import Figure, ModelCard, Pretrained
-from .priors import AutoregressivePrior, factorised_prior, gibbs_prior
-from .vaes.attributes import AttributeVAE
-from .vaes.convolutional import convolutional_vae
-from .vaes.discrete import DiscreteVAE, paper_vae
-from .vaes.gaussian_vae import GaussianVAE
-from .vaes.mixture import MixtureVAE
-from .vaes.quantised import QuantisedVAE, quantised_vae
+import lazy_loader
 
-__all__ = [
-    "AttributeVAE",
-    "AutoregressivePrior",
-    "CategoricalPotentials",
-    "DiscreteVAE",
-    "Figure",
-    "GaussianVAE",
-    "MixtureVAE",
-    "ModelCard",
-    "ModelsError",
-    "Potentials",
-    "Pretrained",
-    "QuantisedVAE",
-    "convolutional_vae",
-    "factorised_prior",
-    "gibbs_prior",
-    "load_pretrained",
-    "paper_vae",
-    "quantised_vae",
-    "train_mixed",
-]
+from .former_names import MODULE_OF, former_name
+
+_public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-def __dir__() -> list[str]:
-    return list(__all__)
-
-
-if not TYPE_CHECKING:  # a type checker would accept any name
-
-    def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:
+    if name in MODULE_OF:
         return former_name(name)
+    return _public_name(name)

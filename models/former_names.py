@@ -29,14 +29,12 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "Flips",
         "Neighbourhood",
     ),
-    "models.networks.encoder": (
-        "CategoricalEncoder",
-        "ENCODERS",
-        "Encoder",
-        "general_encoder",
-        "independent_encoder",
-        "supermodular_encoder",
-    ),
+    "models.networks.encoders.categorical": ("CategoricalEncoder",),
+    "models.networks.encoders.encoder": ("Encoder",),
+    "models.networks.encoders.general": ("general_encoder",),
+    "models.networks.encoders.independent": ("independent_encoder",),
+    "models.networks.encoders.registry": ("ENCODERS",),
+    "models.networks.encoders.supermodular": ("supermodular_encoder",),
     "models.errors": (
         "NetworkError",
         "PretrainedError",
@@ -90,6 +88,15 @@ MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The module of each former name."""
 
+RENAMED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "general_encoder": "GeneralEncoder",
+        "independent_encoder": "IndependentEncoder",
+        "supermodular_encoder": "SupermodularEncoder",
+    }
+)
+"""The names of today, of those that changed."""
+
 
 def former_name(name: str) -> Any:
     """Return the object that `models.NAME` used to be, with a DeprecationWarning.
@@ -100,9 +107,10 @@ def former_name(name: str) -> Any:
     if name not in MODULE_OF:
         raise AttributeError(f"module 'models' has no attribute {name!r}")
     module = MODULE_OF[name]
+    present = RENAMED.get(name, name)
     warn(
-        f"models.{name} will be removed: use `from {module} import {name}`",
+        f"models.{name} will be removed: use `from {module} import {present}`",
         DeprecationWarning,
         stacklevel=3,
     )
-    return getattr(import_module(module), name)
+    return getattr(import_module(module), present)

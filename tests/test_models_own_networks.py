@@ -18,7 +18,7 @@ import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
 from models.errors import NetworkError, PretrainedError
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder, Flips
-from models.networks.encoder import general_encoder
+from models.networks.encoders.general import GeneralEncoder
 from models.networks.own_networks import NetworkDecoder
 
 PIXELS, N, IMAGES = 6, 4, 3
@@ -239,7 +239,7 @@ def test_n_is_read_from_the_first_image():
 
 
 def test_ours_beside_ones_own():
-    one = DiscreteVAE(general_encoder(PIXELS, N), network().float())
+    one = DiscreteVAE(GeneralEncoder(PIXELS, N), network().float())
     other = DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, N))
     assert one.n == other.n == N
     assert one.pixels == other.pixels == PIXELS

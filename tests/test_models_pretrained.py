@@ -21,7 +21,8 @@ from models import (
 )
 from models.errors import PretrainedError
 from models.networks.decoder import BinaryDecoder
-from models.networks.encoder import Encoder
+from models.networks.encoders.general import GeneralEncoder
+from models.networks.encoders.independent import IndependentEncoder
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
@@ -194,14 +195,19 @@ def test_a_card_of_ours_is_replaced_and_another_readme_is_not(tmp_path):
 # --- what cannot be saved -----------------------------------------------------------------------
 
 
+class Exponential(GeneralEncoder):
+    def pair_scores(self, outputs):
+        return outputs.exp()
+
+
 @pytest.mark.parametrize(
     "vae",
     [
-        DiscreteVAE(Encoder(9, 4, 5, torch.exp), BinaryDecoder(9, 4, 5)),
-        DiscreteVAE(Encoder(9, 4, 6), BinaryDecoder(9, 4, 5)),
-        DiscreteVAE(Encoder(8, 4, 5), BinaryDecoder(9, 4, 5)),
+        DiscreteVAE(Exponential(9, 4, 5), BinaryDecoder(9, 4, 5)),
+        DiscreteVAE(IndependentEncoder(9, 4, 6), BinaryDecoder(9, 4, 5)),
+        DiscreteVAE(IndependentEncoder(8, 4, 5), BinaryDecoder(9, 4, 5)),
     ],
-    ids=["link", "hidden", "pixels"],
+    ids=["scores", "hidden", "pixels"],
 )
 def test_networks_that_could_not_be_made_again_are_not_saved(tmp_path, vae):
     with pytest.raises(PretrainedError, match="those that"):

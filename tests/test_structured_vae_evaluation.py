@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import models.networks.decoder
 from models import DiscreteVAE
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoder import ENCODERS
+from models.networks.encoders.registry import ENCODERS
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive, SequentialBits
 from structured_vae.distributions.kl import KL, kl_ceiling

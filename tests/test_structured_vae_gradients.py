@@ -16,7 +16,7 @@ from matplotlib import image
 
 from models import DiscreteVAE
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoder import ENCODERS
+from models.networks.encoders.registry import ENCODERS
 from structured_vae import (
     ARM,
     RAM,

@@ -15,7 +15,7 @@ from models import (
     paper_vae,
 )
 from models.networks.decoder import BinaryDecoder
-from models.networks.encoder import general_encoder
+from models.networks.encoders.general import GeneralEncoder
 from models.priors import BitsPrior, CategoriesPrior
 from models.priors.gibbs import drawn_states
 from structured_vae import (
@@ -350,5 +350,5 @@ def test_what_no_prior_can_be(tmp_path):
     ):
         paper_vae("categorical", prior="gibbs")
     with pytest.raises(ValueError, match="BitsPrior of 3, and the encoder has 4 bits"):
-        DiscreteVAE(general_encoder(9, 4), BinaryDecoder(9, 4), prior=BitsPrior(3))
+        DiscreteVAE(GeneralEncoder(9, 4), BinaryDecoder(9, 4), prior=BitsPrior(3))
     assert not (tmp_path / "run").exists()

@@ -162,7 +162,7 @@ def test_impossible_spaces_are_refused_before_any_work(options, message):
 def test_an_export_of_a_space_that_is_not_installed_says_so(tmp_path, monkeypatch, capsys):
     run = train(SUBSET, tmp_path / "run", progress=False)
     monkeypatch.delitem(BUILT_IN, "subset")
-    monkeypatch.setattr("structured_vae.named_classes.entry_points", lambda **_: ())
+    monkeypatch.setattr("models.named_classes.entry_points", lambda **_: ())
     with pytest.raises(SystemExit) as stopped:
         main(["export", str(run.folder), str(tmp_path / "exported")])
     assert stopped.value.code == 2

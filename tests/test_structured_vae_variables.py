@@ -13,7 +13,7 @@ from torch import nn
 from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
 from models.errors import NetworkError
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoder import CategoricalEncoder
+from models.networks.encoders.categorical import CategoricalEncoder
 from models.states import single_changes
 from solvers import UnknownSolverError
 from structured_vae import (

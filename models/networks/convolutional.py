@@ -12,7 +12,7 @@ from torch import nn
 from ..errors import SettingError
 from ..potentials import AnyPotentials
 from ..shapes import Images
-from .encoder import ENCODERS
+from .encoders.registry import ENCODERS
 from .layers import Conv2d, ConvTranspose2d, Linear
 
 HALVINGS: Final = 2
@@ -47,17 +47,14 @@ class ConvolutionalEncoder(nn.Module):
         self, encoder: str, size: tuple[int, int, int], n: int, channels: int, hidden: int
     ):
         super().__init__()
-        if encoder not in ENCODERS:
-            raise SettingError(
-                f"no encoder is called {encoder!r}; there are: {', '.join(ENCODERS)}"
-            )
+        head_class = ENCODERS.named(encoder)
         small = _smallest(size, channels)
         widths = (size[0], channels, 2 * channels)
         blocks = [
             _block(Conv2d(before, after, 4, 2, 1), after) for before, after in pairwise(widths)
         ]
         self.features = nn.Sequential(nn.Unflatten(1, size), *blocks, nn.Flatten())
-        self.head = ENCODERS[encoder](math.prod(small), n, hidden)
+        self.head = head_class(math.prod(small), n, hidden)
 
     def forward(self, x: Images) -> AnyPotentials:
         """Return the potentials of each image of `x [batch, pixels]`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import torch
 from torch import nn
@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.decoder import Neighbourhood
-from ..networks.encoder import ENCODERS, Encoder, encoder_name
+from ..networks.encoders.registry import BIT_ENCODERS, encoder_name
 from ..networks.layers import Conv2d, ConvTranspose2d, Linear
 from ..potentials import Potentials
 from ..pretrained import Pretrained
@@ -50,7 +50,8 @@ class AttributeEncoder(nn.Module):
     -> potentials; the head of the code is one linear layer.
 
     Args:
-        encoder: "independent", "supermodular" or "general", the kind of potentials.
+        encoder: a name of `BIT_ENCODERS`, which decides the kind of potentials: "independent",
+            "supermodular" or "general".
         n: number of attributes.
         c: number of dimensions of the code.
         channels: number of channels of the first convolution; the others have 2, 4 and 4 times as
@@ -67,17 +68,14 @@ class AttributeEncoder(nn.Module):
         for before, after in pairwise(widths):
             layers += [Conv2d(before, after, 4, 2, 1), nn.ReLU()]
         features = 4 * channels * SMALLEST**2
-        head = None
-        if encoder in ENCODERS:
-            head = ENCODERS[encoder](features, n, HIDDEN)
-        if head is None or head.categorical:
+        if encoder not in BIT_ENCODERS:
             raise SettingError(
-                f"attributes are bits, and no encoder of bits is called '{encoder}'; choose "
-                "independent, supermodular or general"
+                f"attributes are bits, and no encoder of bits is called '{encoder}'; choose one of "
+                f"{', '.join(BIT_ENCODERS)}"
             )
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
-        self.attributes = cast("Encoder", head)
+        self.attributes = BIT_ENCODERS[encoder](features, n, HIDDEN)
         self.style = Linear(features, 2 * c)
 
     def forward(self, x: Images) -> tuple[Potentials, Gaussian]:
@@ -296,9 +294,11 @@ class AttributeVAE(Pretrained):
         return self.encoder.n
 
     def probe(self) -> Potentials:
-        """Return potentials of one image as if every output of the attributes' head were -1."""
-        last = cast("nn.Linear", self.encoder.attributes.network[-1])
-        return self.encoder.attributes.potentials(-torch.ones((1, last.out_features)))
+        """Return potentials of one image as if every output of the attributes' head were -1.
+
+        Pairwise scores are -1 too, unless the encoder declares that they are never negative.
+        """
+        return self.encoder.attributes.probe()
 
     @property
     def arguments(self) -> dict[str, int | str]:

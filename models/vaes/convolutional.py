@@ -19,7 +19,7 @@ def convolutional_vae(
     """Make a VAE with a convolutional encoder and decoder.
 
     Args:
-        encoder: "independent", "supermodular", "general" or "categorical".
+        encoder: a name of `ENCODERS`: "independent", "supermodular", "general" or "categorical".
         size: channels, height and width of an image; height and width must be multiples of 4.
         n: number of bits, or of categories.
         channels: number of channels of the largest feature maps; the smallest have twice as many.

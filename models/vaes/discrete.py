@@ -12,7 +12,9 @@ from torch.nn.parameter import UninitializedParameter
 from ..errors import NetworkError, PretrainedError, SettingError
 from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
-from ..networks.encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from ..networks.encoders.categorical import CategoricalEncoder
+from ..networks.encoders.encoder import Encoder
+from ..networks.encoders.registry import CATEGORICAL, ENCODERS, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from ..potentials import AnyPotentials, LatentSpace
 from ..pretrained import Pretrained
@@ -192,7 +194,8 @@ class DiscreteVAE(Pretrained):
     def probe(self) -> AnyPotentials:
         """Return potentials of one image as if every output of the encoder's network were -1.
 
-        These are the most difficult signs that an encoder of this package can give. The outputs of
+        Pairwise scores of bits are -1 too, unless the encoder declares that they are never
+        negative. These are the most difficult signs that the encoder can give. The outputs of
         a custom network are not known, so its result is the potentials of a blank image.
         """
         if self.encoder.custom:
@@ -387,7 +390,7 @@ def paper_vae(
     """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
     Args:
-        encoder: "independent", "supermodular", "general" or "categorical".
+        encoder: a name of `ENCODERS`: "independent", "supermodular", "general" or "categorical".
         pixels: number of pixels of an image.
         n: number of bits, 15 by default. For "categorical" it used to be the number of categories,
             which is now k.
@@ -424,16 +427,15 @@ def paper_vae(
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
         variational auto-encoder, section 5.
     """
-    if encoder not in ENCODERS:
-        raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
+    encoder_class = ENCODERS.named(encoder)
     name_of_size, size = _size_of_states(encoder, n, k)
     _check_least(1, **{name_of_size: size}, hidden=hidden, variables=variables)
     _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
-    if bandwidth and encoder not in COUPLED and couplings == "none":
+    if bandwidth and not encoder_class.has_pairs and couplings == "none":
         raise SettingError(
             f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
         )
-    if encoder != "categorical":
+    if not issubclass(encoder_class, CategoricalEncoder):
         if (variables, couplings) != (1, "none"):
             raise SettingError(
                 "variables and couplings are options of the encoder 'categorical'; "
@@ -443,7 +445,7 @@ def paper_vae(
         if bandwidth:
             band["bandwidth"] = bandwidth
         return DiscreteVAE(
-            ENCODERS[encoder](pixels, size, hidden, **band),
+            encoder_class(pixels, size, hidden, **band),
             BinaryDecoder(pixels, size, hidden),
             prior=named_prior(prior, States(size, 0, prior_hidden, prior_layers)),
             space=space,
@@ -453,7 +455,7 @@ def paper_vae(
             f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
         )
     return DiscreteVAE(
-        CategoricalEncoder(pixels, size, hidden, variables, couplings, bandwidth),
+        encoder_class(pixels, size, hidden, variables, couplings, bandwidth),
         CategoricalDecoder(pixels, size, hidden, variables),
         prior=named_prior(prior, States(variables, size, prior_hidden, prior_layers)),
     )
@@ -472,7 +474,7 @@ def _check_least(least: int, **numbers: int) -> None:
 
 def _size_of_states(encoder: str, n: int | None, k: int | None) -> tuple[str, int]:
     """Return the name and the value of the number of bits, or of the categories of a variable."""
-    if encoder != "categorical":
+    if encoder not in CATEGORICAL:
         if k is not None:
             raise SettingError(
                 f"k is the number of categories, and the encoder '{encoder}' has bits: pass n; "

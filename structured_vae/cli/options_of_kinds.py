@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 from inspect import getdoc
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from docstring_parser import parse
 from jsonargparse import ArgumentParser
@@ -14,7 +14,7 @@ from ..data import dataset_names
 from ..vaes import KINDS
 from ..vaes.config.older import FORMER_ENCODERS
 from ..vaes.config.union import config_classes, kinds_with, option_types
-from ..vaes.config.values import NAMES, names_of, types_of
+from ..vaes.config.values import NAMES, choices_of, names_of, types_of
 
 PRIOR: Final = (
     "over the latent variables, learnt with the networks but for uniform and standard. Of bits and "
@@ -68,9 +68,10 @@ def _add_names(group: Any, config: Any, options: set[str]) -> None:
 
 
 def _description_of_encoders() -> str:
-    """Return the description of the encoders of all kinds, and of the former encoder gaussian."""
+    """Return the description of the encoders, with their names and the former name gaussian."""
     described = _descriptions(config_classes()["discrete"])["encoder"]
-    return f"{described}. gaussian stands for the model gaussian"
+    names = ", ".join(_choices("encoder"))
+    return f"{described}. The names are {names}; gaussian stands for the model gaussian"
 
 
 def _descriptions(config: type) -> dict[str, str]:
@@ -96,8 +97,13 @@ def _groups() -> dict[tuple[str, ...], set[str]]:
 
 def _choices(option: str) -> Iterable[str]:
     """Return the choices that any kind has for an option, each once."""
-    types = (types_of(config_classes()[name])[option] for name in kinds_with(option))
-    return dict.fromkeys(choice for of_kind in types for choice in get_args(of_kind))
+    choices: dict[str, None] = {}
+    for kind in kinds_with(option):
+        config = config_classes()[kind]
+        names = {field.name: names_of(field) for field in fields(config)}
+        of_kind = names[option] or choices_of(types_of(config)[option])
+        choices |= dict.fromkeys(of_kind)
+    return choices
 
 
 def _summary(name: str) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from models.named_classes import NamedClasses
+
 from ..errors import ConfigError
-from ..named_classes import NamedClasses
 
 if TYPE_CHECKING:
     from .distribution import DensityDistribution

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from models.named_classes import NamedClasses
+
 from ..errors import EstimatorError
-from ..named_classes import NamedClasses
 
 if TYPE_CHECKING:
     from .estimator import Estimator

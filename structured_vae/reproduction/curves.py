@@ -11,6 +11,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from models.networks.encoders.registry import ENCODERS
+
 from ..estimators.registry import ESTIMATORS
 from ..runs.folder.curves import PAGE_WIDTH
 from .experiments import Experiment
@@ -149,7 +151,8 @@ def _losses(record: Record) -> tuple[list[float], bool]:
     settings = record.config
     name = settings.get("estimator", "")
     perturbed = name in ESTIMATORS and ESTIMATORS[name].perturbs
-    coupled = settings.get("encoder") in ("supermodular", "general")
+    encoder = settings.get("encoder", "")
+    coupled = encoder in ENCODERS and ENCODERS[encoder].has_pairs
     coupled = coupled or settings.get("couplings", "none") != "none"
     if perturbed and coupled and all(SURROGATE in row for row in record.epochs):
         return [row[SURROGATE] for row in record.epochs], False

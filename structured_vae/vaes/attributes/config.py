@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..config import LabelConfig, SolverConfig, at_least
+from models.networks.encoders.registry import BIT_ENCODERS
 
-Encoder = Literal["independent", "supermodular", "general"]
+from ..config import LabelConfig, SolverConfig, at_least
+from ..config.values import named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,14 +15,14 @@ class AttributesConfig(LabelConfig, SolverConfig):
     """The attributes of CelebA, with a code for the person.
 
     Attributes:
-        encoder: posterior over the attributes: independent, supermodular or general.
+        encoder: posterior over the attributes, by the name of an encoder of bits.
         consistency: weight of the same loss of images decoded from attributes, by which the decoder
             learns to show them; 0 for none. Without labels it has no effect.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
     """
 
     model: Literal["attributes"] = "attributes"
-    encoder: Encoder = "general"
+    encoder: str = named(BIT_ENCODERS, default="general")
     consistency: float = 30.0
     channels: int = at_least(1, default=32)
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
+from models.networks.encoders.registry import CATEGORICAL, ENCODERS
+
 from ...errors import ConfigError
 from ...spaces.registry import SPACES
 from ..config import GIBBS, RecipeConfig, at_least
 from ..config.values import named
 from .spaces import BITS, read_options, space_of_options, takes
 
-Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
 
@@ -45,9 +46,9 @@ class DiscreteConfig(RecipeConfig):
     """Bits, or variables of k categories.
 
     Attributes:
-        encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general;
-            or categorical, over one or more variables of k categories; of attributes one of the
-            first three.
+        encoder: posterior over n bits, by the name of its scores, such as supermodular, with
+            pairwise scores >= 0; or categorical, over one or more variables of k categories. A
+            posterior over attributes is over bits.
         n: binary latent variables, or continuous dimensions of the model gaussian.
         k: categories of the categorical encoder, or classes of the mixture.
         variables: of the categorical encoder, with k categories each.
@@ -73,7 +74,7 @@ class DiscreteConfig(RecipeConfig):
     """
 
     model: Literal["discrete"] = "discrete"
-    encoder: Encoder = "general"
+    encoder: str = named(ENCODERS, default="general")
     n: int = at_least(1, default=15)
     k: int = at_least(2, default=10)
     variables: int = at_least(1, default=1)
@@ -140,7 +141,7 @@ class DiscreteConfig(RecipeConfig):
     def _read(cls, values: dict[str, Any]) -> Self:
         """Drop `k` for bits and `n` for categories, which older files hold without effect."""
         without_effect = "k"
-        if values.get("encoder") == "categorical":
+        if _has_categories(values.get("encoder")):
             without_effect = "n"
         if takes(values.get("space", BITS), "k"):
             without_effect = ""
@@ -151,7 +152,14 @@ class DiscreteConfig(RecipeConfig):
     @property
     def _is_categorical(self) -> bool:
         """Whether the latent variables have categories."""
-        return self.encoder == "categorical"
+        return _has_categories(self.encoder)
+
+    @property
+    def _has_pairs(self) -> bool:
+        """Whether the latent variables have pairwise scores."""
+        if self.encoder not in ENCODERS:
+            return False
+        return ENCODERS[self.encoder].has_pairs or self.couplings != "none"
 
     @property
     def _has_few_states(self) -> bool:
@@ -191,8 +199,7 @@ class DiscreteConfig(RecipeConfig):
         yield from super()._faults()
         yield from self._faults_of_variables()
         yield from self._faults_of_space()
-        coupled = self.encoder in ("supermodular", "general") or self.couplings != "none"
-        if self.bandwidth and not coupled:
+        if self.bandwidth and not self._has_pairs:
             yield (
                 f"bandwidth needs pairwise scores, and the encoder {self.encoder} has none; got "
                 f"{self.bandwidth}"
@@ -267,7 +274,7 @@ class DiscreteConfig(RecipeConfig):
             if self.space_options:
                 yield f"space_options need a space other than bits; got {self.space_options}"
             return
-        if self.encoder != "independent":
+        if self._is_categorical or self._has_pairs:
             yield (
                 f"the space {self.space} has no scores of pairs, and no categories: leave encoder "
                 f"out, or set it to independent; got {self.encoder}"
@@ -283,6 +290,11 @@ class DiscreteConfig(RecipeConfig):
             space_of_options(self.space, self.n, self.options_of_space)
         except ConfigError as error:
             yield str(error)
+
+
+def _has_categories(encoder: object) -> bool:
+    """Return whether an encoder of this name has variables with categories."""
+    return encoder in tuple(CATEGORICAL)
 
 
 CONFIG: Final = DiscreteConfig

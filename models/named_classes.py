@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
-
-from .errors import StructuredVAEError, shortened
 
 ClassT = TypeVar("ClassT")
 
@@ -19,6 +18,7 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
     """The classes of one folder, and those that other packages plug in, by name.
 
     A class is imported when its name is looked up, so a table of names loads no torch.
+    `structured_vae` has tables of this class too.
 
     Attributes:
         noun: what the classes are, such as "estimator", for messages.
@@ -34,14 +34,14 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
     built_in: Mapping[str, str]
     group: str
     base: str
-    error: type[StructuredVAEError]
+    error: type[Exception]
 
     def __getitem__(self, name: str) -> type[ClassT]:
         """Import and return the class with this name.
 
         Raises:
             KeyError: no class has this name.
-            StructuredVAEError: of the class `error`: a plug-in cannot be imported, or does not
+            Exception: of the class `error`: a plug-in cannot be imported, or does not
                 follow `base`.
         """
         if name in self.built_in:
@@ -66,7 +66,7 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
         """Import and return the class with this name.
 
         Raises:
-            StructuredVAEError: of the class `error`: no class has this name, and the message
+            Exception: of the class `error`: no class has this name, and the message
                 suggests the nearest; or as for `[name]`.
         """
         if isinstance(name, str) and name in self:
@@ -76,7 +76,7 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
         if near:
             hint = f"did you mean {near[0]}? "
         raise self.error(
-            f"no {self.noun} is called {shortened(name)}; {hint}there are: {', '.join(self)}"
+            f"no {self.noun} is called {reprlib.repr(name)}; {hint}there are: {', '.join(self)}"
         )
 
     def _plug_ins(self) -> dict[str, EntryPoint]:
@@ -88,7 +88,7 @@ class NamedClasses(Mapping[str, type[ClassT]], Generic[ClassT]):
         """Import and return the class of an entry point.
 
         Raises:
-            StructuredVAEError: it cannot be imported, or does not follow `base`.
+            Exception: of the class `error`: it cannot be imported, or does not follow `base`.
         """
         plug_in = f"the plug-in {self.noun} {point.name} ({point.value})"
         try:

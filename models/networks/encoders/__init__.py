@@ -1,0 +1,1 @@
+"""Encoders by name, one file for each."""

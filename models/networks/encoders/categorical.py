@@ -1,0 +1,133 @@
+"""The encoder of variables of k values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import torch
+from torch import nn
+
+from ...errors import SettingError
+from ...host_edges import HostEdges, once_on_host
+from ...potentials import CategoricalPotentials, LatentSpace
+from ...shapes import Images
+from ..layers import Linear
+from .encoder import lowest_outputs, pairs_within
+
+COUPLINGS: Final = ("none", "potts", "general")
+"""The couplings of variables of k values."""
+
+
+class CategoricalEncoder(nn.Module):
+    """The encoder pixels -> hidden -> ReLU -> potentials over variables of k values.
+
+    Args:
+        pixels: number of pixels of an image.
+        k: number of values of a variable.
+        hidden: number of units of the hidden layer; the paper has 300.
+        variables: number of variables.
+        couplings: scores of pairs of variables: "none"; "potts", a score for equal values; or
+            "general", a table of k x k.
+        bandwidth: the largest distance of two variables of a pair in their order, as in `Encoder`;
+            0 for all pairs.
+
+    Raises:
+        SettingError: `couplings` has another name.
+
+    Attributes:
+        custom: whether a caller gave the network: False.
+        categorical: whether variables have categories: True.
+        has_pairs: whether variables have pairwise scores without couplings: False.
+        name: the name of the class.
+    """
+
+    custom: ClassVar[bool] = False
+    categorical: ClassVar[bool] = True
+    has_pairs: ClassVar[bool] = False
+
+    edges: torch.Tensor
+
+    def __init__(
+        self,
+        pixels: int,
+        k: int,
+        hidden: int = 300,
+        variables: int = 1,
+        couplings: str = "none",
+        bandwidth: int = 0,
+    ):
+        super().__init__()
+        if couplings not in COUPLINGS:
+            raise SettingError(
+                f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
+            )
+        pairs = torch.empty((0, 2), dtype=torch.long)
+        if couplings != "none":
+            pairs = pairs_within(variables, bandwidth)
+        # A single variable has no pair to couple.
+        if not len(pairs):
+            couplings = "none"
+        self.pixels = pixels
+        self.k = k
+        self.n = variables * k
+        self.variables = variables
+        self.couplings = couplings
+        self.bandwidth = bandwidth
+        self.space: LatentSpace | None = None
+        self._known_edges: HostEdges | None = None
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        of_pairs = len(pairs)
+        if couplings == "general":
+            of_pairs *= k**2
+        self.network = nn.Sequential(
+            Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs)
+        )
+
+    def forward(self, x: Images) -> CategoricalPotentials:
+        """Return the potentials of images `x [batch, pixels]`."""
+        return self.potentials(self.network(x))
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> CategoricalPotentials:
+            """Return the result of `forward`, typed."""
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The arguments of `paper_vae` beside name, pixels and hidden units."""
+        arguments: dict[str, int | str] = {"n": self.k}
+        if self.variables > 1:
+            arguments |= {"variables": self.variables, "couplings": self.couplings}
+        if self.bandwidth:
+            arguments["bandwidth"] = self.bandwidth
+        return arguments
+
+    def takes(self, space: LatentSpace) -> bool:
+        """Return whether states may be restricted to a space: False."""
+        return False
+
+    def probe(self) -> CategoricalPotentials:
+        """Return the potentials of one image if every output of the network were -1."""
+        return self.potentials(lowest_outputs(self.network))
+
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
+    def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
+        """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""
+        if self.couplings == "none":
+            return CategoricalPotentials(outputs, variables=self.variables)
+        return CategoricalPotentials(
+            outputs[:, : self.n],
+            outputs[:, self.n :],
+            self.edges,
+            self.variables,
+            host_edges=self._host_edges(),
+        )

@@ -1,0 +1,147 @@
+"""The base class of encoders, which map an image to the potentials of its posterior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import torch
+from torch import nn
+
+from ...host_edges import HostEdges, once_on_host
+from ...potentials import LatentSpace, Potentials
+from ...shapes import Images
+from ..layers import Linear
+
+
+class Encoder(nn.Module):
+    """The base class of encoders pixels -> hidden -> ReLU -> potentials over n bits.
+
+    A subclass with pairwise scores sets `has_pairs`. Its pairwise scores are outputs of the network
+    for every pair, unless it overrides `pair_outputs` and `pair_scores`.
+
+    Args:
+        pixels: number of pixels of an image.
+        n: number of bits.
+        hidden: number of units of the hidden layer; the paper has 300.
+        bandwidth: the largest distance of two variables of a pair in their order. 1 makes a chain;
+            the treewidth is the bandwidth. 0 for all pairs.
+
+    Attributes:
+        custom: whether a caller gave the network: False.
+        categorical: whether variables have categories: False.
+        has_pairs: whether bits have pairwise scores.
+        nonnegative_pairs: whether no pairwise score is ever negative, so that a minimum cut finds
+            the argmax. False unless a subclass declares it.
+        edges: the pairs `[e, 2]` of bits with a pairwise score.
+        name: the name of the class.
+    """
+
+    custom: ClassVar[bool] = False
+    categorical: ClassVar[bool] = False
+    has_pairs: ClassVar[bool] = False
+    nonnegative_pairs: ClassVar[bool] = False
+
+    edges: torch.Tensor
+
+    def __init__(self, pixels: int, n: int, hidden: int = 300, bandwidth: int = 0):
+        super().__init__()
+        self.pixels = pixels
+        pairs = torch.empty((0, 2), dtype=torch.long)
+        if self.has_pairs:
+            pairs = pairs_within(n, bandwidth)
+        self.n = n
+        self.bandwidth = bandwidth
+        self.space: LatentSpace | None = None
+        self._known_edges: HostEdges | None = None
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        self.network = nn.Sequential(
+            Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + self.pair_outputs())
+        )
+
+    def forward(self, x: Images) -> Potentials:
+        """Return the potentials of images `x [batch, pixels]`."""
+        return self.potentials(self.network(x))
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> Potentials:
+            """Return the result of `forward`, typed."""
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self).__name__
+
+    @property
+    def variables(self) -> int:
+        """The number of variables, which are bits."""
+        return self.n
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The arguments of `paper_vae` beside name, pixels and hidden units."""
+        arguments: dict[str, int | str] = {"n": self.n}
+        if self.bandwidth:
+            arguments["bandwidth"] = self.bandwidth
+        return arguments
+
+    def takes(self, space: LatentSpace) -> bool:
+        """Return whether states may be restricted to a space, which has to have states of n bits.
+
+        Pairwise scores exclude a space.
+        """
+        if self.has_pairs:
+            return False
+        space.check(self.n)
+        return True
+
+    def probe(self) -> Potentials:
+        """Return the potentials of one image if every output of the network were -1.
+
+        The pairwise scores are -1 instead, unless the class declares `nonnegative_pairs`. A
+        training is rejected before it begins if its solver cannot take these potentials.
+        """
+        potentials = self.potentials(lowest_outputs(self.network))
+        if potentials.pairwise is None or self.nonnegative_pairs:
+            return potentials
+        return replace(potentials, pairwise=-torch.ones_like(potentials.pairwise))
+
+    def pair_outputs(self) -> int:
+        """Return the number of outputs of the network beside the n unary scores."""
+        return len(self.edges)
+
+    def pair_scores(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the pairwise scores `[batch, e]` of outputs `[batch, pair_outputs()]`."""
+        return outputs
+
+    def _host_edges(self) -> HostEdges | None:
+        if self._known_edges is None:
+            self._known_edges = once_on_host(self.edges)
+        return self._known_edges
+
+    def potentials(self, outputs: torch.Tensor) -> Potentials:
+        """Return the potentials of outputs `[batch, n + pair_outputs()]` of the network."""
+        if not self.has_pairs:
+            return Potentials(outputs, space=self.space)
+        return Potentials(
+            outputs[:, : self.n],
+            self.pair_scores(outputs[:, self.n :]),
+            self.edges,
+            host_edges=self._host_edges(),
+        )
+
+
+def lowest_outputs(network: nn.Sequential) -> torch.Tensor:
+    """Return outputs `[1, outputs]` of -1."""
+    last = cast("nn.Linear", network[-1])
+    return -torch.ones((1, last.out_features))
+
+
+def pairs_within(n: int, bandwidth: int) -> torch.Tensor:
+    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
+    if not bandwidth:
+        return torch.triu_indices(n, n, 1).T
+    near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
+    # The shape is given by reshape, since tensors on the device meta have no values.
+    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)
