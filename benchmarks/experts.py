@@ -100,7 +100,7 @@ def mixed(weights: torch.Tensor, x: torch.Tensor, experts: torch.Tensor) -> torc
 
 @dataclass(frozen=True)
 class Teacher:
-    """The router `[inputs, experts]` and experts `[experts, inputs, outputs]` to be learned."""
+    """The router `[inputs, experts]` and experts `[experts, inputs, outputs]` to be learnt."""
 
     router: torch.Tensor
     experts: torch.Tensor

@@ -1,4 +1,4 @@
-"""Which k pixels of a digit keep its class: subset selection on MNIST, learned through `KOfN`.
+"""Which k pixels of a digit keep its class: subset selection on MNIST, learnt through `KOfN`.
 
     STRUCTURED_VAE_DATA=... python benchmarks/pixel_subsets.py --output results/pixel_subsets.json
 

@@ -150,7 +150,7 @@ def known(vae: Any, estimator: Estimator, x: torch.Tensor, draws: int) -> dict[s
     }
 
 
-def learned(config: TrainConfig, rates: list[float]) -> dict[str, Any]:
+def learnt(config: TrainConfig, rates: list[float]) -> dict[str, Any]:
     """The rate that is best on validation images at the end, and what that training gives on test images."""
     with tempfile.TemporaryDirectory() as folder:
         tried, seconds = {}, {}
@@ -201,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
             row = {"encoder": encoder, "estimator": name, **counted(config)}
             if estimator.kl not in ("none", "weighted"):  # these have another objective
                 row |= known(vae, estimator, x, chosen.draws)
-            record["rows"].append(row | learned(config, chosen.rates))
+            record["rows"].append(row | learnt(config, chosen.rates))
             with whole_file(chosen.output) as part:
                 part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -369,18 +369,15 @@ def losses() -> str:
     """How well each loss learns to segment: after few steps, at the end, and how much its setting matters."""
     record = json.loads((RESULTS / "losses.json").read_text(encoding="utf-8"))
     heading = (
-        *("loss", "convex", "argmaxes", "IoU after 25 steps", "at the end", "worst seed"),
-        *("validation, best rate", "worst rate", "steps", "ms a step"),
+        *("loss", "argmaxes", "IoU after 25 steps ↑", "IoU at the end ↑"),
+        *("IoU of the trials ↑", "ms a step ↓"),
     )
     lines = [
         (
-            *(name, "yes" if row["convex"] else "no", str(row["argmaxes"])),
-            *(
-                f"{value:.3f}"
-                for value in (median(at_step(row, 25)), median(ends(row)), min(ends(row)))
-            ),
-            *(f"{tried:.3f}" for tried in (row["tried"][0]["iou"], row["tried"][-1]["iou"])),
-            *(f"{row['runs'][0]['step'][-1]} of {row['batch']}", f"{milliseconds(row):.0f}"),
+            *(name, str(row["argmaxes"]), f"{median(at_step(row, 25)):.3f}"),
+            f"{median(ends(row)):.3f} ({min(ends(row)):.3f})",
+            f"{row['tried'][-1]['iou']:.3f} to {row['tried'][0]['iou']:.3f}",
+            f"{milliseconds(row):.0f}",
         )
         for name, row in sorted(record["rows"].items(), key=lambda item: -median(ends(item[1])))
     ]

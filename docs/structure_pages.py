@@ -17,7 +17,8 @@ def shortest_paths() -> list[list[str]]:
     """Normalised regret of each method by the degree of the costs, and seconds a training."""
     record = json.loads((RESULTS / "shortest_paths.json").read_text(encoding="utf-8"))
     degrees = sorted({row["degree"] for row in record["rows"]})
-    lines = [["method", *(f"degree {degree}" for degree in degrees), "seconds a training"]]
+    regrets = [f"degree {degree}: regret, % ↓" for degree in degrees]
+    lines = [["method", *regrets, "CPU seconds of a training ↓"]]
     for name in dict.fromkeys(row["method"] for row in record["rows"]):
         own = {row["degree"]: row for row in record["rows"] if row["method"] == name}
         seconds = mean(second for row in own.values() for second in row["seconds"])
@@ -111,9 +112,9 @@ def pixel_subsets() -> list[list[str]]:
     lines = [
         [
             "the k pixels",
-            *(f"k = {k}" for k in sizes),
-            *(f"k = {k}, judged" for k in sizes),
-            "seconds a training",
+            *(f"k = {k}: partner, % ↑" for k in sizes),
+            *(f"k = {k}: judge, % ↑" for k in sizes),
+            "CPU seconds of a training ↓",
         ]
     ]
     for name in dict.fromkeys(row["method"] for row in record["rows"]):

@@ -99,7 +99,7 @@ class BernoulliLikelihood(Likelihood):
 
 
 class GaussianLikelihood(Likelihood):
-    """The Gaussian likelihood: outputs are means, and all values share a learned deviation.
+    """The Gaussian likelihood: outputs are means, and all values share a learnt deviation.
 
     The cost is the negative logarithm of a density, in nats; it can be negative if the standard
     deviation is below 0.24. The standard deviation is always above 1/255.
@@ -133,7 +133,7 @@ class GaussianLikelihood(Likelihood):
 
     @torch.no_grad()
     def draw(self, outputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """Return the means plus normal noise of the learned deviation, `[..., pixels]`."""
+        """Return the means plus normal noise of the learnt deviation, `[..., pixels]`."""
         noise = torch.empty_like(outputs).normal_(generator=generator)
         return outputs + self.scale * noise
 

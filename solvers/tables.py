@@ -18,6 +18,9 @@ MOST_ROWS = 10
 MOST_LETTERS = 40
 """Maximum length of a state in a table."""
 
+MOST_LETTERS_OF_NAMES = 60
+"""Maximum length of an assignment in a table."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -117,26 +120,33 @@ def state_text(state: Sequence[int]) -> str:
 
 
 def assignment_text(assignment: Mapping[Any, Any]) -> str:
-    """Return an assignment by names.
+    """Return an assignment by names, with "..." in place of the values that do not fit.
 
     Example:
         >>> assignment_text({"a": 1, ("b", 2): 0})
         "a=1 ('b', 2)=0"
+        >>> assignment_text({f"person {i}": 0 for i in range(9)})
+        'person 0=0 person 1=0 person 2=0 person 3=0 person 4=0 ...'
     """
-    words = []
-    for name, value in list(assignment.items())[: MOST_LETTERS // 2]:
+    text = ""
+    for name, value in assignment.items():
         if isinstance(name, str):
             word = name
         else:
             word = shortened(name)
-        words.append(f"{word}={value}")
-    return _cut(" ".join(words))
+        longer = f"{text} {word}={value}".lstrip()
+        if len(longer) > MOST_LETTERS_OF_NAMES:
+            if text:
+                return f"{text} ..."
+            return _cut(longer, MOST_LETTERS_OF_NAMES)
+        text = longer
+    return text
 
 
-def _cut(text: str) -> str:
-    if len(text) <= MOST_LETTERS:
+def _cut(text: str, most: int = MOST_LETTERS) -> str:
+    if len(text) <= most:
         return text
-    return f"{text[: MOST_LETTERS - 3]}..."
+    return f"{text[: most - 3]}..."
 
 
 def data_frame(rows: Sequence[Mapping[Any, Any]], index: Any = None) -> Any:

@@ -48,7 +48,7 @@ class StructureError(StructuredVAEError, ValueError):
 
 
 class StalledWarning(UserWarning):
-    """No argmax has moved for many steps, so that nothing was learned from them."""
+    """No argmax has moved for many steps, so that nothing was learnt from them."""
 
 
 class FrozenWarning(UserWarning):

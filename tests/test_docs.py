@@ -406,7 +406,7 @@ def of_choose():
     others = times["general, beside others"]
     for own, name in (("cplex", "CPLEX"), ("cp_sat", "CP-SAT"), ("highs", "HiGHS")):
         yield (
-            "by itself | - | {:.1f} ms; {:.1f} ms |",
+            f"| `{own}` | {{:.1f}} ms | {{:.1f}} ms (",
             [others[f"here, {own}"] / 1000, _alone(others, name) / 1000],
         )
     cuts = record("training_step.json")["minimum_cuts"]["cpu_us_an_instance"]

@@ -104,7 +104,7 @@ class AttributeDecoder(nn.Module):
 
     A linear layer maps (z, 1 - z, code) to the smallest feature maps, and four transposed
     convolutions map these to an image. The image is the mean of the Gaussians, which share one
-    learned standard deviation.
+    learnt standard deviation.
 
     The code has the prior p(code | z) = N(prior(z), 1), where `prior` is a linear layer. An encoder
     sees the attributes in the face and writes them into the code as well. A prior that depends on

@@ -1,4 +1,4 @@
-"""Conditional random fields as torch modules: a network's unary scores, learned pairwise scores.
+"""Conditional random fields as torch modules: a network's unary scores, learnt pairwise scores.
 
 Imports structures and `solvers.labels`, but neither losses nor training.
 """

@@ -47,7 +47,7 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     CustomObjects(model, dataset=None, estimator=None).check_model(config)
     file = run.checkpoint(which)
     state = read_checkpoint(file)["state_dict"]
-    prefix = "vae."  # beside it there is what the estimator has learned
+    prefix = "vae."  # beside it there is what the estimator has learnt
     weights = {
         name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)
     }

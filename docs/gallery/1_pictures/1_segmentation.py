@@ -32,8 +32,9 @@ noisy = truth + noise * random.standard_normal(truth.shape)
 # The scores
 # ----------
 #
-# The unary score of a pixel is what its grey value says alone, the difference of the two
-# log-likelihoods:
+# The unary score of a pixel is the log-likelihood of its grey value as object, minus that as
+# background:
+#
 # .. math:: u_i = \frac{x_i^2 - (x_i - 1)^2}{2 \sigma^2} = \frac{2 x_i - 1}{2 \sigma^2}.
 #
 # A reward :math:`r` for two equal neighbours is :math:`r\,(1 - z_i - z_j + 2 z_i z_j)`: a pairwise

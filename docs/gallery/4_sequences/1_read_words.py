@@ -4,7 +4,7 @@ Read words under noise
 
 Letters are drawn, shifted and covered with noise, so that one of them alone is often unreadable. A
 conditional random field reads the word: a small network scores the letters, and a table says which
-letter follows which. Both are learned together, by the exact likelihood, and the best word is found
+letter follows which. Both are learnt together, by the exact likelihood, and the best word is found
 with a proof.
 """
 

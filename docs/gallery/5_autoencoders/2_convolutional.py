@@ -93,7 +93,7 @@ for _ in range(3):
         costs.append(estimate.cost.mean().item())
 
 # %%
-# What it has learned
+# What it has learnt
 # -------------------
 #
 # Test images above what their bits decode to.

@@ -12,7 +12,7 @@ on average, and how noisy is a draw?
 # -------------
 #
 # Six independent bits, trained for one pass over the embedded images by the exact gradient. A model
-# that has learned something is where estimators differ.
+# that has learnt something is where estimators differ.
 
 import matplotlib.pyplot as plt
 import torch

@@ -97,7 +97,7 @@ def _logarithm(temperature: float) -> nn.Parameter:
 class REBAR(ControlVariate):
     """The REBAR estimator: unbiased, with the cost of a relaxed sample as control variate.
 
-    Temperature and eta are learned. The cost must be differentiable at relaxed states. For
+    Temperature and eta are learnt. The cost must be differentiable at relaxed states. For
     independent bits and categories.
 
     A sample costs three decodes, two of them with a backward pass, and no argmax.
