@@ -63,36 +63,55 @@ def record(name: str) -> dict[str, Any]:
     return found
 
 
+NAMES_OF_DIRECT = {
+    "direct": "`direct`, one side",
+    "direct, two sides": "`direct`, two sides (the default)",
+}
+"""What the page of all estimators calls the two forms of direct optimization."""
+
+
 def estimators_of_independent_bits() -> list[list[str]]:
-    """A row an estimator, the best bound first."""
+    """Return a row for each estimator, those without a bias first."""
     return estimators("independent")
 
 
 def estimators_of_coupled_bits() -> list[list[str]]:
-    """A row an estimator, the best bound first."""
+    """Return a row for each estimator, those without a bias first."""
     return estimators("general")
 
 
 def estimators(encoder: str) -> list[list[str]]:
-    """What each knows of the gradient, what it costs, and how far it comes."""
+    """Return precision, costs and bounds of each estimator; within a group, by noise."""
     found = record("which_estimator")
     rows = [row for row in found["rows"] if row["encoder"] == encoder]
     heading = ["estimator", "bias ↓", "noise ↓", "cosine ↑", "decodes ↓", "argmaxes ↓"]
     bound = f"bound after {found['epochs']} epochs, nats ↓"
     lines = [[*heading, bound, "-log p(x), nats ↓", "CPU seconds ↓"]]
-    for row in sorted(rows, key=lambda row: row["bound"]):
+    for row in sorted(rows, key=order_of_estimator):
         known = [f"{row[key]:.2g}" for key in ("bias", "noise")] if "bias" in row else ["", ""]
-        if "bias" in row and row["bias"] < 2 * row["resolution"]:
+        if shows_no_bias(row):
             known[0] = f"< {max(2 * row['resolution'], 1e-3):.1g}"
         cosine = f"{row['cosine']:.3f}" if "cosine" in row else ""
         shared = row["shared_decodes"]
         decodes = f"{shared:,} for the batch" if shared else f"{row['decodes']:g}"
         reached = [f"{row[key]:.1f}" for key in ("bound", "minus_log_p")]
         costs = [decodes, f"{row['argmaxes']:g}"]
-        lines.append(
-            [f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"]
-        )
+        name = NAMES_OF_DIRECT.get(row["estimator"], f"`{row['estimator']}`")
+        lines.append([name, *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"])
     return lines
+
+
+def shows_no_bias(row: dict[str, Any]) -> bool:
+    """Return whether the measured bias is below twice the error of the mean."""
+    return "bias" in row and row["bias"] < 2 * row["resolution"]
+
+
+def order_of_estimator(row: dict[str, Any]) -> tuple[int, float]:
+    """Return the place of a row: without a bias, with one, with another objective; then noise."""
+    if "bias" not in row:
+        return 2, row["bound"]
+    group = 0 if shows_no_bias(row) else 1
+    return group, row["noise"]
 
 
 def runs_of_two_hundred_bits() -> list[dict[str, Any]]:
