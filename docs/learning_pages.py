@@ -102,8 +102,8 @@ def estimators(encoder: str) -> list[list[str]]:
 
 
 def shows_no_bias(row: dict[str, Any]) -> bool:
-    """Return whether the measured bias is below twice the error of the mean."""
-    return "bias" in row and row["bias"] < 2 * row["resolution"]
+    """Return whether the measured bias is below twice the error of the mean, or negligible."""
+    return "bias" in row and row["bias"] < max(2 * row["resolution"], 1e-3)
 
 
 def order_of_estimator(row: dict[str, Any]) -> tuple[int, float]:
@@ -240,7 +240,6 @@ def many_bits() -> list[list[str]]:
             "prior",
             "estimator",
             "epochs",
-            "seed",
             "valid bound",
             "-log p(x), at most",
         ]
@@ -268,7 +267,7 @@ def step_costs() -> list[list[str]]:
 
 def quantisers() -> list[list[str]]:
     """A row for each quantiser, and one for straight-through bits, the best bound first."""
-    lines = [["code", "reconstruction", "-log p(z) or KL", "valid bound", "perplexity"]]
+    lines = [["code", "reconstruction", "cost of the code", "valid bound", "perplexity"]]
     for run in sorted(record("quantisers")["runs"], key=lambda run: run["bound"]):
         config = run["config"]
         code = f"`{run['name']}`, {config['n']} variables of {config.get('codes', 2)} values"
@@ -284,7 +283,7 @@ def quantisers() -> list[list[str]]:
 
 def couplings() -> list[list[str]]:
     """A row a training of fifty bits."""
-    lines = [["posterior", "prior", "epochs", "seed", "valid bound", "-log p(x), at most"]]
+    lines = [["posterior", "prior", "epochs", "valid bound", "-log p(x), at most"]]
     for training in cells_of("couplings"):
         config = training["config"]
         posterior = "independent"
@@ -308,10 +307,10 @@ def _value(training: dict[str, Any], name: str) -> float:
 
 
 def _bounds(training: dict[str, Any]) -> list[str]:
-    """Epochs and seed of a training, and what it reached on test images."""
+    """Epochs of a training, and what it reached on test images."""
     config = training["config"]
     reached = [f"{_value(training, name):.2f}" for name in ("bound", "minus_log_p")]
-    return [str(config["epochs"]), str(config["seed"]), *reached]
+    return [str(config["epochs"]), *reached]
 
 
 def beside_imle() -> list[list[str]]:
