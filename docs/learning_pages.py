@@ -208,9 +208,9 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
 
 
 def convolutional_pair() -> list[list[str]]:
-    """A row a pair."""
+    """Return a row for each kind of networks."""
     found = record("convolutional")
-    lines = [["pair", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
+    lines = [["networks", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
     for pair in dict.fromkeys(row["pair"] for row in found["runs"]):
         own = [row for row in found["runs"] if row["pair"] == pair]
         numbers = [spread([row[key] for row in own]) for key in ("bound", "minus_log_p")]

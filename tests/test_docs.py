@@ -423,7 +423,10 @@ def of_epsilon_and_sides():
         for name in ("direct, two sides", "direct")
     )
     yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [two["cosine"], one["cosine"]]
-    yield "divided by that of one side, ten general bits | {:.2f} | 1 |", [two["noise"] / one["noise"]]
+    yield (
+        "divided by that of one side, ten general bits | {:.2f} | 1 |",
+        [two["noise"] / one["noise"]],
+    )
     reports = record("bias-variance/gradients.json")["reports"]
     broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
     yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [broken, whole]
@@ -845,7 +848,10 @@ def of_own_networks():
         }
         for pair in ("fully connected", "convolutional")
     )
-    yield "after {:.0f} epochs. Each pair has its best", [record("convolutional.json")["epochs"]]
+    yield (
+        "after {:.0f} epochs. Each of the two kinds of networks",
+        [record("convolutional.json")["epochs"]],
+    )
     for words, key in (("valid bound on the test images", "bound"), ("-log p(x)", "minus_log_p")):
         yield f"| {words} | {{:.1f}} nats better |", [whole[key] - convolutional[key]]
     times = convolutional["seconds"] / whole["seconds"]
