@@ -63,36 +63,55 @@ def record(name: str) -> dict[str, Any]:
     return found
 
 
+NAMES_OF_DIRECT = {
+    "direct": "`direct`, one side",
+    "direct, two sides": "`direct`, two sides (the default)",
+}
+"""What the page of all estimators calls the two forms of direct optimization."""
+
+
 def estimators_of_independent_bits() -> list[list[str]]:
-    """A row an estimator, the best bound first."""
+    """Return a row for each estimator, those without a bias first."""
     return estimators("independent")
 
 
 def estimators_of_coupled_bits() -> list[list[str]]:
-    """A row an estimator, the best bound first."""
+    """Return a row for each estimator, those without a bias first."""
     return estimators("general")
 
 
 def estimators(encoder: str) -> list[list[str]]:
-    """What each knows of the gradient, what it costs, and how far it comes."""
+    """Return precision, costs and bounds of each estimator; within a group, by noise."""
     found = record("which_estimator")
     rows = [row for row in found["rows"] if row["encoder"] == encoder]
     heading = ["estimator", "bias ↓", "noise ↓", "cosine ↑", "decodes ↓", "argmaxes ↓"]
     bound = f"bound after {found['epochs']} epochs, nats ↓"
     lines = [[*heading, bound, "-log p(x), nats ↓", "CPU seconds ↓"]]
-    for row in sorted(rows, key=lambda row: row["bound"]):
+    for row in sorted(rows, key=order_of_estimator):
         known = [f"{row[key]:.2g}" for key in ("bias", "noise")] if "bias" in row else ["", ""]
-        if "bias" in row and row["bias"] < 2 * row["resolution"]:
+        if shows_no_bias(row):
             known[0] = f"< {max(2 * row['resolution'], 1e-3):.1g}"
         cosine = f"{row['cosine']:.3f}" if "cosine" in row else ""
         shared = row["shared_decodes"]
         decodes = f"{shared:,} for the batch" if shared else f"{row['decodes']:g}"
         reached = [f"{row[key]:.1f}" for key in ("bound", "minus_log_p")]
         costs = [decodes, f"{row['argmaxes']:g}"]
-        lines.append(
-            [f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"]
-        )
+        name = NAMES_OF_DIRECT.get(row["estimator"], f"`{row['estimator']}`")
+        lines.append([name, *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"])
     return lines
+
+
+def shows_no_bias(row: dict[str, Any]) -> bool:
+    """Return whether the measured bias is below twice the error of the mean, or negligible."""
+    return "bias" in row and row["bias"] < max(2 * row["resolution"], 1e-3)
+
+
+def order_of_estimator(row: dict[str, Any]) -> tuple[int, float]:
+    """Return the place of a row: without a bias, with one, with another objective; then noise."""
+    if "bias" not in row:
+        return 2, row["bound"]
+    group = 0 if shows_no_bias(row) else 1
+    return group, row["noise"]
 
 
 def runs_of_two_hundred_bits() -> list[dict[str, Any]]:
@@ -189,9 +208,9 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
 
 
 def convolutional_pair() -> list[list[str]]:
-    """A row a pair."""
+    """Return a row for each kind of networks."""
     found = record("convolutional")
-    lines = [["pair", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
+    lines = [["networks", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
     for pair in dict.fromkeys(row["pair"] for row in found["runs"]):
         own = [row for row in found["runs"] if row["pair"] == pair]
         numbers = [spread([row[key] for row in own]) for key in ("bound", "minus_log_p")]
@@ -221,7 +240,6 @@ def many_bits() -> list[list[str]]:
             "prior",
             "estimator",
             "epochs",
-            "seed",
             "valid bound",
             "-log p(x), at most",
         ]
@@ -249,7 +267,7 @@ def step_costs() -> list[list[str]]:
 
 def quantisers() -> list[list[str]]:
     """A row for each quantiser, and one for straight-through bits, the best bound first."""
-    lines = [["code", "reconstruction", "-log p(z) or KL", "valid bound", "perplexity"]]
+    lines = [["code", "reconstruction", "cost of the code", "valid bound", "perplexity"]]
     for run in sorted(record("quantisers")["runs"], key=lambda run: run["bound"]):
         config = run["config"]
         code = f"`{run['name']}`, {config['n']} variables of {config.get('codes', 2)} values"
@@ -265,7 +283,7 @@ def quantisers() -> list[list[str]]:
 
 def couplings() -> list[list[str]]:
     """A row a training of fifty bits."""
-    lines = [["posterior", "prior", "epochs", "seed", "valid bound", "-log p(x), at most"]]
+    lines = [["posterior", "prior", "epochs", "valid bound", "-log p(x), at most"]]
     for training in cells_of("couplings"):
         config = training["config"]
         posterior = "independent"
@@ -289,10 +307,10 @@ def _value(training: dict[str, Any], name: str) -> float:
 
 
 def _bounds(training: dict[str, Any]) -> list[str]:
-    """Epochs and seed of a training, and what it reached on test images."""
+    """Epochs of a training, and what it reached on test images."""
     config = training["config"]
     reached = [f"{_value(training, name):.2f}" for name in ("bound", "minus_log_p")]
-    return [str(config["epochs"]), str(config["seed"]), *reached]
+    return [str(config["epochs"]), *reached]
 
 
 def beside_imle() -> list[list[str]]:
