@@ -8,10 +8,12 @@ Example:
 from __future__ import annotations
 
 import importlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -141,6 +143,10 @@ class Kit(ABC):
         """Check what only solvers of this kind promise of a batch."""
 
     @abstractmethod
+    def check_large(self, solver: Any, generator: np.random.Generator) -> None:
+        """Check problems of some hundred variables, whose maxima need no enumeration."""
+
+    @abstractmethod
     def check_refusals(self, solver: Any) -> None:
         """Check that problems beyond the capabilities are refused."""
 
@@ -162,7 +168,8 @@ def check_conformance(
 
     Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may
     not then say `optimal`), the bound is one, a batch equals its instances one by one, leading
-    dimensions come back, float32 is taken, and a problem that the solver cannot take is refused
+    dimensions come back, float32 is taken, the bound also holds for sums of some hundred float32
+    scores, and a problem that the solver cannot take is refused
     with reasons. A bound also holds where a time limit ends the search at once, and that of
     `best_states` holds for all other states. A batch that the solver refuses with reasons is left
     out; one of the first ten it has to take.
@@ -202,6 +209,9 @@ def check_conformance(
         make, unary, pairwise, edges = kit.drawn(solver, generator)
         if not solver.why_not(make(unary, pairwise, edges=edges)):
             check_batch(solver, make, unary, pairwise, edges, randomised)
+    with naming(solver, f", {LARGE} variables with float32 scores, seed {seed}"):
+        kit.check_large(solver, generator)
+    with naming(solver):
         kit.check_refusals(solver)
 
 
@@ -283,6 +293,26 @@ class BitKit(Kit):
         """Check the bound of `best_states`."""
         _check_several(solver, problem, cases.scores(), cases.slack())
 
+    def check_large(self, solver: ArgmaxSolver, generator: np.random.Generator) -> None:
+        """Check sums of some hundred float32 scores, without pairs and on a chain.
+
+        Without pairs, the maximum is the sum of the positive scores. The chain has no negative
+        scores, so the maximum is the sum of all scores.
+        """
+        unary = generator.standard_normal((3, LARGE)).astype(np.float32)
+        pairwise = generator.random((3, LARGE - 1)).astype(np.float32)
+        chain = np.stack([np.arange(LARGE - 1), np.arange(1, LARGE)], axis=1)
+        alone = Instances(unary, pairwise[:, :0], chain[:0])
+        for instances in (alone, Instances(np.abs(unary), pairwise, chain)):
+            positive = np.maximum(np.hstack([instances.unary, instances.pairwise]), 0)
+            check_large_answer(
+                solver,
+                instances.problem(),
+                exact_sums(positive),
+                partial(_scores_of, instances),
+                BitCases(instances).slack(),
+            )
+
     def check_refusals(self, solver: ArgmaxSolver) -> None:
         """Check that problems beyond the capabilities are refused."""
         can = solver.capabilities
@@ -295,6 +325,18 @@ class BitKit(Kit):
         for problem in wrong:
             assert solver.why_not(problem), "why_not is empty for a problem beyond the capabilities"
             assert is_refused(solver, problem), "a problem beyond the capabilities was not refused"
+
+
+def exact_sums(rows: np.ndarray) -> np.ndarray:
+    """`[batch]`: the sum of each row, rounded once."""
+    return np.array([math.fsum(row) for row in rows.tolist()])
+
+
+def _scores_of(instances: Instances, solution: Solution) -> np.ndarray:
+    z = solution.z
+    assert np.isin(z, (0, 1)).all(), "z is not binary"
+    pairs = z[:, instances.edges[:, 0]] & z[:, instances.edges[:, 1]]
+    return exact_sums(np.hstack([instances.unary * z, instances.pairwise * pairs]))
 
 
 def _sign_for(solver: ArgmaxSolver) -> str:
@@ -337,6 +379,18 @@ def check_answers(
     solution = solver.solve(problem)
     reached_score = scores[np.arange(len(scores)), state_numbers(solution)]
     best = scores.max(axis=1)
+    reached = _check_claims(solution, reached_score, best, slack)
+    if solver.capabilities.exact:
+        assert reached.all(), f"score {reached_score}, the maximum is {best}"
+        assert np.all(solution.optimal), (
+            f"exact, without a time limit, but optimal is {solution.optimal}"
+        )
+
+
+def _check_claims(
+    solution: Solution, reached_score: np.ndarray, best: np.ndarray, slack: np.ndarray
+) -> np.ndarray:
+    """Check score, bound and certificate; return which instances reached the maximum."""
     assert (np.abs(solution.score - reached_score) <= slack).all(), (
         f"score {solution.score}, that of its state {reached_score}"
     )
@@ -347,11 +401,52 @@ def check_answers(
     assert (reached | ~solution.optimal).all(), (
         f"says optimal at {reached_score}, the maximum is {best}"
     )
-    if solver.capabilities.exact:
-        assert reached.all(), f"score {reached_score}, the maximum is {best}"
-        assert np.all(solution.optimal), (
-            f"exact, without a time limit, but optimal is {solution.optimal}"
-        )
+    return np.asarray(reached)
+
+
+LARGE = 300
+"""Variables of the problems whose sums show whether a solver adds up in float32."""
+
+SHORTLY = 0.05
+"""Seconds for each of these problems, for solvers that stop at a time limit."""
+
+
+def check_large_answer(
+    solver: CertifiedSolver[Any],
+    problem: Any,
+    best: np.ndarray,
+    scores_of: Callable[[Solution], np.ndarray],
+    slack: np.ndarray,
+) -> None:
+    """Check score, bound and certificate of a problem that is too large for enumeration.
+
+    A solver that refuses the problem, or that could take exponential time, is not checked.
+
+    Args:
+        solver: any, of problems of any kind.
+        problem: a batch of one leading dimension.
+        best: `[batch]`, the maxima.
+        scores_of: computes the scores `[batch]` of a solution's states, and checks the states.
+        slack: `[batch]`, what rounding may do to a score.
+
+    Raises:
+        AssertionError: the solver breaks a promise.
+    """
+    if not _ends_soon(solver) or solver.why_not(problem):
+        return
+    limit = None
+    if solver.capabilities.time_limit:
+        limit = SHORTLY
+    solution = solver.solve(problem, limit)
+    _check_claims(solution, scores_of(solution), best, slack)
+
+
+def _ends_soon(solver: CertifiedSolver[Any]) -> bool:
+    """Whether a solver has a time limit, or no need of exponential time."""
+    can = solver.capabilities
+    if can.time_limit or not can.exact:
+        return True
+    return not can.pairwise or can.supermodular_only or can.max_treewidth is not None
 
 
 AT_ONCE = 1e-6

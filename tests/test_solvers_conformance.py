@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +160,25 @@ def test_memory_of_exhaustive_at_its_largest():
         assert int(peak[1]) < 2**20
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+@dataclass(frozen=True)
+class PositiveSum(ArgmaxSolver):
+    """Takes the variables of positive score; its bound is the sum of the positive scores."""
+
+    type_of_sums: type = np.float64
+
+    name = "positive_sum"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, deadline):
+        z = (problem.unary > 0).astype(np.int8)
+        bound = np.maximum(problem.unary, 0).sum(axis=1, dtype=self.type_of_sums)
+        bound = bound + np.maximum(problem.pairwise, 0).sum(axis=1, dtype=self.type_of_sums)
+        return Maximiser(z, bound.astype(np.float64))
+
+
+def test_the_kit_detects_a_bound_that_is_summed_in_float32():
+    check_conformance(PositiveSum(), count=0)
+    with pytest.raises(AssertionError, match=r"^positive_sum, 300 variables with float32 scores"):
+        check_conformance(PositiveSum(np.float32), count=0)

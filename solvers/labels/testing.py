@@ -17,7 +17,7 @@ import numpy as np
 
 from ..problems.problem import EPSILON
 from ..solution import Solution
-from ..testing import Cases, Kit, check_conformance
+from ..testing import LARGE, Cases, Kit, check_conformance, check_large_answer, exact_sums
 from .problem import LabelProblem
 from .solver import LabelSolver
 
@@ -162,6 +162,20 @@ class LabelKit(Kit):
 
     def check_more(self, solver: LabelSolver, problem: LabelProblem, cases: Cases) -> None:
         """Check nothing more: solvers of labels find one assignment at a time."""
+
+    def check_large(self, solver: LabelSolver, generator: np.random.Generator) -> None:
+        """Check sums of some hundred float32 scores without pairs: each variable decides alone."""
+        unary = generator.standard_normal((3, LARGE, 4)).astype(np.float32)
+        no_pairs = np.zeros((3, 0, 4, 4), np.float32)
+        instances = LabelInstances(unary, no_pairs, np.zeros((0, 2), int), np.full(LARGE, 4))
+
+        def scores_of(solution: Solution) -> np.ndarray:
+            labels = solution.labels
+            assert ((labels >= 0) & (labels < 4)).all(), "labels are no values of their variables"
+            return exact_sums(np.take_along_axis(unary, labels[..., None], axis=2)[..., 0])
+
+        best = exact_sums(unary.max(axis=2))
+        check_large_answer(solver, instances.problem(), best, scores_of, instances.slack())
 
     def check_refusals(self, solver: LabelSolver) -> None:
         """Check nothing more: a batch that is refused is checked where it comes."""

@@ -49,10 +49,10 @@ class Annealing(ArgmaxSolver):
                 z[:, i] ^= gain > temperature * scale * np.log(
                     random.random()
                 )  # the same draw for each instance
-        bound = np.maximum(problem.unary, 0).sum(axis=1) + np.maximum(problem.pairwise, 0).sum(
-            axis=1
-        )
-        return Maximiser(z, bound.astype(np.float64), {"sweeps": self.sweeps})
+        # Scores may be float32. A sum in float32 could be less than the maximum.
+        unary_sum = np.maximum(problem.unary, 0).sum(axis=1, dtype=np.float64)
+        pairwise_sum = np.maximum(problem.pairwise, 0).sum(axis=1, dtype=np.float64)
+        return Maximiser(z, unary_sum + pairwise_sum, {"sweeps": self.sweeps})
 
 
 # %%
