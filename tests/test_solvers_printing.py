@@ -75,6 +75,14 @@ def test_an_answer_prints_its_assignment_and_value():
     assert pickle.loads(pickle.dumps(several))[1].value == 0.5  # noqa: S301
 
 
+def test_a_long_assignment_is_cut_between_two_variables():
+    names = ["ann", "ben", "cem", "dora", "eve", "finn", "gus", "hana", "ida", "jon", "kim"]
+    answer = solve(from_qubo({(name, name): -1.0 for name in names}))
+    row = repr(answer).splitlines()[2]
+    expected = " ".join(f"{name}=1" for name in names[:9])
+    assert row.split("  ")[1] == f"{expected} ..."
+
+
 def test_notebooks_get_the_same_cells():
     model = from_qubo({("<b>", "<b>"): -1.0})
     for shown in (solve([1.0, -2.0]), solve(model), solve(model, k_best=2)):

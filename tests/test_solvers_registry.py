@@ -593,7 +593,8 @@ class Zeros(ArgmaxSolver):
     capabilities = Capabilities(exact=False)
 
     def _argmax(self, problem, deadline):
-        bound = np.maximum(problem.unary, 0).sum(1) + np.maximum(problem.pairwise, 0).sum(1)
+        scores = np.concatenate([problem.unary, problem.pairwise], axis=1, dtype=np.float64)
+        bound = np.maximum(scores, 0).sum(axis=1)
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), bound)
 
 NUMBER = 3

@@ -94,7 +94,7 @@ def reference(vae, x):
         pairs = states[:, first] * states[:, second] if outputs.shape[1] > n else states[:, :0]
         features = np.concatenate([states, pairs], axis=1)
         inputs = np.concatenate([states, 1 - states], axis=1)
-    if vae.encoder.__dict__.get("link") is torch.nn.functional.softplus:
+    if isinstance(vae.encoder, ENCODERS["supermodular"]):
         outputs[:, n:] = np.logaddexp(0, outputs[:, n:])
     units = np.maximum(
         inputs @ weights["decoder.first.weight"].T + weights["decoder.first.bias"], 0

@@ -221,7 +221,7 @@ def test_every_model_is_shown(model):
     assert found.marginals.shape == (4,)
     assert ((found.marginals >= 0) & (found.marginals <= 1)).all()
     assert (found.couplings is not None) == (
-        model.bits and getattr(model.vae.encoder, "link", None) is not None
+        model.bits and getattr(model.vae.encoder, "has_pairs", False)
     )
     assert model.decode(found.state, scored.style).shape == model.size
     if not model.bits:
