@@ -119,7 +119,10 @@ class Registry(Generic[SolverT]):
             hint = did_you_mean(name, names)
             advice = ""
             if not hint:
-                advice = ". If it is the solver of another package, install that package"
+                advice = (
+                    ". If it is the solver of another package, install that package. Your own "
+                    "solver needs no name: pass the object, solver=MySolver()"
+                )
             unknown = f"no solver is called {shortened(name)}"
             raise UnknownSolverError(f"{unknown}; {hint}there are: {', '.join(names)}{advice}")
         try:

@@ -304,6 +304,11 @@ def test_unknown_solver():
     assert isinstance(caught.value, LookupError)
 
 
+def test_an_unknown_name_suggests_to_pass_the_object():
+    with pytest.raises(UnknownSolverError, match=r"pass the object, solver=MySolver\(\)"):
+        solve(np.ones(3), solver="annealing")
+
+
 @pytest.mark.parametrize(
     "solver", [None, 3, [], {"a": 1}, np.array(["auto", "auto"]), MaxFlow, "", "x" * 5000]
 )

@@ -601,11 +601,17 @@ def test_a_structure_stands_where_a_solver_does():
 
 def test_what_a_structure_cannot_do_is_named():
     unary, pairwise, edges, _ = scores_of("edges")
-    with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
+    with pytest.raises(StructureError, match="TwoOf takes one score per variable and no pair"):
         plain(TwoOf())(unary, pairwise, edges=edges)
-    with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
+    with pytest.raises(StructureError, match="TwoOf takes one score per variable and no pair"):
         plain(TwoOf())(unary, pairwise, edges=edges, cost=lambda z: z[..., 0])
-    with pytest.raises(StructureError, match="without certificates"):
+    with pytest.raises(StructureError, match=r"TwoOf takes .* leave out pairwise"):
+        plain(TwoOf())(unary, torch.ones(40, 5, 5))
+    with pytest.raises(UnknownSolverError, match=r"got 3. A structure is .* argmax\(scores\)"):
+        ArgmaxLayer(3)
+    with pytest.raises(StructureError, match=r"k = 3 .* number of variables, 2: lower k"):
+        plain(KOfN(3))(torch.ones(1, 2))
+    with pytest.raises(StructureError, match=r"TwoOf.* without a certificate.*call layer\(unary\)"):
         plain(TwoOf()).solve(unary)
 
     class Half:

@@ -75,6 +75,25 @@ def assert_same(first, second):
         )
 
 
+class Stopped(pl.Callback):
+    """Interrupts the first step, as Ctrl-C does."""
+
+    def on_train_batch_end(self, *_):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_of_custom_networks_is_resumed_in_python(tmp_path, arrays):
+    folder = tmp_path / "run"
+    advice = rf"structured_vae.resume\('{folder}', model=..., data=...\)$"
+    with pytest.raises(KeyboardInterrupt, match=advice):
+        train(folder=folder, model=convolutional_vae(), data=arrays, callbacks=[Stopped()], **SMALL)
+
+
+def test_a_finished_run_of_custom_networks_gets_more_epochs_in_python(finished, arrays):
+    with pytest.raises(RunError, match=r"structured_vae.resume\(.*, epochs=4, model=..., data="):
+        resume(finished.folder, model=convolutional_vae(), data=arrays)
+
+
 # --- networks -----------------------------------------------------------------------------------
 
 

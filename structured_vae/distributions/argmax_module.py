@@ -14,14 +14,21 @@ from torch import nn
 
 from models import Potentials
 from models.traced import is_traced, is_transformed
-from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+from solvers import (
+    ArgmaxSolver,
+    Problem,
+    UnknownSolverError,
+    UnsupportedProblemError,
+    resolve,
+)
 from solvers.constraints import Constraint
 
 from ..autograd.recording import refuse_recording
 from ..autograd.transforms import Dims, leading, refuse_mapped_edges
 from ..errors import ConfigError, StructureError, shortened
 from ..noise import gumbel_differences, process_rank, seed_of_rank
-from ..spaces import Structure, is_structure
+from ..spaces import Structure, is_structure, refuse_pairs
+from ..spaces.checks.scores import EdgesLike, potentials_of
 from ..spaces.constrained import constrained
 from ..spaces.of_potentials import unary_noise
 from .argmax import argmax
@@ -72,8 +79,7 @@ class ArgmaxModule(nn.Module, ABC):
                 f"got {shortened(seed)}"
             )
         if not is_structure(solver):
-            with suppress(UnsupportedProblemError):  # a plug-in may want more variables
-                resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
+            _check_solver(solver)
         self.solver = constrained(solver, constraints)
         self.seed = seed
         self._generators: dict[torch.device, torch.Generator] = {}
@@ -95,6 +101,23 @@ class ArgmaxModule(nn.Module, ABC):
         """
         self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self
+
+    def checked_potentials(
+        self,
+        unary: torch.Tensor,
+        pairwise: torch.Tensor | None,
+        edges: EdgesLike | None,
+        mask: torch.Tensor | None,
+    ) -> Potentials:
+        """Return the checked potentials of a call; the arguments are those of `potentials_of`.
+
+        Raises:
+            StructureError: the structure takes no pairwise scores.
+            solvers.ProblemError: the scores do not describe a problem.
+        """
+        if is_structure(self.solver):
+            refuse_pairs(self.solver, pairwise)
+        return potentials_of(unary, pairwise, edges, mask)
 
     def over(self, structure: Structure) -> Self:
         """Return this module over another structure, for one batch.
@@ -204,6 +227,20 @@ def _refuse_second_forward() -> None:
             "draw new noise: leave the module out of the checkpointed part, or make it with "
             "seed=None and call it without a generator"
         )
+
+
+def _check_solver(solver: Any) -> None:
+    """Raise unless `solver` is the name or the object of a solver that can be used now."""
+    try:
+        with suppress(UnsupportedProblemError):  # a plug-in may want more variables
+            resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
+    except UnknownSolverError as error:
+        if isinstance(solver, str):
+            raise
+        raise UnknownSolverError(
+            f"{error}. A structure is an object too, such as KOfN(2) of structured_vae.spaces, or "
+            "your own object with a method argmax(scores)"
+        ) from error
 
 
 def module_of(number: int) -> Any:

@@ -18,9 +18,9 @@ from ..errors import ConfigError, shortened
 from ..estimators import Direct, Epsilon, Estimate
 from ..noise import check_generator, checked_draws
 from ..objectives.costs import Cost, CostFunction, CostOfBits
-from ..spaces import Structure, as_space, is_structure, refuse_pairs
+from ..spaces import Structure, as_space, is_structure
 from ..spaces.bits import solution_of
-from ..spaces.checks.scores import EdgesLike, potentials_of
+from ..spaces.checks.scores import EdgesLike
 from .backward import BACKWARD, Backward
 from .draws import mean_of_draws, repeated
 from .second_argmax import SteppingModule
@@ -168,7 +168,7 @@ class ArgmaxLayer(SteppingModule):
             solvers.InfeasibleError: no state satisfies the constraints.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges, mask)
+        potentials = self.checked_potentials(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
@@ -224,7 +224,7 @@ class ArgmaxLayer(SteppingModule):
             EstimatorError: `torch.func` transforms the call.
         """
         refuse_transforms("ArgmaxLayer.solve", "call it outside of torch.func, or the layer itself")
-        potentials = potentials_of(unary, pairwise, edges, mask)
+        potentials = self.checked_potentials(unary, pairwise, edges, mask)
         if is_structure(self.solver):
             solution = as_space(self.solver).solution(potentials)
         else:
@@ -239,8 +239,6 @@ class ArgmaxLayer(SteppingModule):
             raise ConfigError(
                 f"cost must be a function of states [..., batch, n]; got {shortened(cost)}"
             )
-        if is_structure(self.solver):
-            refuse_pairs(self.solver, potentials.pairwise)
         if not isinstance(cost, Cost):
             cost = CostOfBits(cost)
         noise = self.noise(potentials, generator, self.samples)

@@ -17,7 +17,7 @@ from ..autograd.second_derivatives import once_differentiable
 from ..distributions.argmax_module import ArgmaxModule
 from ..noise import check_generator
 from ..spaces import is_structure
-from ..spaces.checks.scores import EdgesLike, potentials_of
+from ..spaces.checks.scores import EdgesLike
 from ..spaces.checks.targets import check_target
 from ..spaces.checks.weights import checked_weights, weights_of_bits
 
@@ -88,7 +88,7 @@ class StructuredLoss(ArgmaxModule):
                 this loss needs.
         """
         refuse_recording(self)
-        potentials = potentials_of(unary, pairwise, edges, mask)
+        potentials = self.checked_potentials(unary, pairwise, edges, mask)
         check_generator(generator, unary.device)
         check_target(target, potentials)
         dtype = potentials.unary.dtype

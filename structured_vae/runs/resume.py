@@ -97,7 +97,7 @@ def _continue(
 ) -> None:
     """Train the remaining epochs; the arguments are those of `resume`."""
     folder = run.folder
-    checkpoint = _checkpoint_to_go_on_from(run, start)
+    checkpoint = _checkpoint_to_go_on_from(run, config, start)
     done = 0
     if checkpoint:
         if custom.model is None:
@@ -107,8 +107,8 @@ def _continue(
         config = replace(config, epochs=epochs)
     if done >= config.epochs:
         raise RunError(
-            f"{folder} has trained all of its {done} epochs; for more: epochs={2 * done}, or "
-            f"structured-vae resume {folder} --epochs {2 * done}"
+            f"{folder} has trained all of its {done} epochs; for more: "
+            f"{run.how_to_resume(config, epochs=2 * done)}"
         )
     dataset = dataset_of(config, custom)
     vae = initialised(config, dataset.pixels, custom)
@@ -126,10 +126,10 @@ def _continue(
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
-    fit(trainer, run, batches, training, checkpoint)
+    fit(trainer, run, config, batches, training, checkpoint)
 
 
-def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
+def _checkpoint_to_go_on_from(run: Run, config: TrainConfig, start: Which) -> Path | None:
     """Return the checkpoint to resume from.
 
     None means that the run was stopped in its first epoch and has nothing to lose.
@@ -144,8 +144,7 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
     if other.exists():
         raise RunError(
             f"{checkpoint} does not exist. The run does not start again, since that would replace "
-            f"{other.name}. Resume from that checkpoint: structured-vae resume {run.folder} "
-            f"--from {other.stem}"
+            f"{other.name}. Resume from that checkpoint: {run.how_to_resume(config, start=OTHER[start])}"
         )
     if (recorded := run.recorded_epochs()) > 1:
         raise RunError(

@@ -92,5 +92,5 @@ def train(
             # Custom networks are in no file of the configuration, so their first weights are kept.
             if custom.model is not None:
                 save_start(run, training, dataset.pixels)
-        fit(trainer, run, batches, training, checkpoint=None)
+        fit(trainer, run, config, batches, training, checkpoint=None)
     return run

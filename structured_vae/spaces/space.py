@@ -336,7 +336,8 @@ class StateSpace(ABC):
             StructureError: this space has no certificates.
         """
         raise StructureError(
-            "a structure returns states without certificates: call the layer itself"
+            f"{self} computes the argmax without a certificate, so there is no Solution: call "
+            "layer(unary) instead of layer.solve(unary)"
         )
 
     def _best(self, scores: torch.Tensor) -> torch.Tensor:

@@ -54,7 +54,10 @@ def refuse_pairs(structure: object, pairwise: torch.Tensor | None) -> None:
     if pairwise is not None and not getattr(structure, "takes_pairs", False):
         # A custom space goes by the name of its object.
         inner = getattr(structure, "structure", structure)
-        raise StructureError(f"{type(inner).__name__} has scores of variables and none of pairs")
+        raise StructureError(
+            f"{type(inner).__name__} takes one score per variable and no pairwise scores: leave out "
+            "pairwise, or pass a solver and constraints= instead of the structure"
+        )
 
 
 class StateSums(Protocol):

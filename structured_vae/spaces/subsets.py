@@ -185,7 +185,10 @@ class KOfN(StateSpace):
         flat = checked(scores)
         most = largest(self._most)
         if flat.shape[-1] < most:
-            raise StructureError(f"k = {most} of {flat.shape[-1]} variables cannot be one")
+            raise StructureError(
+                f"k = {most} is more than the number of variables, {flat.shape[-1]}: lower k, or "
+                f"pass scores of at least {most} variables"
+            )
         return flat
 
     @property

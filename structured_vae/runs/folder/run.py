@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...atomic import remove_leftovers, whole_file
+from ...data import IN_MEMORY
 from ...errors import RunError, shortened
 from ...vaes.config import TrainConfig
 from ...vaes.config.plain_values import read_yaml
@@ -129,6 +130,32 @@ class Run:
                 f"which checkpoint must be {' or '.join(get_args(Which))}; got {shortened(which)}"
             )
         return self.checkpoints / f"{which}.ckpt"
+
+    def how_to_resume(
+        self, config: TrainConfig, *, epochs: int | None = None, start: Which | None = None
+    ) -> str:
+        """Return the command that resumes this run, or the call if it needs objects in Python.
+
+        Args:
+            config: the configuration of the run.
+            epochs: a new total; None for the run's.
+            start: the checkpoint to resume from; None for the last one.
+        """
+        objects = list(config.from_python)
+        if config.data.name.startswith(IN_MEMORY):
+            objects.append("data")
+        command = f"structured-vae resume {self.folder}"
+        call = [repr(str(self.folder))]
+        if epochs is not None:
+            command += f" --epochs {epochs}"
+            call.append(f"epochs={epochs}")
+        if start is not None:
+            command += f" --from {start}"
+            call.append(f"start={start!r}")
+        if not objects:
+            return command
+        call += [f"{name}=..." for name in objects]
+        return f"structured_vae.resume({', '.join(call)})"
 
     def create(self, config: TrainConfig) -> None:
         """Write the configuration into a new folder.

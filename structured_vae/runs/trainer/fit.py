@@ -16,6 +16,7 @@ from ...training.base import Training
 from ...training.batches import ImageData
 from ...training.forgiving import forgiving_loggers
 from ...training.quiet import quiet
+from ...vaes.config import TrainConfig
 from ..folder import Run
 from .allocator import keep_freed_buffers
 from .interrupt import HeardInterrupts
@@ -27,6 +28,7 @@ from .processes import launching
 def fit(
     trainer: pl.Trainer,
     run: Run,
+    config: TrainConfig,
     data: ImageData,
     training: Training,
     checkpoint: Path | None,
@@ -36,6 +38,7 @@ def fit(
     Args:
         trainer: the trainer of the run.
         run: the run's folder.
+        config: what to train.
         data: batches.
         training: the module to train.
         checkpoint: to start from; None for the beginning.
@@ -45,7 +48,7 @@ def fit(
         TerminatedError: the training was asked to end, by SIGTERM.
         RunError: the folder is removed or cannot be written to.
     """
-    again = f"structured-vae resume {run.folder}"
+    again = run.how_to_resume(config)
     keep_freed_buffers()
     with (
         quiet(),
