@@ -16,7 +16,7 @@ from torch import nn
 import models.networks.decoder
 import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
-from models.errors import NetworkError, PretrainedError
+from models.errors import NetworkError, PretrainedError, SettingError
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder, Flips
 from models.networks.encoders.general import GeneralEncoder
 from models.networks.own_networks import NetworkDecoder
@@ -334,3 +334,9 @@ def test_a_step_moves_the_scores_of_the_convolutional_encoder_no_further_than_th
         adam.step()
         moved.append((encoder(x).unary - before).abs().mean().item())
     assert moved[1] < 2 * moved[0], moved
+
+
+@pytest.mark.parametrize("size", [(1, 10, 8), (1, 8, 10)])
+def test_height_and_width_of_the_convolutional_model_are_halved_twice(size):
+    with pytest.raises(SettingError, match=f"multiples of 4; got {size[1]} x {size[2]}"):
+        models.convolutional_vae(size=size)

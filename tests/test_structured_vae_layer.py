@@ -649,6 +649,7 @@ def test_what_a_structure_cannot_do_is_named():
         ),
         ({"seed": 2**63}, "seed must be .torch., a whole number"),
         ({"seed": 0.5}, "seed must be .torch., a whole number"),
+        ({"seed": np.zeros(1, "i4,f4")}, "seed must be .torch., a whole number"),
         ({"samples": 0}, "samples must be a whole number of at least 1; got 0"),
         ({"samples": 2.0}, "samples must be a whole number of at least 1; got 2.0"),
         ({"samples": True}, "samples must be a whole number of at least 1; got True"),

@@ -73,7 +73,7 @@ class ArgmaxModule(nn.Module, ABC):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__()
-        if not (seed in (None, OF_TORCH) or (isinstance(seed, int) and 0 <= seed < 2**63)):
+        if not _is_seed(seed):
             raise ConfigError(
                 "seed must be 'torch', a whole number from 0 to 2^63 - 1, or None; "
                 f"got {shortened(seed)}"
@@ -302,3 +302,10 @@ def _(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
     if info.randomness == "same":
         return _noise(like.select(in_dims[0], 0), module), None
     return _noise(like.movedim(in_dims[0], 0), module), 0
+
+
+def _is_seed(seed: object) -> bool:
+    """Return whether an argument says where noise comes from."""
+    if isinstance(seed, str):
+        return seed == OF_TORCH
+    return seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)
