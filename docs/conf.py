@@ -69,7 +69,7 @@ nitpick_ignore_regex = [
     ),  # likewise
     (
         r"py:class",
-        r"(models\.priors\.causal\.InOrder|solvers\.summing\.call\.(Exact)?Options|Pairs"
+        r"(models\.priors\.causal\.InOrder|NamedClasses|solvers\.summing\.call\.(Exact)?Options|Pairs"
         r"|structured_vae\.spaces\.completions\.BitCompletions)",
     ),  # types of parts that no user names
     # Of fields that a dataclass inherits from another file, whose names Sphinx does not resolve.

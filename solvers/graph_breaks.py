@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -30,20 +31,28 @@ def between_graphs(function: FunctionT) -> FunctionT:
         function: a function that takes tensors and leaves torch.
     """
     outside: Callable[..., Any] | None = None
+    modules = sys.modules
+    compiler = COMPILER
+    reason = REASON
+    disabled = _disabled
 
-    @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         nonlocal outside
         if outside is None:
-            if COMPILER not in sys.modules:
+            if compiler not in modules:
                 return function(*args, **options)
-            torch: Any = sys.modules["torch"]
+            torch: Any = modules["torch"]
             if torch.compiler.is_compiling():
-                torch._dynamo.graph_break(msg=REASON)
-            outside = _disabled(torch, function)
+                torch._dynamo.graph_break(msg=reason)
+            outside = disabled(torch, function)
         return outside(*args, **options)
 
-    return cast("FunctionT", call)
+    # Tools look up the types of overloads in the globals of the function that they document. So the
+    # detour has those of `function`, and takes all else from its closure.
+    of_same_module = FunctionType(
+        call.__code__, function.__globals__, function.__name__, None, call.__closure__
+    )
+    return cast("FunctionT", wraps(function)(of_same_module))
 
 
 def _disabled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
