@@ -138,7 +138,7 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"space": "subset", "k": 9, "n": 5}, "space subset of n = 5 bits: k = 9 of 5 variables"),
+        ({"space": "subset", "k": 9, "n": 5}, "space subset of n = 5 bits: k = 9 is more than"),
         ({"space": "subset", "encoder": "supermodular"}, "no scores of pairs"),
         ({"space": "subset", "k": 2, "prior": "gibbs"}, "prior gibbs"),
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),

@@ -446,5 +446,5 @@ def test_what_cannot_have_a_space_is_refused():
         paper_vae("general", n=4, space=KOfN(2))
     with pytest.raises(SettingError, match="encoder is categorical"):
         paper_vae("categorical", k=4, space=KOfN(2))
-    with pytest.raises(StructureError, match="k = 5 of 4"):
+    with pytest.raises(StructureError, match="k = 5 is more than the number of variables, 4"):
         paper_vae("independent", n=4, space=KOfN(5))

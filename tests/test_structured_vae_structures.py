@@ -584,7 +584,7 @@ def test_assignments_without_scipy_say_what_to_install(kind, monkeypatch):
 
 def test_a_distribution_of_pairs_or_of_what_has_no_sums():
     pairs = Potentials(torch.zeros(1, 3), torch.zeros(1, 1), torch.tensor([[0, 1]]))
-    with pytest.raises(StructureError, match="none of pairs"):
+    with pytest.raises(StructureError, match="no pairwise scores"):
         Gibbs(pairs, KOfN(1))
     with pytest.raises((StructureError, EstimatorError), match=r"no gibbs|not known"):
         Gibbs(Potentials(torch.zeros(1, 4)), Assignments(2))

@@ -187,8 +187,8 @@ void require_filled(const Schedule& schedule, std::size_t batch, const Array<dou
                   "pairs has a column for each edge");
 }
 
-void bound_sum_product(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
-                       Array<const double, 3> uniforms, Array<double, 1> log_z,
+void bound_sum_product(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary,
+                       Rows pairwise, Array<const double, 3> uniforms, Array<double, 1> log_z,
                        Array<double, 2> ones, Array<double, 2> pairs, Array<std::int8_t, 3> z) {
     const std::size_t batch = batch_of(log_z);
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
@@ -202,10 +202,10 @@ void bound_sum_product(const Schedule& schedule, Index lanes, StopFlag stop, Row
     run(lanes, [&](auto L) { sum_product<L>(schedule, scores, view(uniforms), marginals, flag); });
 }
 
-void bound_complete_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
-                                   Array<const double, 3> uniforms, Array<const Index, 3> chosen,
-                                   Array<std::int8_t, 3> z, Array<std::int8_t, 4> completed,
-                                   Array<double, 3> conditionals) {
+void bound_complete_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary,
+                                   Rows pairwise, Array<const double, 3> uniforms,
+                                   Array<const Index, 3> chosen, Array<std::int8_t, 3> z,
+                                   Array<std::int8_t, 4> completed, Array<double, 3> conditionals) {
     const Scores scores = scores_of(schedule, batch_of(z), unary, pairwise);
     require_shape(uniforms, {batch_of(z), z.shape(1), schedule.steps.size()},
                   "there is a uniform for each variable");
@@ -215,10 +215,10 @@ void bound_complete_by_elimination(const Schedule& schedule, Index lanes, StopFl
         [&](auto L) { complete<L>(schedule, scores, view(uniforms), view(chosen), filled, flag); });
 }
 
-void bound_derive_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary, Rows pairwise,
-                                 Array<const std::int8_t, 3> z, Array<const Index, 3> chosen,
-                                 Array<const double, 3> changes, Array<double, 2> ones,
-                                 Array<double, 2> pairs) {
+void bound_derive_by_elimination(const Schedule& schedule, Index lanes, StopFlag stop, Rows unary,
+                                 Rows pairwise, Array<const std::int8_t, 3> z,
+                                 Array<const Index, 3> chosen, Array<const double, 3> changes,
+                                 Array<double, 2> ones, Array<double, 2> pairs) {
     const std::size_t batch = batch_of(ones);
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     const Drawn drawn = drawn_of(batch, schedule.steps.size(), z, chosen, changes);

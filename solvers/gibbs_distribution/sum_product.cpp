@@ -214,9 +214,9 @@ void sum_product(const Schedule& schedule, const Scores& scores, Cube<const doub
 }
 
 template void sum_product<1>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
-                              Stop);
+                             Stop);
 template void sum_product<8>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
-                              Stop);
+                             Stop);
 template void sum_product<16>(const Schedule&, const Scores&, Cube<const double>, const Marginals&,
                               Stop);
 

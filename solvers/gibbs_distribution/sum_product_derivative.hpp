@@ -9,8 +9,8 @@
 
 namespace solvers::gibbs_distribution {
 
-// Writes Cov(phi, phi . direction) to `ones` `[batch, n]` and `pairs` `[batch, e]`; ends early where
-// `stop` is requested.
+// Writes Cov(phi, phi . direction) to `ones` `[batch, n]` and `pairs` `[batch, e]`; ends early
+// where `stop` is requested.
 template <int L>
 void covary(const Schedule& schedule, const Scores& scores, const Scores& direction,
             Matrix<double> ones, Matrix<double> pairs, Stop stop);
