@@ -62,7 +62,7 @@ class LinearScores(ABC):
         edges: `[e, 2]`, i < j, the variables that have scores together; None for none.
         space: the space of the states z; None for all that the variables can take.
         host_edges: the same edges on the host, so that no step waits for those of a device; None
-            where nobody has passed them.
+            if the caller did not pass them.
     """
 
     unary: Unary

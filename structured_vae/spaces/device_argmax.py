@@ -23,8 +23,8 @@ def device_argmax(
 ) -> torch.Tensor | None:
     """Return the state of highest score `[..., batch, n]`; None where a solver has to find it.
 
-    It is for training steps, which need no certificate, and must not wait for the device if a CUDA
-    graph records them. On the host, solvers are faster.
+    It serves training steps. They need no certificate, and they must not wait for the device if a
+    CUDA graph records them. On the host, solvers are faster.
 
     Args:
         potentials: unary scores `[..., batch, n]`, without gradient; those of pairs broadcast.
@@ -40,8 +40,9 @@ def torch_argmax(
 ) -> torch.Tensor | None:
     """Return what `device_argmax` returns on a device.
 
-    A solver reports scores that are not finite. Where nobody can ask for them, their states are
-    NaN, and so are the costs, which the end of an epoch refuses.
+    A solver refuses scores that are not finite. A step that a CUDA graph records cannot look at
+    its scores. It sets the states of such scores to NaN. Their costs are then NaN too, and the
+    training raises at the end of the epoch.
     """
     h = potentials
     finite = h.unary.isfinite().all(dim=-1, keepdim=True)
