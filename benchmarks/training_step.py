@@ -40,18 +40,16 @@ PAIRS = {"independent": "independent", "supermodular": "max_flow", "general": "e
 def training_step(encoder: str, solver: str, x: torch.Tensor) -> Contender:
     """One step of direct optimization: two argmaxes, n + 1 decodes, backward, Adam."""
     torch.manual_seed(0)
-    vae = paper_vae(encoder, n=N).to(x.device)
+    vae = paper_vae(encoder, n=N)
     adam = torch.optim.Adam(vae.parameters(), lr=1e-3, fused=True)
     estimator = Direct(solver_class(solver)())
-    noise = torch.Generator(x.device).manual_seed(0)
+    noise = torch.Generator().manual_seed(0)
 
     def step() -> None:
         estimate = estimator(vae.encoder(x), Reconstruction(vae.decoder, x), noise)
         adam.zero_grad()
         estimate.surrogate.mean().backward()
         adam.step()
-        if x.is_cuda:
-            torch.cuda.synchronize()
 
     return step
 
@@ -74,10 +72,10 @@ def pymaxflow_one_by_one(
     return answers
 
 
-def step_times(device: str, rounds: int) -> dict[str, float]:
+def step_times(rounds: int) -> dict[str, float]:
     """Milliseconds a step of each encoder."""
     images = load_dataset("fashion-mnist-mini").train.images[:BATCH]
-    x = torch.from_numpy(images).to(device)
+    x = torch.from_numpy(images)
     return medians({name: training_step(name, solver, x) for name, solver in PAIRS.items()}, rounds)
 
 
@@ -151,11 +149,7 @@ def table(title: str, unit: str, times: dict[str, float], reference: str) -> Tab
 def main() -> None:
     """Prints two tables and writes the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument(
-        "--steps", action="store_true", help="training steps alone, which a GPU can take"
-    )
     parser.add_argument("--output", type=Path, default=Path("results/training_step.json"))
     parser.add_argument(
         "--minimum_cuts", action="store_true", help="these alone, into a record that is there"
@@ -165,27 +159,22 @@ def main() -> None:
         add_minimum_cuts(options.output, options.rounds)
         return
     keep_freed_buffers()  # as a training does
-    steps = step_times(options.device, options.rounds)
+    steps = step_times(options.rounds)
     console = Console(width=100)
+    console.print(table(f"training step, n = {N}, batch {BATCH}", "ms", steps, "independent"))
+    threads = torch.get_num_threads()
+    record = {**environment(), "threads": threads, "batch": BATCH, "n": N}
+    record |= {"ms_a_step": steps, "rounds": options.rounds}
+    solves = solve_times(options.rounds)
+    record["us_an_instance"] = solves
     console.print(
         table(
-            f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent"
+            f"argmax alone, n = {N}, batch {BATCH}",
+            "us an instance",
+            solves,
+            "general: exhaustive",
         )
     )
-    threads = torch.get_num_threads()
-    record = {**environment(), "device": options.device, "threads": threads, "batch": BATCH, "n": N}
-    record |= {"ms_a_step": steps, "rounds": options.rounds}
-    if not options.steps:
-        solves = solve_times(options.rounds)
-        record["us_an_instance"] = solves
-        console.print(
-            table(
-                f"argmax alone, n = {N}, batch {BATCH}",
-                "us an instance",
-                solves,
-                "general: exhaustive",
-            )
-        )
     with whole_file(options.output) as part:
         part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     console.print(f"written: {options.output}")
