@@ -228,3 +228,32 @@ def test_capacities_whose_sum_overflows_raise_no_warning_of_numpy():
     arcs = [(0, 1), (2, 0), (0, 1), (0, 1), (1, 0)]
     conversion = from_min_cut(3, arcs, [1e308, 1e308, 3.0, 5.0, 1e15], 2, 1)
     assert solve(conversion).value == 1e308
+
+
+def test_units_lost_by_summing_parallel_edges_are_not_certified():
+    """A hundred parallel edges of weight 1 vanish beside one of 1e16: no state is proved best."""
+    parallel = [1e16] + [1.0] * 100
+    conversion = from_max_cut(
+        3, [(0, 1)] * len(parallel) + [(0, 2), (1, 2)], [*parallel, 1e16 + 50, 3e16]
+    )
+    answer = solve(conversion)
+    best = math.fsum([*parallel, 3e16])
+    assert answer.bound >= best
+    assert answer.optimal == (answer.value == best)
+
+
+@pytest.mark.parametrize("large", [1e15, 4e16, 1e18])
+def test_integers_too_large_for_exact_sums_are_certified_only_where_they_are_best(large):
+    generator = np.random.default_rng(int(large) % 1000)
+    for _ in range(20):
+        pairs = [tuple(generator.choice(4, 2, replace=False).tolist()) for _ in range(40)]
+        weights = generator.integers(1, 50, 40).astype(float)
+        weights[generator.choice(40, 3)] = large
+        answer = solve(from_max_cut(4, pairs, weights))
+        cuts = [
+            sum(int(w) for (i, j), w in zip(pairs, weights, strict=True) if s[i] != s[j])
+            for s in itertools.product((0, 1), repeat=4)
+        ]
+        if answer.optimal:
+            assert answer.value == float(max(cuts))
+        assert answer.bound >= max(cuts)

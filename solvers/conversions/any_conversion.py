@@ -22,7 +22,7 @@ from ..problems.any_problem import AnyProblem
 from ..solution import Solution
 from .answer import Answer
 from .exact import decimal_of
-from .objective import Objective, beyond, total
+from .objective import Objective, beyond, folding_hides_units, total
 
 ProblemT = TypeVar("ProblemT", bound=AnyProblem[Any])
 
@@ -80,6 +80,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
     @abstractmethod
     def _rounding(self) -> float:
         """How far a difference of scores can be from that of the original, by rounding."""
+
+    @cached_property
+    def _hides_units(self) -> bool:
+        """Whether rounded coefficients hide whole units of the original, so that proofs need more."""
+        return self.original is not None and folding_hides_units(self.original)
 
     @abstractmethod
     def values_of(self, place: int) -> Sequence[Hashable]:
@@ -176,7 +181,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
                 if math.isfinite(margin) and Fraction(margin) < original.exact.unit:
                     return value
             value = math.nextafter(value, self.sign * math.inf)
-        elif margin <= UNSEEN * abs(value):
+        elif margin <= UNSEEN * abs(value) and not self._hides_units:
             margin = gap
         limit = beyond(value, self.sign * margin)
         if original is None or self.sign == 1:
@@ -321,7 +326,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         # optimal.
         limit = self.objective_bound(z, bound)
         proved = bool(np.ravel(solution.optimal)[0]) and self._is_as_solved(z)
-        if self.original is not None and self.original.exact is not None:
+        if self._hides_units or (self.original is not None and self.original.exact is not None):
             proved = proved and limit == self.objective(z)
         return Answer(
             self.assignment(z), self.objective(z), limit, proved, self.completed(solution)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..problems.problem import units_of
 from .exact import ExactTerms
 from .terms import Linear, Pairs, Weights
 
@@ -323,6 +324,22 @@ def folding_error(objective: Objective) -> float:
     with np.errstate(over="ignore"):
         magnitude = float(np.abs(terms).sum())
     return rounded_off + EPSILON * summed * GROWTH * magnitude
+
+
+def folding_hides_units(objective: Objective) -> bool:
+    """Return whether `folding_error` may exceed the unit of terms of few digits, such as integers.
+
+    Then a state that is better by a unit may have the lower score. Exact terms know their unit, and
+    real numbers have none.
+    """
+    error = folding_error(objective)
+    if error == 0 or objective.exact is not None:
+        return False
+    terms = objective.coefficients()[np.newaxis]
+    with np.errstate(over="ignore"):
+        magnitude = np.abs(terms).sum(axis=1)
+    units = units_of(terms, np.empty((1, 0)), magnitude, error / float(magnitude[0]))
+    return units is not None and bool(units[0] == -math.inf)
 
 
 def _place(z: np.ndarray, scope: Sequence[int], shape: tuple[int, ...]) -> int:
