@@ -71,6 +71,7 @@ from .signal_calls import SIGNAL_CALLS
 from .special_calls import SPECIAL_CALLS
 from .table_calls import TABLE_CALLS
 from .values import NAN, odd, perhaps
+from .whole_calls import WHOLE_CALLS
 from .written_calls import WRITTEN_CALLS
 
 Claims: TypeAlias = list[tuple[Problem | LabelProblem, Solution]]
@@ -631,6 +632,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     **SPECIAL_CALLS,
     **CHECKPOINT_CALLS,
     **WRITTEN_CALLS,
+    **WHOLE_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 
