@@ -21,9 +21,10 @@ class Measured:
         ours: whether it is a backend of this package.
         microseconds: an instance, by threads.
         solved: how many instances it got.
-        proved: of how many it says that no assignment is better.
+        proved: of how many it says that no assignment is better, and none is.
         gap: the largest (best score of all systems - its score) / |best|.
         bound_gap: the largest (its bound - best score of all systems) / |best|.
+        refuted: of how many it says so although another system has a better assignment.
     """
 
     ours: bool
@@ -32,6 +33,7 @@ class Measured:
     proved: int
     gap: float
     bound_gap: float
+    refuted: int = 0
 
     @property
     def complete(self) -> bool:

@@ -128,7 +128,8 @@ def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
     assert ranked.wrong(problem, twice, everything, 2) == (1, 0)
 
 
-def test_a_false_proof_stops_the_benchmark(benchmark):
+def test_a_false_proof_of_a_peer_is_counted(benchmark):
+    """HiGHS 1.14 with its own presolve claims a state of a spin glass that others beat."""
     solvers, tasks, peers = (benchmark(name) for name in ("solvers", "tasks", "peers"))
     drawn = tasks.instances.dense(6, 1, np.random.default_rng(0))
     task = tasks.Task("six", drawn, ("exhaustive",), ("liar",))
@@ -136,8 +137,23 @@ def test_a_false_proof_stops_the_benchmark(benchmark):
     def says_zero(problem, seconds, threads):
         return peers.Answer(np.zeros(problem.n, np.int8), proved=True)
 
+    results = solvers.run(task, [peers.Peer("liar", "numpy", says_zero)], 1, 1.0, 1.0, 1.0)
+    assert (results["liar"].proved, results["liar"].refuted) == (0, 1)
+    assert any("0/1, 1 false" in line for line in solvers.rows(task, results))
+
+
+def test_a_false_proof_of_ours_stops_the_benchmark(benchmark):
+    solvers, tasks = benchmark("solvers"), benchmark("tasks")
+    task = tasks.Task(
+        "six", tasks.instances.dense(6, 1, np.random.default_rng(0)), ("exhaustive",), ()
+    )
+    call = solvers.Ours(task, "exhaustive", 1, 1.0)
+    call()
+    beaten = replace(
+        call, answer=replace(call.answer, z=1 - call.answer.z, score=call.answer.score - 1)
+    )
     with pytest.raises(AssertionError, match="says optimal and is beaten"):
-        solvers.run(task, [peers.Peer("liar", "numpy", says_zero)], 1, 1.0, 1.0, 1.0)
+        solvers._best_scores([call, beaten], 1)
 
 
 def test_medians_count_full_rounds_and_stop_at_the_limit(benchmark):
