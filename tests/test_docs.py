@@ -1370,7 +1370,7 @@ QUOTED = {
     "docs/own_networks.md": of_own_networks,
     "docs/layer_examples.md": of_layer_examples,
     "docs/learnt_priors.md": of_learnt_priors,
-    "docs/pyepo.md": of_pyepo,
+    "docs/pyepo_results.md": of_pyepo,
     "docs/semi_supervised_results.md": of_semi_supervised,
     "docs/semi_supervised_details.md": of_variants_with_few_labels,
     "docs/two_hundred_bits.md": of_the_study_of_two_hundred_bits,
