@@ -628,17 +628,16 @@ def of_celeba():
         both = [100 * found[f"accuracy_{name}"], 100 * found[f"majority_{name}"]]
         yield f"| {name.replace('_', ' ')} | {{:.1f}} | {{:.1f}} |", both
     yield "| all | {:.1f} | {:.1f} |", [100 * found["accuracy"], 100 * found["majority"]]
-    for cell in ("general-consistency0", "general", "general-consistency300"):
-        found = quantities(f"celeba/{cell}-seed0.json")
-        shares = [
-            number
-            for name in ("Eyeglasses", "Smiling", "Male")
-            for number in (100 * found[f"appears_{name}"], found[f"change_{name}"])
-        ]
-        ends = [100 * found["accuracy"], found["bound"]]
-        yield " | ".join(["{:.1f} | {:.3f}"] * 3) + " | {:.1f} | {:,.0f} |", [*shares, *ends]
-    known = [100 * found[f"recognised_{name}"] for name in ("Eyeglasses", "Smiling", "Male")]
-    yield "about {:.1f}% of Eyeglasses, {:.1f}% of Smiling and {:.1f}% of Male", known
+    cells = ("general-consistency0", "general", "general-consistency300")
+    runs = [quantities(f"celeba/{cell}-seed0.json") for cell in cells]
+    for name in ("Eyeglasses", "Smiling", "Male"):
+        shares = [100 * run[f"appears_{name}"] for run in runs]
+        known = 100 * runs[-1][f"recognised_{name}"]
+        yield f"| {name} | {{:.1f}} | {{:.1f}} | {{:.1f}} | {{:.1f}} |", [*shares, known]
+        changes = [run[f"change_{name}"] for run in runs]
+        yield f"| {name} | {{:.3f}} | {{:.3f}} | {{:.3f}} |", changes
+    for cell, run in zip(cells, runs, strict=True):
+        yield f"(`{cell}`) | {{:.1f}} | {{:,.0f}} |", [100 * run["accuracy"], run["bound"]]
 
 
 DROPOUT = "n50-chain-ram-dropout"
