@@ -359,10 +359,10 @@ def of_reproduce():
         [ours[1] - ours[0]],
     )
     counts = counts_of("table1")
-    yield f"| 10 cells | {counts['bound, nats', 'direct'][0]} cells as good | yes |", []
-    yield f"| 10 cells | {counts['bound, nats', 'exact'][0]} cells as good | mostly |", []
+    yield f"| 10 numbers | {counts['bound, nats', 'direct'][0]} as good | yes |", []
+    yield f"| 10 numbers | {counts['bound, nats', 'exact'][0]} as good | mostly |", []
     counts = counts_of("table2")["accuracy, %", "direct"]
-    yield f"direct optimization | 10 cells | {counts[0]} cells as good | yes |", []
+    yield f"direct optimization | 10 numbers | {counts[0]} as good | yes |", []
     yield from of_the_lead_of_direct_optimization()
     rows = [
         ("15 coupled bits, Gibbs posterior", "structured", "general-gibbs-annealed", 100),
