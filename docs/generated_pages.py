@@ -372,9 +372,10 @@ def losses() -> str:
         *("loss", "argmaxes", "IoU after 25 steps ↑", "IoU at the end ↑"),
         *("IoU of the trials ↑", "ms a step ↓"),
     )
+    titles = {"GibbsLikelihood": "GibbsLikelihood, after 50 images only"}
     lines = [
         (
-            *(name, str(row["argmaxes"]), f"{median(at_step(row, 25)):.3f}"),
+            *(titles.get(name, name), str(row["argmaxes"]), f"{median(at_step(row, 25)):.3f}"),
             f"{median(ends(row)):.3f} ({min(ends(row)):.3f})",
             f"{row['tried'][-1]['iou']:.3f} to {row['tried'][0]['iou']:.3f}",
             f"{milliseconds(row):.0f}",

@@ -27,8 +27,8 @@ class DirectLoss(SteppingModule, StructuredLoss):
     D(z, y) = sum_i weights[i] [z_i != y_i] is the weighted Hamming distance. It is piecewise
     constant in the scores, so it is not convex and its exact gradient is zero almost everywhere.
 
-    Gradient: [s(z*) - s(z(-epsilon))] / epsilon for the side "better", or
-    [s(z(epsilon)) - s(z*)] / epsilon for "worse", where z(epsilon) is the argmax of h + epsilon D.
+    Gradient: [s(z*) - s(z(epsilon))] / epsilon for the side "better", or
+    [s(z(-epsilon)) - s(z*)] / epsilon for "worse", where z(epsilon) is the argmax of h - epsilon D.
     It estimates the gradient of E[D(z*, y)] with a bias of O(epsilon), if the expectation over
     data or noise is smooth. Costs two argmaxes.
 
