@@ -201,6 +201,14 @@ def dense(n, sign=None):
     return Problem.from_arrays(np.linspace(-1, 1, n), np.triu(weights, 1))
 
 
+def scattered(n, degree):
+    """Random pairs, of a mean degree."""
+    edges = np.random.default_rng(0).integers(0, n, (degree * n, 2))
+    edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)[::2]
+    weights = np.where(np.arange(len(edges)) % 3, 1.0, -1.0)
+    return Problem.from_arrays(np.zeros(n), weights, edges=edges)
+
+
 def cliques(count, size):
     weights = np.kron(np.eye(count), np.ones((size, size)))
     signs = np.random.default_rng(0).choice([-1.0, 1.0], weights.shape)
@@ -237,7 +245,7 @@ ROWS = {
     9: lambda: (grid(24, 24), "mean degree"),
     10: lambda: (cliques(3, 22), "its tables have"),
     11: lambda: (dense(80), "is at most 600"),
-    13: lambda: (dense(700), "semidefinite bound"),
+    13: lambda: (scattered(610, 24), "semidefinite bound"),
 }
 """A problem for each row of the first choice, and words of the reason. Row 12 depends on memory."""
 
