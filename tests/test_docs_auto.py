@@ -10,14 +10,13 @@ import pytest
 from solvers import Problem, instances, select_solver, solver_class
 from solvers.algorithms.elimination import treewidth
 from solvers.algorithms.local_search import improvement
-from solvers.algorithms.presolve import one_by_one, penalties
+from solvers.algorithms.presolve import constrained, one_by_one, penalties
 from solvers.backends import local_search, max_flow
 from solvers.labels import messages_first
 from solvers.labels import selection as label_selection
 from solvers.solving import portfolio, selection, sparse, third_parties
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("auto_rules", "inside_auto", "backend_searches", "label_solvers")
 
 
 def largest(name):
@@ -148,6 +147,8 @@ def of_backends():
     yield f"| all others | {share(improvement.RECOMBINED_SHARE)} |"
     yield f"| up to {selection.QUICKLY_CUT} variables |"
     yield f"of up to {max_flow.LARGEST_MATRIX:,} variables |"
+    assert constrained.FIRST_SHARE == 0.1  # "a tenth of the time limit"
+    yield f"at most {constrained.FIRST_SECONDS:g} seconds, and at most a tenth of the time limit |"
 
 
 def of_labels():
