@@ -51,6 +51,7 @@ def of_the_first_choice():
     yield f"| 6 | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
     yield f"| 7 | n at most {largest('exhaustive')} |"
     yield f"| 9 | mean degree at most {selection.SPARSE_DEGREE} |"
+    yield f"only runs if the mean degree is at most {one_by_one.SPARSE_DEGREE},"
     yield f"| 10 | at most {power(selection.QUICK_ENTRIES)} entries |"
     yield f"| 11 | n at most {largest('branch_and_bound')} |"
     memory = f"{share(treewidth.SHARE)} of the free memory"
