@@ -19,6 +19,7 @@ PACKAGES = ("solvers", "models", "structured_vae")
 ALSO = {
     "solvers-solving": "argmax, MAP, maximum a posteriori, QUBO, Ising, min cut, graph cut",
     "solvers-labels": "Viterbi, CRF, MAP of a Markov random field, Potts, alpha expansion",
+    "solvers-conversions-and-files-of-labels": "UAI, WCSP, CFN, pgmpy, discrete quadratic model",
     "solvers-built-in-backends": "min cut, graph cut, QPBO, Viterbi, max-sum, branch and bound, tabu search",
     "solvers-solvers-conversions": "QUBO, Ising, max-cut, min cut, BQM",
     "solvers-the-gibbs-distribution": "partition function, sum-product, forward-backward, marginals",

@@ -2,10 +2,12 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import grimp
 import networkx as nx
+import pytest
 
 from solvers.registry import BUILT_IN
 from structured_vae.vaes import KINDS
@@ -119,3 +121,42 @@ def test_kinds_of_vae_ignore_each_other():
     }
     # Custom networks are trained and evaluated as the discrete ones.
     assert between == {("structured_vae.vaes.own", "structured_vae.vaes.discrete")}
+
+
+HEADINGS = {
+    "solvers": "## The layers of `solvers`",
+    "solvers.solving": "### Inside `solvers/solving`",
+    "solvers.labels": "### Inside `solvers/labels`",
+    "solvers.algorithms": "### Inside `solvers/algorithms`",
+    "models": "## The layers of `models`",
+    "structured_vae": "## The layers of `structured_vae`",
+}
+
+
+def layers_of(package):
+    """Return the layer of each name of a package, counted from the top, by import-linter."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = [
+        contract
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract.get("containers") == [package]
+    ]
+    return {
+        name: number
+        for number, layer in enumerate(contract["layers"])
+        for name in re.split(r" [|:] ", layer)
+    }
+
+
+@pytest.mark.parametrize("package", HEADINGS)
+def test_the_page_of_layers_has_every_file_in_the_order_of_the_layers(package):
+    page = (ROOT / "docs" / "code_layers.md").read_text(encoding="utf-8")
+    section = re.split(r"^##", page.split(f"{HEADINGS[package]}\n")[1], flags=re.MULTILINE)[0]
+    cells = re.findall(r"^\| (`[^|]*`) \|", section.split("Some names occur")[0], re.MULTILINE)
+    names = [re.findall(r"`(\w+)/?`", cell) for cell in cells]
+    layers = layers_of(package)
+    assert sorted(name for row in names for name in row) == sorted(layers)
+    rows = [{layers[name] for name in row} for row in names]
+    assert all(len(row) == 1 for row in rows), "a row has the names of one layer"
+    numbers = [number for row in rows for number in row]
+    assert numbers == sorted(numbers)

@@ -480,8 +480,6 @@ def of_choose():
             f"| `{own}` | {{:.1f}} ms | {{:.1f}} ms (",
             [others[f"here, {own}"] / 1000, _alone(others, name) / 1000],
         )
-    cuts = record("training_step.json")["minimum_cuts"]["cpu_us_an_instance"]
-    yield "takes {:.1f} times the CPU time", [cuts["pymaxflow"] / cuts["max_flow"]]
 
 
 def of_epsilon_and_sides():

@@ -613,7 +613,7 @@ def test_bad_graphs_are_named(file, case):
 
 @pytest.mark.parametrize("formats", [FORMATS, label_formats.FORMATS])
 def test_the_table_of_formats_names_them_all(formats):
-    page = Path(__file__).parents[1] / "docs" / "problem_files.md"
+    page = Path(__file__).parents[1] / "docs" / "file_formats.md"
     if not page.exists():
         pytest.skip("the pages are not here")
     table = page.read_text(encoding="utf-8")

@@ -1,0 +1,262 @@
+"""The page of the rules of `auto` states the thresholds of the code, and no others, in their order."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solvers import Problem, instances, select_solver, solver_class
+from solvers.algorithms.elimination import treewidth
+from solvers.algorithms.local_search import improvement
+from solvers.algorithms.presolve import constrained, one_by_one, penalties
+from solvers.backends import local_search, max_flow
+from solvers.labels import messages_first
+from solvers.labels import selection as label_selection
+from solvers.solving import portfolio, selection, sparse, third_parties
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def largest(name):
+    return solver_class(name).capabilities.max_size
+
+
+def power(number):
+    """Return a power of two as pages write it."""
+    exponent = int(math.log2(number))
+    assert number == 2**exponent
+    return f"2^{exponent}"
+
+
+def share(number):
+    return f"{number:.0%}"
+
+
+def of_words():
+    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
+    assert sparse.FIELDS == penalties.LEAST_COVERED == 0.5  # "at least half"
+    assert penalties.LEAST_CLIQUE == 3  # "three"
+    size = f"{penalties.MOST_VARIABLES:,} variables and {power(penalties.MOST_PAIRS)} pairs"
+    yield f"at most {size}"
+
+
+def of_the_first_choice():
+    quick = f"{selection.QUICKLY_ENUMERABLE + 1} to {selection.QUICKLY_CUT} variables"
+    yield f"| 2 | one instance of {quick}, all pairwise scores at least 0 |"
+    yield f"| 3 | n at most {selection.ENUMERABLE} |"
+    yield f"| 4 | width at most {selection.TREE_LIKE}: "
+    states = power(selection.ELIMINABLE_STATES)
+    yield f"| 6 | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
+    yield f"| 7 | n at most {largest('exhaustive')} |"
+    yield f"| 9 | mean degree at most {selection.SPARSE_DEGREE} |"
+    yield f"only runs if the mean degree is at most {one_by_one.SPARSE_DEGREE},"
+    yield f"| 10 | at most {power(selection.QUICK_ENTRIES)} entries |"
+    yield f"| 11 | n at most {largest('branch_and_bound')} |"
+    memory = f"{share(treewidth.SHARE)} of the free memory"
+    yield f"| 12 | width at most {treewidth.WIDEST}, and the tables fit into {memory} |"
+
+
+def of_the_steps():
+    yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
+    yield f"| 1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
+    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
+    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
+    yield f"| 4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| 5 | medium | n at most {largest('branch_and_bound')} |"
+    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat`"
+    yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
+    yield f"or n is at most {sparse.MOST_TURNED}."
+    yield f"| mostly in a field, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
+    yield f"(row 3 above) | {power(sparse.SOME_VISITS)} | 20 ms |"
+    yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
+
+
+def of_short_runs():
+    yield f"| none | {sparse.CUT_SECONDS:g} seconds |"
+    ends = f"at least {sparse.CUT_SECONDS:g} and at most {sparse.MOST_SECONDS:g} seconds"
+    yield f"{share(sparse.TURN_SHARE)} of the remaining time, but {ends}"
+    yield f"never takes more than {share(portfolio.CUT_SHARE)} of the remaining time"
+
+
+def of_sparse_components():
+    yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} seconds"
+    entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
+    within = f"within {share(sparse.TABLES_SHARE)} of the remaining time"
+    yield f"| 1 | mostly in a field | {entries}, and their time is within the remaining time |"
+    yield f"| 2 | not mostly in a field | {entries}, and their time is {within} |"
+    branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
+    yield f"| 3 | mostly in a field | {branched} |"
+    n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
+    raced = f"n at most {n}, mean degree at least {degree}"
+    yield f"| 4 | any | {raced}, and the time of the tables is {within} |"
+    yield f"| 5 | any | n at most {n}, and mean degree at least {degree} |"
+    yield f"| 6 | any | the time of the tables is {within} |"
+
+
+def of_large_problems():
+    n = f"{largest('semidefinite'):,}"
+    pairs = f"{sparse.MOST_MODELLED:,}"
+    part = share(portfolio.CUT_SHARE)
+    yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} seconds"
+    turns = f"`semidefinite` for {part} of the time, `cplex` or `cp_sat` for at most {part}"
+    yield f"| at most {n} | at most {pairs} | set | {turns}"
+    yield f"| at most {n} | more than {pairs} | set |"
+    yield f"| more than {n} |"
+
+
+def of_constraints():
+    yield f"| 1 | n at most {selection.ENUMERABLE} | any |"
+    degree = f"mean degree above {selection.COUNTED_DEGREE}"
+    yield f"| 3 | {degree}, and n at most {largest('branch_and_bound')} |"
+    yield f"| 4 | {degree}, and n at most {third_parties.CPLEX_COMMUNITY:,} |"
+    yield f"`exhaustive` for n at most {largest('exhaustive')},"
+
+
+def of_several_states():
+    yield f"`exhaustive`, with n above {selection.ENUMERABLE} |"
+    yield f"if there are at most {power(sparse.QUICK_ENTRIES)} entries."
+    yield f"`dual_ascent` with {power(sparse.MORE_VISITS)} visits"
+    yield f"at most {sparse.RANKED_SECONDS:g} seconds each"
+    yield f"If the mean degree is above {sparse.EDGE_DEGREE}"
+
+
+RULES = (
+    of_words,
+    of_the_first_choice,
+    of_the_steps,
+    of_short_runs,
+    of_sparse_components,
+    of_large_problems,
+    of_constraints,
+    of_several_states,
+)
+
+
+def of_explanations():
+    yield f"mean degree](auto_rules.md#words) above {one_by_one.SPARSE_DEGREE}"
+    yield f"| the exact search | at most {share(1 - one_by_one.IMPROVED_SHARE)} |"
+    assert one_by_one.MOST_IMPROVED == 30  # "half a minute"
+    assert one_by_one.IMPROVED_SHARE == 0.1  # "a ninth of what the exact search took"
+
+
+def of_backends():
+    yield f"From {improvement.RECOMBINED_FROM} variables on"
+    tabu = 1 - local_search.TABU_SHARE
+    yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {share(tabu)} |"
+    yield f"| all others | {share(improvement.RECOMBINED_SHARE)} |"
+    yield f"| up to {selection.QUICKLY_CUT} variables |"
+    yield f"of up to {max_flow.LARGEST_MATRIX:,} variables |"
+    assert constrained.FIRST_SHARE == 0.1  # "a tenth of the time limit"
+    yield f"at most {constrained.FIRST_SECONDS:g} seconds, and at most a tenth of the time limit |"
+
+
+def of_labels():
+    millions = label_selection.QUICK_ENTRIES / 2**20
+    yield f"tables of at most {millions:.0f} million entries"
+    assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
+
+
+def words_of(page):
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("page", "rules"),
+    [
+        *(("auto_rules", rules) for rules in RULES),
+        ("inside_auto", of_explanations),
+        ("backend_searches", of_backends),
+        ("label_solvers", of_labels),
+    ],
+)
+def test_pages_state_the_thresholds_of_the_code(page, rules):
+    missing = [phrase for phrase in rules() if phrase not in words_of(page)]
+    assert not missing, f"docs/{page}.md should say: {missing}"
+
+
+def test_no_number_on_the_page_of_rules_is_written_without_a_constant():
+    text = words_of("auto_rules")
+    for phrase in (phrase for rules in RULES for phrase in rules()):
+        text = text.replace(phrase, "")
+    text = re.sub(r"```text.*?```|\]\([^)]*\)", "", text)  # the plan, and targets of links
+    text = re.sub(r"\| \d+ \|", "|", text)  # numbers of rows and stages
+    text = re.sub(r"at least 0\b|2\^w|values 0 and 1|variables? of a group to 1|[-+]1\b", "", text)
+    text = re.sub(r"[Rr]ows? \d+( to \d+)?|stages? \d( and \d)?|Step 2|group are 1", "", text)
+    text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
+    assert not re.findall(r".{30}\d.{10}", text)
+
+
+def chain_of(weights):
+    ends = np.arange(len(weights))
+    return Problem.from_arrays(
+        np.linspace(-1, 1, len(weights) + 1), weights, edges=np.stack([ends, ends + 1], axis=1)
+    )
+
+
+def dense(n, sign=None):
+    weights = np.random.default_rng(0).normal(size=(n, n))
+    if sign is not None:
+        weights = sign * np.abs(weights)
+    return Problem.from_arrays(np.linspace(-1, 1, n), np.triu(weights, 1))
+
+
+def scattered(n, degree):
+    """Random pairs, of a mean degree."""
+    edges = np.random.default_rng(0).integers(0, n, (degree * n, 2))
+    edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)[::2]
+    weights = np.where(np.arange(len(edges)) % 3, 1.0, -1.0)
+    return Problem.from_arrays(np.zeros(n), weights, edges=edges)
+
+
+def cliques(count, size):
+    weights = np.kron(np.eye(count), np.ones((size, size)))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], weights.shape)
+    return Problem.from_arrays(np.zeros(count * size), np.triu(weights * signs, 1))
+
+
+def one_hot(groups, size):
+    """Groups that a penalty makes one-hot, with random scores between them."""
+    random = np.random.default_rng(0)
+    n = groups * size
+    between = random.normal(size=(n, n))
+    same = np.kron(np.eye(groups), np.ones((size, size))) > 0
+    weights = np.triu(np.where(same, -100.0 * n, between), 1)
+    return Problem.from_arrays(random.normal(size=n), weights)
+
+
+def grid(rows, columns, sign=None):
+    scores = instances.spin_glass(rows, columns, 1, np.random.default_rng(0))
+    weights = scores.pairwise
+    if sign is not None:
+        weights = sign * np.abs(weights)
+    return Problem.from_arrays(scores.unary, weights, edges=scores.edges)
+
+
+ROWS = {
+    1: lambda: (Problem.from_arrays(np.ones(30)), "no pairwise scores"),
+    2: lambda: (dense(40, 1.0), "one instance of at most"),
+    3: lambda: (dense(20), "is at most 20"),
+    4: lambda: (chain_of(np.tile([1.0, -1.0], 15)), "treewidth is at most"),
+    5: lambda: (grid(30, 30, -1.0), "bit flips"),
+    6: lambda: (grid(12, 30), "treewidth is at most"),
+    7: lambda: (dense(22), "is at most 25"),
+    8: lambda: (one_hot(9, 4), "penalties"),
+    9: lambda: (grid(24, 24), "mean degree"),
+    10: lambda: (cliques(3, 22), "its tables have"),
+    11: lambda: (dense(80), "is at most 600"),
+    13: lambda: (scattered(610, 24), "semidefinite bound"),
+}
+"""A problem for each row of the first choice, and words of the reason. Row 12 depends on memory."""
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_auto_takes_the_backend_of_the_row(row):
+    line = re.search(rf"^\| {row} \|.*\|$", (DOCS / "auto_rules.md").read_text(), re.MULTILINE)
+    backend = line[0].split("|")[3].strip().strip("`").removeprefix("a ")
+    problem, words = ROWS[row]()
+    chosen = select_solver(problem)
+    assert chosen.solver.name == backend
+    assert words in chosen.reason
