@@ -11,9 +11,9 @@ compares three gradient estimators that can train such a VAE.
 # Three estimators
 # ----------------
 #
-# *RAM* computes the cost of a code for both values of each bit, and averages over the rest. RAM and
-# the score function need sums over all subsets, which ``KOfN`` computes exactly. Direct optimization needs
-# only the best subset, which has the three highest scores. :doc:`/estimators` explains all three.
+# *RAM* decodes both values of each bit, and the score function decodes four samples. Both need sums over
+# all subsets, which ``KOfN`` computes exactly. Direct optimization needs only the best subset, which has
+# the three highest scores. See :doc:`/estimators` for all three.
 
 import matplotlib.pyplot as plt
 import torch

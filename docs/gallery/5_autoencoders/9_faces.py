@@ -120,8 +120,8 @@ if faces is not None:
 # The bound
 # ---------
 #
-# The bound is the sum of reconstruction cost and KL. With 256 bits, the KL needs no more than 256 log 2 =
-# 177 nats. Nearly all of the bound is therefore the reconstruction.
+# The bound is the sum of reconstruction cost and KL. Under a uniform prior, the KL of 256 bits is at most
+# 256 log 2 = 177 nats. Nearly all of the bound is therefore the reconstruction.
 
 
 def show_bound(vae, images):
@@ -160,8 +160,8 @@ if faces is not None:
 # 32 x 32 pixels and 1,024 bits
 # -----------------------------
 #
-# For the second model, each pixel is the mean of four. The KL could be up to 1,024 log 2 = 710 nats. It
-# stays far below this limit, because in a short training the encoder learns to use only some of its bits.
+# For the second model, each pixel is the mean of four. Under a uniform prior, the KL could
+# be up to 1,024 log 2 = 710 nats. It stays far below this limit, because in a short training the encoder learns to use only some of its bits.
 # The last figure shows samples of this model.
 
 
