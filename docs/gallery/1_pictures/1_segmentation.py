@@ -11,8 +11,8 @@ cut. ``solve`` finds it for a batch of images in one call, and proves that it is
 # The images
 # ----------
 #
-# We take six black-and-white images of Fashion-MNIST, which come with the package. We add noise with
-# a standard deviation of 0.8.
+# We take six black-and-white images of Fashion-MNIST, which come with the package. We add noise
+# with a standard deviation of 0.8.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,10 +37,10 @@ noisy = truth + noise * random.standard_normal(truth.shape)
 #
 # .. math:: u_i = \frac{x_i^2 - (x_i - 1)^2}{2 \sigma^2} = \frac{2 x_i - 1}{2 \sigma^2}.
 #
-# Two equal neighbours get a reward :math:`r`. As a formula, this reward is
-# :math:`r\,(1 - z_i - z_j + 2 z_i z_j)`. So each pair has the pairwise score :math:`2r`, and each of
-# its two pixels loses :math:`r`. A minimum cut finds the best state of any problem whose pairwise
-# scores are not negative; see :doc:`/choose_a_solver`.
+# Two equal neighbours get a reward :math:`r`. As a formula, this reward is :math:`r\,(1 - z_i - z_j
+# + 2 z_i z_j)`. So each pair has the pairwise score :math:`2r`, and each of its two pixels loses
+# :math:`r`. A minimum cut finds the best state of any problem whose pairwise scores are not
+# negative; see :doc:`/choose_a_solver`.
 
 side = 28
 pixel = np.arange(side**2).reshape(side, side)
@@ -63,8 +63,8 @@ print("proved:", bool(solution.optimal.all()))
 # The segmentations
 # -----------------
 #
-# Compare each row with the last one. Without neighbours, noise stays in the whole image. The minimum
-# cut removes it, and keeps the outlines.
+# Compare each row with the last one. Without neighbours, noise stays in the whole image. The
+# minimum cut removes it, and keeps the outlines.
 
 alone = segmented(reward=0.0)
 rows = {
@@ -84,8 +84,8 @@ for axes, (name, images) in zip(grid, rows.items(), strict=True):
 # How much smoothing
 # ------------------
 #
-# The curve shows the share of wrong pixels for 13 rewards. Without a reward, every pixel decides for
-# itself. A reward that is too large removes thin parts, such as straps.
+# The curve shows the share of wrong pixels for 13 rewards. Without a reward, every pixel decides
+# for itself. A reward that is too large removes thin parts, such as straps.
 
 rewards = np.linspace(0, 3, 13)
 errors = [(segmented(reward).z != truth).mean() for reward in rewards]

@@ -4,8 +4,8 @@ Segment an image into several classes
 
 This example segments a noisy image into five classes. Every pixel has a score for each class, and
 neighbours get a reward for having the same class. This is the *Potts model*. From three classes on,
-a minimum cut cannot find the best segmentation. ``solvers.labels.solve`` searches for a good one, and
-returns a bound on the score of all others.
+a minimum cut cannot find the best segmentation. ``solvers.labels.solve`` searches for a good one,
+and returns a bound on the score of all others.
 """
 
 # %%
@@ -37,8 +37,8 @@ image = truth + sigma * random.standard_normal(truth.shape)
 # ----------
 #
 # The unary score of class :math:`c` is the log-likelihood of the grey value :math:`x_i`, which is
-# :math:`-(x_i - c)^2 / 2 \sigma^2`. The argument ``potts`` is the reward for equal neighbours, for all
-# edges at once. ``bound`` is an upper bound: no segmentation has a higher score.
+# :math:`-(x_i - c)^2 / 2 \sigma^2`. The argument ``potts`` is the reward for equal neighbours, for
+# all edges at once. ``bound`` is an upper bound: no segmentation has a higher score.
 
 unary = -((image.ravel()[:, None] - np.arange(classes)) ** 2) / (2 * sigma**2)
 pixel = np.arange(truth.size).reshape(truth.shape)
@@ -56,8 +56,8 @@ print(f"gap {100 * solution.gap / abs(solution.score):.4f} %")
 # The segmentation
 # ----------------
 #
-# The second picture takes the best class of each pixel alone, and is full of noise. The third one is
-# the answer of ``solve``. The last line says how many of its pixels are wrong.
+# The second picture takes the best class of each pixel alone, and is full of noise. The third one
+# is the answer of ``solve``. The last line says how many of its pixels are wrong.
 
 alone = unary.argmax(axis=1)
 pictures = {
@@ -78,10 +78,10 @@ for name in ("each pixel alone", "neighbours together"):
 # Where the segmentation is uncertain
 # -----------------------------------
 #
-# The *Gibbs distribution* gives a labelling :math:`y` the probability
-# :math:`\exp(\text{score}(y)) / Z`. Its marginals show where a second class is nearly as likely. On
-# an image, exact sums take too long, so we compare three estimates. ``trw`` gives an upper bound on
-# :math:`\log Z`, and ``mean_field`` a lower bound. ``loopy`` belief propagation gives neither.
+# The *Gibbs distribution* gives a labelling :math:`y` the probability :math:`\exp(\text{score}(y))
+# / Z`. Its marginals show where a second class is nearly as likely. On an image, exact sums take
+# too long, so we compare three estimates. ``trw`` gives an upper bound on :math:`\log Z`, and
+# ``mean_field`` a lower bound. ``loopy`` belief propagation gives neither.
 
 estimates = {
     method: gibbs(unary, potts=reward, edges=edges, method=method)

@@ -12,9 +12,9 @@ exact.
 # A disc and a bar under noise
 # ----------------------------
 #
-# The image has only 12 rows, so that elimination can sum over all :math:`2^{480}` states exactly. As in
-# the first example, each pixel has a score from its noisy value. Neighbours get a reward for being
-# equal.
+# The image has only 12 rows, so that elimination can sum over all :math:`2^{480}` states exactly.
+# As in the first example, each pixel has a score from its noisy value. Neighbours get a reward for
+# being equal.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -66,8 +66,8 @@ print(f"{wrong.sum()} of {wrong.size} pixels are wrong")
 print(f"mean doubt: {doubt[wrong].mean():.2f} there, {doubt[~wrong].mean():.2f} elsewhere")
 
 # %%
-# In the picture of the marginals, black pixels are background and bright ones are object. The colours
-# between them, at the outlines, are doubtful. The two samples differ mostly there.
+# In the picture of the marginals, black pixels are background and bright ones are object. The
+# colours between them, at the outlines, are doubtful. The two samples differ mostly there.
 
 pictures = {
     "image": image,

@@ -2,18 +2,18 @@
 A team within constraints
 =========================
 
-This example chooses seven of thirty people for a team. Some pairs of people work well together, others
-do not, and there are rules. We write the task as a *QUBO*, a quadratic problem over variables that are
-0 or 1. ``solve`` finds the best team and proves that no other one is better.
+This example chooses seven of thirty people for a team. Some pairs of people work well together,
+others do not, and there are rules. We write the task as a *QUBO*, a quadratic problem over
+variables that are 0 or 1. ``solve`` finds the best team and proves that no other one is better.
 """
 
 # %%
 # People and pairs
 # ----------------
 #
-# The thirty people belong to five departments, A to E. Each person has a worth and a price. Some pairs
-# have a number that says how well the two work together; it may be negative. The value of a team is
-# the sum of all these worths and numbers. ``sense="maximise"`` asks for the largest value.
+# The thirty people belong to five departments, A to E. Each person has a worth and a price. Some
+# pairs have a number that says how well the two work together; it may be negative. The value of a
+# team is the sum of all these worths and numbers. ``sense="maximise"`` asks for the largest value.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -40,8 +40,8 @@ model = from_qubo({**single, **pairs}, sense="maximise")
 # Rules
 # -----
 #
-# The team has seven people, and at most two from each department. Its price is at most the budget. B1
-# joins only if C1 does. Constraints use the names of the variables.
+# The team has seven people, and at most two from each department. Its price is at most the budget.
+# B1 joins only if C1 does. Constraints use the names of the variables.
 
 
 def rules(budget):
@@ -103,9 +103,9 @@ budgets = np.arange(10.0, 20.1, 1.0)
 values = [solve(model, constraints=rules(float(budget))).value for budget in budgets]
 
 # %%
-# On the left, the people of the best team are blue. Green lines join members who work well together,
-# and red lines those who do not. On the right, the value grows with the budget until the other
-# rules limit it.
+# On the left, the people of the best team are blue. Green lines join members who work well
+# together, and red lines those who do not. On the right, the value grows with the budget until the
+# other rules limit it.
 
 graph = nx.Graph()
 graph.add_nodes_from(names)

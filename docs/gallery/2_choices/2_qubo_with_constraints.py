@@ -2,18 +2,18 @@
 A portfolio under hard rules
 ============================
 
-This example chooses assets with a high return and a low risk. The risk depends on pairs of assets, so
-the problem is a *QUBO*: quadratic, over variables that are 0 or 1. We pass the rules to ``solve`` as
-constraints. A QUBO solver without constraints needs penalties instead. You would have to tune them,
-and a proof would refer to the problem with penalties.
+This example chooses assets with a high return and a low risk. The risk depends on pairs of assets,
+so the problem is a *QUBO*: quadratic, over variables that are 0 or 1. We pass the rules to
+``solve`` as constraints. A QUBO solver without constraints needs penalties instead. You would have
+to tune them, and a proof would refer to the problem with penalties.
 """
 
 # %%
 # The problem
 # -----------
 #
-# There are 24 assets in four sectors. The objective is the return minus the risk, and the risk has a
-# weight: the aversion of the investor.
+# There are 24 assets in four sectors. The objective is the return minus the risk, and the risk has
+# a weight: the aversion of the investor.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -68,8 +68,8 @@ print(f"price {price[z].sum()}, assets per sector {np.bincount(sector[z])}")
 # Return against risk
 # -------------------
 #
-# We solve the problem for nine aversions to risk. Each solution is proved to be the best one under the
-# rules.
+# We solve the problem for nine aversions to risk. Each solution is proved to be the best one under
+# the rules.
 
 
 def return_and_risk(z):
@@ -96,8 +96,8 @@ drawn = [np.isin(np.arange(count), random.permutation(count)[:8]) for _ in range
 points = [return_and_risk(z) for z in drawn if is_allowed(z)]
 
 # %%
-# The red points are the nine optimal portfolios, and the grey ones are the random portfolios. At the
-# same risk, the red points have a higher return.
+# The red points are the nine optimal portfolios, and the grey ones are the random portfolios. At
+# the same risk, the red points have a higher return.
 
 figure, axes = plt.subplots(figsize=(6, 3.6))
 gains, risks = np.array(points).T

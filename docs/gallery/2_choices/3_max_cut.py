@@ -2,17 +2,17 @@
 The largest cut of a graph
 ==========================
 
-This example splits the vertices of a graph into two sides, so that as many edges as possible join the
-two. This is the *maximum cut*. A small graph is solved with a proof. On a large graph, local search
-finds a good cut, and a bound says how far it can be from the maximum.
+This example splits the vertices of a graph into two sides, so that as many edges as possible join
+the two. This is the *maximum cut*. A small graph is solved with a proof. On a large graph, local
+search finds a good cut, and a bound says how far it can be from the maximum.
 """
 
 # %%
 # A proved maximum
 # ----------------
 #
-# The graph has 60 vertices with three edges each. ``select_solver`` names the solver for a problem and
-# says why it was chosen.
+# The graph has 60 vertices with three edges each. ``select_solver`` names the solver for a problem
+# and says why it was chosen.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -52,8 +52,8 @@ axes.axis("off")
 #
 # The second graph is random, with 800 vertices and about 19,000 edges. ``local_search`` returns the
 # best cut that it finds in the time limit, and an upper bound on all cuts. On average, a random cut
-# has half of the edges. We print how much more these cuts have, and how much more the maximum
-# can have at most.
+# has half of the edges. We print how much more these cuts have, and how much more the maximum can
+# have at most.
 
 random = np.random.default_rng(0)
 pairs = np.argwhere(np.triu(random.random((800, 800)) < 0.06, 1))

@@ -12,8 +12,8 @@ good cuts that differ much, to see which vertices are on the same side in all of
 # -----------------
 #
 # The graph has 40 vertices, and edges with weights from 1 to 9. The weight of a cut is the sum over
-# its edges. If all vertices change sides, the cut stays the same. To count it once,
-# ``fix={0: 0}`` keeps vertex 0 on its side.
+# its edges. If all vertices change sides, the cut stays the same. To count it once, ``fix={0: 0}``
+# keeps vertex 0 on its side.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -33,14 +33,15 @@ values = np.array([answer.value for answer in ranked])
 proved = all(answer.optimal for answer in ranked)
 near = values >= 0.99 * values[0]
 print(f"weight of cut 1: {values[0]:g}, of cut {len(ranked)}: {values[-1]:g}, all proved: {proved}")
-print(f"{(values == values[0]).sum()} cuts have the largest weight, {near.sum()} are within 1 % of it")
+largest = (values == values[0]).sum()
+print(f"{largest} cuts have the largest weight, {near.sum()} are within 1 % of it")
 
 # %%
 # Four cuts that differ
 # ---------------------
 #
-# We choose four cuts among those within 1 % of the best one. The first is the best cut. Each next one
-# is the cut that is farthest from all chosen before. The distance of two cuts is the number of
+# We choose four cuts among those within 1 % of the best one. The first is the best cut. Each next
+# one is the cut that is farthest from all chosen before. The distance of two cuts is the number of
 # vertices that change sides.
 
 sides = np.array([[answer.assignment[node] for node in graph] for answer in ranked])[near]
@@ -73,12 +74,12 @@ for panel, k, moved in zip(axes, chosen, differing, strict=True):
         linewidths=1.6,
         edge_color=["0.85" if sides[k][a] != sides[k][b] else "0.3" for a, b in graph.edges],
     )
-    panel.set_title(f"number {k + 1}: {values[k]:g}, {moved} moved")
+    panel.set_title(f"rank {k + 1}: weight {values[k]:g}, {moved} moved", fontsize=9)
     panel.axis("off")
 
 # %%
-# The curve shows the weight of each of the 300 cuts. A steep start would mean that one cut is clearly the
-# best. Here the start is flat: many cuts are almost as good.
+# The curve shows the weight of each of the 300 cuts. If one cut were clearly the best, the curve
+# would fall at once. Here it falls slowly: many cuts are almost as good.
 
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.step(np.arange(1, len(values) + 1), values, where="mid")

@@ -2,10 +2,10 @@ r"""
 Learn to choose within constraints
 ==================================
 
-This example learns from examples which teams are good. A team has one member from each of three groups,
-and some members work well together. The model sees features of the people, and predicts a score
-for each person and each pair. ``ArgmaxLayer`` then finds the best team by exact search within the
-constraints.
+This example learns from examples which teams are good. A team has one member from each of three
+groups, and some members work well together. The model sees features of the people, and predicts a
+score for each person and each pair. ``ArgmaxLayer`` then finds the best team by exact search within
+the constraints.
 """
 
 # %%
@@ -44,9 +44,9 @@ def teams(count):
 # Train with the structured hinge loss
 # ------------------------------------
 #
-# The best teams are known here, so a loss that compares scores is simpler than a gradient through the
-# layer; see :doc:`/losses`. ``StructuredHinge`` takes the same constraints as the layer. We train two
-# models. With ``coupled=False``, the model scores only single people and no pairs.
+# The best teams are known here, so a loss that compares scores is simpler than a gradient through
+# the layer; see :doc:`/losses`. ``StructuredHinge`` takes the same constraints as the layer. We
+# train two models. With ``coupled=False``, the model scores only single people and no pairs.
 
 
 def trained(coupled, steps=40):
@@ -78,8 +78,8 @@ alone = trained(coupled=False)
 print(f"right teams: {100 * coupled[-1]:.0f} % with pairs, {100 * alone[-1]:.0f} % without")
 
 # %%
-# The curves show the share of right teams on new data. The model with pairs predicts many more teams
-# right: the best team depends on who works well together.
+# The curves show the share of right teams on new data. The model with pairs predicts many more
+# teams right: the best team depends on who works well together.
 
 figure, axes = plt.subplots(figsize=(6, 3.2))
 axes.plot([100 * share for share in coupled], label="people and pairs", color="C3")

@@ -2,18 +2,18 @@ r"""
 The ground state of a spin glass
 ================================
 
-A *spin glass* is an Ising model whose couplings have random signs, so no state satisfies all of them.
-This example finds the state of lowest energy on a grid, its *ground state*, and proves it. It then
-draws exact samples at several temperatures. Both calls eliminate one variable after the other; see
-:doc:`/choose_a_solver`.
+A *spin glass* is an Ising model whose couplings have random signs, so no state satisfies all of
+them. This example finds the state of lowest energy on a grid, its *ground state*, and proves it. It
+then draws exact samples at several temperatures. Both calls eliminate one variable after the other;
+see :doc:`/choose_a_solver`.
 """
 
 # %%
 # An Ising model
 # --------------
 #
-# In physics, energies are minimised and spins are -1 or 1. In this library, scores are maximised and
-# variables are 0 or 1. ``from_ising`` converts the model, and converts the answers back.
+# In physics, energies are minimised and spins are -1 or 1. In this library, scores are maximised
+# and variables are 0 or 1. ``from_ising`` converts the model, and converts the answers back.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -74,8 +74,9 @@ print(f"mean strength of the others: {np.mean(strengths[False]):.2f}")
 # orange if it does not. There is no external field, so a state has the same energy after all its
 # spins are flipped. Both colours are therefore equally good.
 #
-# At high temperature (left) the colours are mixed. At low temperature (right) large regions have one
-# colour. The walls between them cross weak couplings, and cost little energy.
+# At high temperature (left) the colours are mixed. At low temperature (right) large regions have
+# one colour. The walls between them cross weak couplings, and cost little energy. The last sample
+# has only one colour: it is the ground state, or the ground state with all spins flipped.
 
 betas = (0.1, 0.5, 1.0, 2.0, 8.0)
 problem = model.problem

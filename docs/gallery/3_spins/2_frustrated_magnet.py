@@ -11,8 +11,8 @@ Unlike other samplers, it proves that its sample has the lowest energy.
 # The model
 # ---------
 #
-# Neighbours have random couplings of +1 or -1. In dimod, energies are minimised. A positive coupling is
-# therefore satisfied if its two spins differ, and a negative one if they are equal.
+# Neighbours have random couplings of +1 or -1. In dimod, energies are minimised. A positive
+# coupling is therefore satisfied if its two spins differ, and a negative one if they are equal.
 
 import dimod
 import matplotlib.pyplot as plt
@@ -31,8 +31,9 @@ model = dimod.BinaryQuadraticModel({}, couplings, 0.0, "SPIN")
 # Two samplers
 # ------------
 #
-# All samplers of dimod have the same interface. dimod's ``RandomSampler`` draws random states; it shows
-# how far a typical state is from the optimum. The ``info`` of our sample set has the certificate.
+# All samplers of dimod have the same interface. dimod's ``RandomSampler`` draws random states; it
+# shows how far a typical state is from the optimum. The ``info`` of our sample set has the
+# certificate.
 
 drawn = dimod.RandomSampler().sample(model, num_reads=1000, seed=0)
 sampled = ArgmaxSampler().sample(model)
@@ -45,9 +46,9 @@ print(f"proved: {sampled.info['optimal']}, by {sampled.info['solver']}")
 # Unsatisfied couplings
 # ---------------------
 #
-# Red lines are couplings that the best state does not satisfy. A square of four spins is *frustrated*
-# if it has an odd number of positive couplings. No state satisfies all four couplings of such a
-# square, so at least one of its sides is red.
+# Red lines are couplings that the best state does not satisfy. A square of four spins is
+# *frustrated* if it has an odd number of positive couplings. No state satisfies all four couplings
+# of such a square, so at least one of its sides is red.
 
 figure, axes = plt.subplots(figsize=(5, 5))
 spins = best.sample

@@ -11,8 +11,8 @@ and a table scores which letter follows which. Both are learnt together from the
 # Data
 # ----
 #
-# We draw words in a plain font, with 12 by 10 pixels per letter. Each letter is shifted by up to one
-# pixel, and gets noise. The code below only makes these pictures; the model begins in the next
+# We draw words in a plain font, with 12 by 10 pixels per letter. Each letter is shifted by up to
+# one pixel, and gets noise. The code below only makes these pictures; the model begins in the next
 # section.
 
 import matplotlib.pyplot as plt
@@ -64,8 +64,8 @@ print(f"{len(ALPHABET)} letters, {len(WORDS)} words")
 # Two readers
 # -----------
 #
-# Both readers have the same linear network, which returns a score for each letter of the alphabet. The
-# first reader takes a softmax of these scores, letter by letter. The second one passes them to
+# Both readers have the same linear network, which returns a score for each letter of the alphabet.
+# The first reader takes a softmax of these scores, letter by letter. The second one passes them to
 # ``LinearChainCRF``. A mask says how long each word is.
 
 
@@ -94,8 +94,9 @@ fit(with_crf, lambda scores, tags, mask: -crf(scores, tags, mask, "token_mean"),
 # How well they read
 # ------------------
 #
-# ``crf.solve`` returns the best word, as ``crf.decode`` does, with a proof that no other word scores
-# more. The CRF reads far more of the words, because it knows which letters follow each other.
+# ``crf.solve`` returns the best word, as ``crf.decode`` does, with a proof that no other word
+# scores more. The CRF reads far more of the words, because it knows which letters follow each
+# other.
 
 pictures, tags, mask = test
 with torch.no_grad():

@@ -3,18 +3,18 @@ Learn what paths cost
 =====================
 
 In this example, the cheapest path through a grid depends on five features. A network sees the
-features, and predicts a score for each arc of the grid. It never sees the true costs, but only which
-paths were taken. It learns to make these paths likely, under the exact Gibbs distribution over all
-paths.
+features, and predicts a score for each arc of the grid. It never sees the true costs, but only
+which paths were taken. It learns to make these paths likely, under the exact Gibbs distribution
+over all paths.
 """
 
 # %%
 # Paths as a structure
 # --------------------
 #
-# ``grid_paths`` is the set of all paths from one corner to the other. A state has one bit per arc. The
-# structure finds the path of highest score by dynamic programming. The same program computes log Z,
-# marginals and samples. With scores of 0, log Z is the logarithm of the number of paths.
+# ``grid_paths`` is the set of all paths from one corner to the other. A state has one bit per arc.
+# The structure finds the path of highest score by dynamic programming. The same program computes
+# log Z, marginals and samples. With scores of 0, log Z is the logarithm of the number of paths.
 
 import matplotlib.pyplot as plt
 import torch
@@ -31,8 +31,8 @@ print(f"{n} arcs, {paths.gibbs(torch.zeros(n).double()).log_partition.exp():.0f}
 # Data
 # ----
 #
-# The costs are a hidden, non-linear function of the five features. A training example has the features
-# and the path of lowest cost.
+# The costs are a hidden, non-linear function of the five features. A training example has the
+# features and the path of lowest cost.
 
 
 matrix = torch.bernoulli(torch.full((5, n), 0.5), generator=generator)
@@ -49,8 +49,9 @@ taken = paths.argmax(-costs(x))
 # Training
 # --------
 #
-# ``GibbsLikelihood`` is the negative log-likelihood of a path. It is convex in the scores. We measure
-# the *regret* on new data: how much more the predicted paths cost than the cheapest ones, in percent.
+# ``GibbsLikelihood`` is the negative log-likelihood of a path. It is convex in the scores. We
+# measure the *regret* on new data: how much more the predicted paths cost than the cheapest ones,
+# in percent.
 
 
 def regret(net):
@@ -75,9 +76,9 @@ print(f"regret: {curve[0]:.0f} % before, {curve[-1]:.1f} % after {len(curve)} st
 # Marginals of a path
 # -------------------
 #
-# On the left, the regret falls during the training. On the right is one test example. The width of a
-# grey arc is its marginal: the probability that the path takes it. The red path is the cheapest one.
-# It should lie on wide arcs.
+# On the left, the regret falls during the training. On the right is one test example. The width of
+# a grey arc is its marginal: the probability that the path takes it. The red path is the cheapest
+# one. It should lie on wide arcs.
 
 p = paths.gibbs(net(test[:1]))
 best = paths.argmax(-costs(test[:1]))[0]

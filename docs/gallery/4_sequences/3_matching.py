@@ -2,18 +2,18 @@ r"""
 Learn to match points
 =====================
 
-This example matches the points of two views. The second view shows the same points rotated, with noise
-and in another order. A small network scores every pair of a point of the first view and a point of the
-second. The matching is the best one-to-one assignment under these scores. The network learns
-through this assignment, with the gradient of implicit MLE.
+This example matches the points of two views. The second view shows the same points rotated, with
+noise and in another order. A small network scores every pair of a point of the first view and a
+point of the second. The matching is the best one-to-one assignment under these scores. The network
+learns through this assignment, with the gradient of implicit MLE.
 """
 
 # %%
 # Data
 # ----
 #
-# Each view has eight points in the plane. The order of the second view is random, and the task is to
-# recover it. The rotation is the same for all examples.
+# Each view has eight points in the plane. The order of the second view is random, and the task is
+# to recover it. The rotation is the same for all examples.
 
 import matplotlib.pyplot as plt
 import torch
@@ -39,8 +39,8 @@ def pairs(count):
 # Scores of pairs
 # ---------------
 #
-# The network does not know the rotation. It has one linear map for each view, which places the points
-# in a common space. The score of a pair is minus the squared distance of its two places.
+# The network does not know the rotation. It has one linear map for each view, which places the
+# points in a common space. The score of a pair is minus the squared distance of its two places.
 
 
 class Scores(torch.nn.Module):
@@ -58,8 +58,8 @@ class Scores(torch.nn.Module):
 # Training
 # --------
 #
-# ``ArgmaxLayer`` adds noise to the scores and returns the best assignment. ``Hamming(truth)`` is the
-# cost of an assignment: the number of entries that differ from the true one.
+# ``ArgmaxLayer`` adds noise to the scores and returns the best assignment. ``Hamming(truth)`` is
+# the cost of an assignment: the number of entries that differ from the true one.
 
 
 torch.manual_seed(0)
@@ -91,8 +91,8 @@ print(f"right pairs: {curve[0]:.0f} % before, {curve[-1]:.0f} % after 150 steps"
 # One pair of views
 # -----------------
 #
-# On the left, the second view is drawn beside the first one. Lines join matched points, and a wrong line
-# would be red. On the right, the share of right pairs on new data rises during the training.
+# On the left, the second view is drawn beside the first one. Lines join matched points, and a wrong
+# line would be red. On the right, the share of right pairs on new data rises during the training.
 
 # sphinx_gallery_thumbnail_number = 1
 

@@ -11,8 +11,8 @@ together with the classifier. Its exact marginals carry the gradient.
 # Data
 # ----
 #
-# The class is the sign of a weighted sum of five columns, plus the product of two of them. The other 35
-# columns are noise.
+# The class is the sign of a weighted sum of five columns, plus the product of two of them. The
+# other 35 columns are noise.
 
 import matplotlib.pyplot as plt
 import torch
@@ -34,12 +34,13 @@ def rows(count):
 # A score for each column
 # -----------------------
 #
-# ``KOfN(5).gibbs(scores)`` is a distribution over all subsets of five columns. It has exact marginals
-# and exact samples. Each step draws a subset, and hides all other columns from the classifier.
+# ``KOfN(5).gibbs(scores)`` is a distribution over all subsets of five columns. It has exact
+# marginals and exact samples. Each step draws a subset, and hides all other columns from the
+# classifier.
 #
 # A sample has no gradient. As in SIMPLE (Ahmed et al., 2023), we use the gradient of the marginals
-# instead. The line ``mask = ...`` does this: its value is the sample, and its gradient is that of the
-# marginals. Such a gradient is called *straight-through*.
+# instead. The line ``mask = ...`` does this: its value is the sample, and its gradient is that of
+# the marginals. Such a gradient is called *straight-through*.
 
 subsets = KOfN(K)
 scores = torch.zeros(COLUMNS, requires_grad=True)
@@ -74,8 +75,8 @@ print(f"accuracy on new data: {100 * accuracy:.0f} %")
 # How the choice settles
 # ----------------------
 #
-# Each line is the probability that a column is chosen. In every step, the forty probabilities add up to
-# five. The red lines are the columns that matter: they rise, and the grey lines fall.
+# Each line is the probability that a column is chosen. In every step, the forty probabilities add
+# up to five. The red lines are the columns that matter: they rise, and the grey lines fall.
 
 figure, axes = plt.subplots(figsize=(6, 3.6))
 for i, line in enumerate(torch.stack(history).T):

@@ -2,10 +2,10 @@ r"""
 Predict, then choose, with PyEPO
 ================================
 
-In this example a network predicts the worth of items and of pairs of items. The set with the highest
-predicted worth is then chosen. What matters is the true worth of this set, and not the error of
-the prediction. This task is called *decision-focused learning*.
-`PyEPO <https://github.com/khalil-research/PyEPO>`_ trains the network, and a solver of this library
+In this example a network predicts the worth of items and of pairs of items. The set with the
+highest predicted worth is then chosen. What matters is the true worth of this set, and not the
+error of the prediction. This task is called *decision-focused learning*. `PyEPO
+<https://github.com/khalil-research/PyEPO>`_ trains the network, and a solver of this library
 chooses the sets. The example is for users of PyEPO.
 """
 
@@ -14,8 +14,8 @@ chooses the sets. The example is for users of PyEPO.
 # ----
 #
 # Eight items form a ring. Each item has a worth, and each pair of neighbours has one too. All these
-# numbers are hidden functions of six features. ``PairwiseModel`` gives the choice of the best set to
-# PyEPO, as one of its optimisation models.
+# numbers are hidden functions of six features. ``PairwiseModel`` gives the choice of the best set
+# to PyEPO, as one of its optimisation models.
 
 import matplotlib.pyplot as plt
 import torch
@@ -74,8 +74,8 @@ for name, curve in curves.items():
 # Regret on new data
 # ------------------
 #
-# The *regret* is how much less the chosen sets are worth than the best ones, in percent. Both losses
-# reduce it. SPO+ reaches a lower regret, because it trains the choice itself.
+# The *regret* is how much less the chosen sets are worth than the best ones, in percent. Both
+# losses reduce it. SPO+ reaches a lower regret, because it trains the choice itself.
 
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for name, curve in curves.items():

@@ -2,10 +2,10 @@ r"""
 Route to two experts
 ====================
 
-A *mixture of experts* sends each input to a few of several small networks, the experts. This example
-sends it to the two experts with the best scores. The router that computes these scores learns through
-the weights of the two experts. These weights are the softmax of their scores. A mask switches an
-expert off.
+A *mixture of experts* sends each input to a few of several small networks, the experts. This
+example sends it to the two experts with the best scores. The router that computes these scores
+learns through the weights of the two experts. These weights are the softmax of their scores. A mask
+switches an expert off.
 """
 
 # %%
@@ -40,8 +40,8 @@ def truth(x):
 # Train with and without weights
 # ------------------------------
 #
-# Both networks choose two experts by ``KOfN(2)``. The first one gives both experts the weight one half,
-# so its router gets no gradient. The second one weighs them by ``routing_weights``. The page
+# Both networks choose two experts by ``KOfN(2)``. The first one gives both experts the weight one
+# half, so its router gets no gradient. The second one weighs them by ``routing_weights``. The page
 # :doc:`/layer_examples` compares more ways to train a router.
 
 
@@ -86,8 +86,8 @@ axes.legend()
 # Mask an expert, or use a different number of experts
 # ----------------------------------------------------
 #
-# The mask is False for an expert that must not be used. ``KOfN`` also takes a number for each input.
-# Here the first input goes to one expert, the second to two, and the third to three.
+# The mask is False for an expert that must not be used. ``KOfN`` also takes a number for each
+# input. Here the first input goes to one expert, the second to two, and the third to three.
 
 scores = router(torch.randn(3, INPUTS, generator=generator)).detach()
 available = torch.ones(EXPERTS, dtype=torch.bool)

@@ -3,16 +3,17 @@ Cut a signal into segments
 ==========================
 
 This example finds the segments of a noisy signal. Within a segment the signal has one of three
-levels, and a segment lasts about seven steps. A *semi-Markov chain* scores whole segments instead of
-single steps, so it can learn durations. Its structure is called ``Segments``.
+levels, and a segment lasts about seven steps. A *semi-Markov chain* scores whole segments instead
+of single steps, so it can learn durations. Its structure is called ``Segments``.
 """
 
 # %%
 # Data
 # ----
 #
-# A signal has 40 steps. Its segments last 6 to 8 steps, and their labels are 0, 1 or 2. The signal is
-# the label plus noise with a standard deviation of 0.6. We make 24 signals whose segments are known.
+# A signal has 40 steps. Its segments last 6 to 8 steps, and their labels are 0, 1 or 2. The signal
+# is the label plus noise with a standard deviation of 0.6. We make 24 signals whose segments are
+# known.
 
 import matplotlib.pyplot as plt
 import torch
@@ -46,8 +47,8 @@ target = space.states_of([segments for _, segments in examples])
 # Learn levels, durations and transitions
 # ---------------------------------------
 #
-# The score of a segment adds up three terms: one per step from the signal, one for the duration, and
-# one for the transition from the label before. ``GibbsLikelihood`` is the exact negative
+# The score of a segment adds up three terms: one per step from the signal, one for the duration,
+# and one for the transition from the label before. ``GibbsLikelihood`` is the exact negative
 # log-likelihood: it sums over all ways to cut the signal.
 
 slopes = torch.zeros(K, requires_grad=True)
@@ -74,8 +75,8 @@ for _ in range(40):
 # A new signal
 # ------------
 #
-# The argmax is the best segmentation of a signal. The marginals are the probability of each label at
-# each step.
+# The argmax is the best segmentation of a signal. The marginals are the probability of each label
+# at each step.
 
 values, truth = signal()
 with torch.no_grad():
@@ -89,8 +90,8 @@ print(f"segments of the new signal: {len(best)}, true number: {len(truth)}")
 print(f"right labels: {100 * right:.0f} %")
 
 # %%
-# The upper picture shows the signal with the true segments (black) and the best segmentation (red). The
-# lower picture shows the marginals. Where two labels are grey, the border is uncertain.
+# The upper picture shows the signal with the true segments (black) and the best segmentation (red).
+# The lower picture shows the marginals. Where two labels are grey, the border is uncertain.
 
 figure, axes = plt.subplots(2, 1, figsize=(7, 4), sharex=True)
 axes[0].plot(values, ".", color="0.5")

@@ -3,9 +3,9 @@ Train a structured VAE
 ======================
 
 This example trains a variational auto-encoder (VAE) whose code has 15 bits. The encoder returns a
-score for each bit and for each of the 105 pairs of bits, so the bits of a code depend on each other.
-It is the place to start if you train discrete VAEs in your own loop. To train with checkpoints that
-can be resumed, use ``structured_vae.train``; see :doc:`/train`.
+score for each bit and for each of the 105 pairs of bits, so the bits depend on each other. It is
+the place to start if you train discrete VAEs in your own loop. To train with checkpoints that can
+be resumed, use ``structured_vae.train``; see :doc:`/train`.
 """
 
 # %%
@@ -30,9 +30,9 @@ vae = paper_vae("general", pixels=dataset.pixels, n=15)
 # Training
 # --------
 #
-# The scores define a distribution over all 32,768 codes, the Gibbs distribution. ``ScoreFunction(4)``
-# draws four exact samples per image, and gives an unbiased gradient. A step of the loop uses four
-# objects:
+# The scores define a distribution over all 32,768 codes, the Gibbs distribution.
+# ``ScoreFunction(4)`` draws four exact samples per image, and gives an unbiased gradient. A step of
+# the loop uses four objects:
 #
 # ======================  =========================================================================
 # ``q``                   the distribution of codes, which the scores define
@@ -41,8 +41,8 @@ vae = paper_vae("general", pixels=dataset.pixels, n=15)
 # ``estimate.surrogate``  a loss whose gradient is the estimated gradient of the cost
 # ======================  =========================================================================
 #
-# Every :doc:`gradient estimator </estimators>` works in this loop. To train through the argmax, replace
-# ``ScoreFunction(4)`` by ``Direct("exhaustive")``.
+# Every :doc:`gradient estimator </estimators>` works in this loop. To train through the argmax,
+# replace ``ScoreFunction(4)`` by ``Direct("exhaustive")``.
 
 estimator = ScoreFunction(4)
 adam = torch.optim.Adam(vae.parameters(), lr=3e-3)
@@ -107,8 +107,8 @@ with torch.no_grad():
 # One bit at a time
 # -----------------
 #
-# The first image is decoded from the code of a test image. Each of the others differs from it in one
-# bit. Some bits change the shape, others only the shading.
+# The first image is decoded from the code of a test image. Each of the others differs from it in
+# one bit. Some bits change the shape, others only the shading.
 
 with torch.no_grad():
     flipped = z[9].repeat(10, 1)
@@ -120,9 +120,9 @@ with torch.no_grad():
 # Evaluation
 # ----------
 #
-# With 15 bits, ``evaluate`` can sum over all codes. So the upper bound on :math:`-\log p(x)` is exact,
-# and so is :math:`-\log p(x)` itself. Lower is better. Longer training on all images gives far lower
-# numbers; see :doc:`/reproduce`.
+# With 15 bits, ``evaluate`` can sum over all codes. So the upper bound on :math:`-\log p(x)` is
+# exact, and so is :math:`-\log p(x)` itself. Lower is better. Longer training on all images gives
+# far lower numbers; see :doc:`/reproduce`.
 
 evaluation = evaluate(vae, [(test[:500],)], Gibbs, torch.Generator().manual_seed(0))
 for name in ("bound", "minus_log_p", "gap"):

@@ -10,9 +10,9 @@ decoder for a code of 12 bits, with a score for each of the 66 pairs of bits.
 # Two modules
 # -----------
 #
-# The encoder returns ``Potentials``: the scores of bits and pairs. The decoder takes codes, and returns
-# the logits of the pixels. ``DiscreteVAE`` needs nothing else. It reads the number of bits from the
-# potentials.
+# The encoder returns ``Potentials``: the scores of bits and pairs. The decoder takes codes, and
+# returns the logits of the pixels. ``DiscreteVAE`` needs nothing else. It reads the number of bits
+# from the potentials.
 
 import matplotlib.pyplot as plt
 import torch
@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x):
-        # The head has 1,568 normalised inputs. The factor keeps its scores small in the first steps.
+        # The head has 1,568 normalised inputs. The factor keeps its scores small at first.
         scores = self.head(0.3 * self.layers(x))
         return Potentials(scores[:, : self.n], scores[:, self.n :], self.pairs)
 
@@ -76,8 +76,8 @@ print(vae.n, "bits")
 # Training
 # --------
 #
-# The loop is the one of the example before. ``structured_vae.train(model=vae, data=images)`` does the
-# same, and also writes checkpoints, pictures and metrics.
+# The loop is the one of the example before. ``structured_vae.train(model=vae, data=images)`` does
+# the same, and also writes checkpoints, pictures and metrics.
 
 dataset = load_dataset("fashion-mnist-mini")
 images = torch.from_numpy(dataset.train.images)
@@ -114,9 +114,9 @@ for axes, image in zip(grid.flat, torch.cat([shown, decoded]), strict=True):
 # Evaluation
 # ----------
 #
-# With 12 bits, ``evaluate`` sums over all 4,096 codes exactly, for any networks. Both numbers are in
-# nats per image, and lower is better. :doc:`/own_networks` compares convolutional networks with fully
-# connected ones.
+# With 12 bits, ``evaluate`` sums over all 4,096 codes exactly, for any networks. Both numbers are
+# in nats per image, and lower is better. :doc:`/own_networks` compares convolutional networks with
+# fully connected ones.
 
 evaluation = evaluate(
     vae, [(torch.from_numpy(dataset.test.images[:300]),)], Gibbs, torch.Generator().manual_seed(0)

@@ -2,18 +2,18 @@ r"""
 A VAE over subsets
 ==================
 
-In this VAE, a code is a choice of 3 parts out of 12: exactly three of its twelve bits are 1. The encoder
-scores the parts. Prior, posterior and KL refer only to the 220 possible subsets. The example
-compares three gradient estimators that can train such a VAE.
+In this VAE, a code is a choice of 3 parts out of 12: exactly three of its twelve bits are 1. The
+encoder scores the parts. Prior, posterior and KL refer only to the 220 possible subsets. The
+example compares three gradient estimators that can train such a VAE.
 """
 
 # %%
 # Three estimators
 # ----------------
 #
-# *RAM* decodes both values of each bit, and the score function decodes four samples. Both need sums over
-# all subsets, which ``KOfN`` computes exactly. Direct optimization needs only the best subset, which has
-# the three highest scores. See :doc:`/estimators` for all three.
+# *RAM* decodes both values of each bit, and the score function decodes four samples. Both need sums
+# over all subsets, which ``KOfN`` computes exactly. Direct optimization needs only the best subset,
+# which has the three highest scores. See :doc:`/estimators` for all three.
 
 import matplotlib.pyplot as plt
 import torch
@@ -54,7 +54,8 @@ for name, vae in models.items():
 # What each part stands for
 # -------------------------
 #
-# Each picture belongs to one part. It is the mean of the images of 40 subsets that contain this part.
+# Each picture belongs to one part. It is the mean of the images of 40 subsets that contain this
+# part.
 
 vae = models["ram"]
 states = KOfN(3).states(12, test)

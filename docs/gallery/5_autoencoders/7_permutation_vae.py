@@ -2,10 +2,10 @@ r"""
 A VAE over permutations
 =======================
 
-In this VAE, a code is a permutation of four elements, written as a 4 x 4 matrix of zeros and ones. The sum
-over all permutations is a permanent, which takes exponential time for large matrices. The best
-permutation is a linear assignment, which is fast. So we train with two estimators that need only an
-argmax: direct optimization and implicit MLE.
+In this VAE, a code is a permutation of four elements, written as a 4 x 4 matrix of zeros and ones.
+The sum over all permutations is a permanent, which takes exponential time for large matrices. The
+best permutation is a linear assignment, which is fast. So we train with two estimators that need
+only an argmax: direct optimization and implicit MLE.
 """
 
 # %%
@@ -58,9 +58,9 @@ models = {name: trained(estimator) for name, estimator in estimators.items()}
 # ----------------------------------
 #
 # Both estimators sample a code as the argmax of noisy scores. The probability of such a code is not
-# known, so the KL is estimated from the frequencies of 200 samples. In expectation this estimate is not
-# below the KL, so the printed bound is valid. There are only 24 permutations of four elements, so
-# :math:`-\log p(x)` is an exact sum. Lower is better.
+# known, so the KL is estimated from the frequencies of 200 samples. In expectation this estimate is
+# not below the KL, so the printed bound is valid. There are only 24 permutations of four elements,
+# so :math:`-\log p(x)` is an exact sum. Lower is better.
 
 for name, vae in models.items():
     generator = torch.Generator().manual_seed(0)
@@ -72,8 +72,8 @@ for name, vae in models.items():
 # All 24 images
 # -------------
 #
-# Each picture is the mean image of one of the 24 permutations, under the model that direct optimization
-# trained.
+# Each picture is the mean image of one of the 24 permutations, under the model that direct
+# optimization trained.
 
 states = space.states(16, test)
 with torch.no_grad():

@@ -2,10 +2,11 @@ r"""
 Codes of quantisers
 ===================
 
-A quantiser gives each image a single code. This example trains four of them with codes of 32 bits: vector
-quantisation (VQ), finite scalar quantisation (FSQ), lookup-free quantisation (LFQ) and binary spherical
-quantisation (BSQ). It compares them with a VAE whose 32 bits are random. All five models have a learnt
-prior over their codes, so that their bounds are comparable. :doc:`/quantisers` helps to choose one.
+A quantiser gives each image a single code. This example trains four of them with codes of 32 bits:
+vector quantisation (VQ), finite scalar quantisation (FSQ), lookup-free quantisation (LFQ) and
+binary spherical quantisation (BSQ). It compares them with a VAE whose 32 bits are random. All five
+models have a learnt prior over their codes, so that their bounds are comparable. :doc:`/quantisers`
+helps to choose one.
 """
 
 # %%
@@ -47,8 +48,8 @@ def trained(vae, loss, steps=300):
 # ---------------
 #
 # Two extra losses keep the codes useful. The *commitment* pulls the features of the encoder to the
-# vectors of their codes. The *entropy* loss keeps all bits in use. Each quantiser has a weight for each
-# of the two losses, in nats per pixel.
+# vectors of their codes. The *entropy* loss keeps all bits in use. Each quantiser has a weight for
+# each of the two losses, in nats per pixel.
 
 sizes = {
     "vq": {"n": 4, "codes": 256, "dimensions": 8},  # four of 256 vectors
@@ -80,8 +81,8 @@ models = {name: trained_quantiser(name) for name in sizes}
 # Random bits
 # -----------
 #
-# In the fifth model, the encoder gives each bit a probability of being 1. The code is a sample of these
-# bits, and so differs from draw to draw.
+# In the fifth model, the encoder gives each bit a probability of being 1. The code is a sample of
+# these bits, and so differs from draw to draw.
 
 torch.manual_seed(0)
 bits = paper_vae("independent", n=32, hidden=200, **prior)
@@ -100,10 +101,10 @@ trained(bits, bit_loss)
 # The valid bound
 # ---------------
 #
-# For a quantiser, :math:`-\log p(x)` is at most :math:`-\log p(x \mid z) - \log p(z)`, where z is the
-# code of the image. This bound needs no samples. For random bits, the second term is the KL to the
-# prior, and the bound is a mean over samples. The perplexity is the effective number of values of a
-# variable.
+# For a quantiser, :math:`-\log p(x)` is at most :math:`-\log p(x \mid z) - \log p(z)`, where z is
+# the code of the image. This bound needs no samples. For random bits, the second term is the KL to
+# the prior, and the bound is a mean over samples. The perplexity is the effective number of values
+# of a variable.
 
 results = {}
 with torch.no_grad():
@@ -124,8 +125,8 @@ with torch.no_grad():
     results["bits"] = (cost, kl, *codebook_use(frequencies, shared=False), 2)
 
 # %%
-# The column ``code`` is the cost of the code: :math:`-\log p(z)`, or the KL for random bits. The bound is
-# the sum of the first two columns, in nats per image, and lower is better.
+# The column ``code`` is the cost of the code: :math:`-\log p(z)`, or the KL for random bits. The
+# bound is the sum of the first two columns, in nats per image, and lower is better.
 
 print("code   -log p(x|z)  code   bound   values in use   perplexity")
 for name, (cost, kl, used, perplexity, k) in results.items():
@@ -135,8 +136,8 @@ for name, (cost, kl, used, perplexity, k) in results.items():
 # Reconstructions
 # ---------------
 #
-# The first row shows test images. The other rows show what each model makes of their codes. For random
-# bits we decode the most probable code.
+# The first row shows test images. The other rows show what each model makes of their codes. For
+# random bits we decode the most probable code.
 
 shown = test[::50][:10]
 with torch.no_grad():
@@ -154,8 +155,8 @@ for line, (name, row) in zip(grid, rows.items(), strict=True):
 # Codebook use
 # ------------
 #
-# The bars show how often the test images use each of the 256 vectors of VQ, sorted. A flat curve would
-# mean that all vectors are equally frequent.
+# The bars show how often the test images use each of the 256 vectors of VQ, sorted. A flat curve
+# would mean that all vectors are equally frequent.
 
 values = models["vq"].quantiser.frequencies(models["vq"].code(test)).mean(dim=0)
 figure, axes = plt.subplots(figsize=(6, 2.2))

@@ -2,9 +2,10 @@
 Faces as 256 and 1,024 bits
 ===========================
 
-This example trains two convolutional VAEs on colour images of faces, both with a learnt prior. The first
-one encodes 64 x 64 pixels as 256 bits, and the second one 32 x 32 pixels as 1,024 bits. Each trains in
-about a minute on one core. You need the images of CelebA; without them, this page shows only the code.
+This example trains two convolutional VAEs on colour images of faces, both with a learnt prior. The
+first one encodes 64 x 64 pixels as 256 bits, and the second one 32 x 32 pixels as 1,024 bits. Each
+trains in about a minute on one core. You need the images of CelebA; without them, this page shows
+only the code.
 """
 
 # %%
@@ -12,8 +13,8 @@ about a minute on one core. You need the images of CelebA; without them, this pa
 # --------
 #
 # CelebA's terms forbid redistribution, so the library neither contains nor downloads it.
-# :doc:`/data_sets` says where to put the files. The pictures below are samples of the prior, and show no
-# real person.
+# :doc:`/data_sets` says where to put the files. The pictures below are samples of the prior, and
+# show no real person.
 
 import math
 from itertools import pairwise
@@ -38,9 +39,9 @@ except DataError:
 # Two modules
 # -----------
 #
-# The convolutions of the encoder halve the side of the image until it is 4. The decoder doubles it as
-# often. The likelihood gives a probability to each stored byte, from 0 to 255. So the bounds of the two
-# models are in nats per image, and comparable with other models of the same bytes.
+# The convolutions of the encoder halve the side of the image until it is 4. The decoder doubles it
+# as often. The likelihood gives a probability to each stored byte, from 0 to 255. So the bounds of
+# the two models are in nats per image, and comparable with other models of the same bytes.
 
 CHANNELS = {64: (3, 16, 32, 64, 64), 32: (3, 32, 64, 64)}  # of the layers, by the side of an image
 STEPS = 500
@@ -57,7 +58,7 @@ class Encoder(nn.Module):
         self.head = nn.Linear(channels[-1] * 16, bits)
 
     def forward(self, x):
-        # The head has 1,024 normalised inputs. The factor keeps its scores small in the first steps.
+        # The head has 1,024 normalised inputs. The factor keeps its scores small at first.
         return Potentials(self.head(0.3 * self.features(x)))
 
 
@@ -120,8 +121,8 @@ if faces is not None:
 # The bound
 # ---------
 #
-# The bound is the sum of reconstruction cost and KL. Under a uniform prior, the KL of 256 bits is at most
-# 256 log 2 = 177 nats. Nearly all of the bound is therefore the reconstruction.
+# The bound is the sum of reconstruction cost and KL. Under a uniform prior, the KL of 256 bits is
+# at most 256 log 2 = 177 nats. Nearly all of the bound is therefore the reconstruction.
 
 
 def show_bound(vae, images):
@@ -160,9 +161,9 @@ if faces is not None:
 # 32 x 32 pixels and 1,024 bits
 # -----------------------------
 #
-# For the second model, each pixel is the mean of four. Under a uniform prior, the KL could
-# be up to 1,024 log 2 = 710 nats. It stays far below this limit, because in a short training the encoder learns to use only some of its bits.
-# The last figure shows samples of this model.
+# For the second model, each pixel is the mean of four. Under a uniform prior, the KL could be up to
+# 1,024 log 2 = 710 nats. It stays far below this limit, because in a short training the encoder
+# learns to use only some of its bits. The last figure shows samples of this model.
 
 
 def halved(images):

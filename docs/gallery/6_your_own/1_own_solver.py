@@ -2,18 +2,19 @@ r"""
 Write your own solver
 =====================
 
-This example adds simulated annealing to the library, in about twenty lines. It is for you if you have a
-solver and want to use it in layers, losses and training. The new solver takes batches, and passes the
-tests of the built-in solvers.
+This example adds simulated annealing to the library, in about twenty lines. It is for you if you
+have a solver and want to use it in layers, losses and training. The new solver takes batches, and
+passes the tests of the built-in solvers.
 """
 
 # %%
 # One class, one method
 # ---------------------
 #
-# A solver derives from ``ArgmaxSolver`` and implements ``_argmax``. The base class checks the problem. It
-# computes the score of your answer again in float64, and makes the certificate. A heuristic also has to
-# return an upper bound on all scores. The simplest one is the sum of all positive scores.
+# A solver derives from ``ArgmaxSolver`` and implements ``_argmax``. The base class checks the
+# problem. It computes the score of your answer again in float64, and makes the certificate. A
+# heuristic also has to return an upper bound on all scores. The simplest one is the sum of all
+# positive scores.
 
 from dataclasses import dataclass
 
@@ -60,8 +61,8 @@ class Annealing(ArgmaxSolver):
 # The tests of the built-in solvers
 # ---------------------------------
 #
-# ``check_conformance`` solves random problems of the kinds that often break solvers, and compares the
-# answers with enumeration. If an answer is wrong, it raises an error that shows the problem.
+# ``check_conformance`` solves random problems of the kinds that often break solvers, and compares
+# the answers with enumeration. If an answer is wrong, it raises an error that shows the problem.
 
 check_conformance(Annealing(sweeps=20), count=30)
 
@@ -70,25 +71,26 @@ check_conformance(Annealing(sweeps=20), count=30)
 # -----------------------------------
 #
 # We solve twenty dense problems of 40 variables. The default solver, ``auto``, proves their maxima.
-# The argument ``solver`` of ``solve`` is either a name or an object of your class. We try five numbers
-# of sweeps; a sweep visits every variable once.
+# The argument ``solver`` of ``solve`` is either a name or an object of your class. We try five
+# numbers of sweeps; a sweep visits every variable once.
 
 problems = instances.dense(40, 20, np.random.default_rng(0))
-best = solve(problems)
+unary, pairwise, edges = problems.unary, problems.pairwise, problems.edges
+best = solve(unary, pairwise, edges=edges)
 print(f"{best.solver}: {int(best.optimal.sum())} of {len(best.score)} maxima proved")
 
 sweeps = (1, 3, 10, 30, 100)
 gaps = []
 for count in sweeps:
-    solution = solve(problems, solver=Annealing(sweeps=count))
+    solution = solve(unary, pairwise, edges=edges, solver=Annealing(sweeps=count))
     gap = 100 * (1 - solution.score / best.score)
     gaps.append(gap)
     at_maximum = int((gap < 1e-9).sum())
     print(f"{count:4} sweeps: mean gap {gap.mean():.2f} %, {at_maximum} of 20 at the maximum")
 
 # %%
-# More sweeps bring the scores closer to the maximum (left), and more of the twenty problems reach it
-# (right).
+# More sweeps bring the scores closer to the maximum (left), and more of the twenty problems reach
+# it (right).
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
 left.plot(sweeps, np.mean(gaps, axis=1), "o-")

@@ -2,18 +2,18 @@ r"""
 Write your own structure
 ========================
 
-A *structure* is a set of allowed states. The argmax layer, the losses and the estimators work with any
-structure that has an ``argmax``. In this example, the ones of a state are consecutive, such as the time
-during which a machine is on. We call them a *run*. First we write the argmax. Then we add sums over all
-runs, which exact losses need.
+A *structure* is a set of allowed states. The argmax layer, the losses and the estimators work with
+any structure that has an ``argmax``. In this example, the ones of a state are consecutive, such as
+the time during which a machine is on. We call them a *run*. First we write the argmax. Then we add
+sums over all runs, which exact losses need.
 """
 
 # %%
 # The argmax
 # ----------
 #
-# The score of a run is the sum of its scores. Differences of cumulative sums give the scores of all runs
-# of a batch at once. The best run has the highest one.
+# The score of a run is the sum of its scores. Differences of cumulative sums give the scores of all
+# runs of a batch at once. The best run has the highest one.
 
 import matplotlib.pyplot as plt
 import torch
@@ -53,8 +53,8 @@ class Runs(StateSpace):
 # ------------------
 #
 # ``gibbs`` is optional. It returns a distribution in which a run has a probability proportional to
-# :math:`e^\text{score}`. This distribution needs log Z, marginals and samples. All three are short, because
-# there are only :math:`n (n + 1) / 2` runs.
+# :math:`e^\text{score}`. This distribution needs log Z, marginals and samples. All three are short,
+# because there are only :math:`n (n + 1) / 2` runs.
 
 
 class RunDistribution:
@@ -83,8 +83,8 @@ class RunDistribution:
 
 
 # %%
-# The layer takes the new structure at once. With ``seed=None`` it adds no noise, so it returns the best
-# run.
+# The layer takes the new structure at once. With ``seed=None`` it adds no noise, so it returns the
+# best run.
 
 z = ArgmaxLayer(Runs(), seed=None)(torch.tensor([[-1.0, 2.0, -0.5, 1.0, -3.0, 2.0]]))
 print(z.int().tolist())
@@ -93,8 +93,8 @@ print(z.int().tolist())
 # Learn when a machine is on
 # --------------------------
 #
-# A machine hums while it is on, and the recording is noisy. A network with one convolution scores each
-# step of the recording. It learns from the true runs, with the exact likelihood as the loss.
+# A machine hums while it is on, and the recording is noisy. A network with one convolution scores
+# each step of the recording. It learns from the true runs, with the exact likelihood as the loss.
 
 n = 40
 generator = torch.Generator().manual_seed(0)
@@ -123,19 +123,20 @@ with torch.no_grad():
     scores = net(x[:, None])[:, 0]
     single = (scores > 0).float()
     run = Runs().argmax(scores)
-    probability = Runs().gibbs(scores[:1]).marginals[0]
+    probability = Runs().gibbs(scores).marginals
 for name, predicted in (("each step by itself", single), ("the best run", run)):
     print(f"{name}: {100 * (predicted != truth).float().mean():.1f} % of the steps are wrong")
 
 # %%
-# The grey line is a recording, and the blue area shows when the machine is on. The best run (red) needs no
-# threshold. The probability P(on) is the marginal of each step: it falls slowly where an end of the run
-# is uncertain.
+# The picture shows one of the 500 recordings. The grey line is the recording, and the blue area
+# shows when the machine is on. The best run (red) needs no threshold. The probability P(on) is the
+# marginal of each step: it falls slowly where an end of the run is uncertain.
 
+row = 5
 figure, axes = plt.subplots(figsize=(7, 3))
-axes.plot(x[0], color="0.6", label="signal")
-axes.fill_between(range(n), truth[0], step="mid", alpha=0.3, label="on")
-axes.step(range(n), 1.1 * run[0], where="mid", color="C3", label="the best run")
-axes.plot(probability, color="C1", label="P(on)")
+axes.plot(x[row], color="0.6", label="signal")
+axes.fill_between(range(n), truth[row], step="mid", alpha=0.3, label="on")
+axes.step(range(n), 1.1 * run[row], where="mid", color="C3", label="the best run")
+axes.plot(probability[row], color="C1", label="P(on)")
 axes.set(xlabel="step")
 axes.legend(ncol=4, loc="upper center", bbox_to_anchor=(0.5, 1.18))
