@@ -4,8 +4,8 @@ Segment an image into several classes
 
 This example segments a noisy image into five classes. Every pixel has a score for each class, and
 neighbours get a reward for having the same class. This is the *Potts model*. From three classes on,
-a minimum cut cannot find the best segmentation. ``solvers.labels.solve`` searches for a good one,
-and returns a bound on the score of all others.
+a minimum cut cannot find the best segmentation. ``solvers.labels.solve`` searches for it, and
+returns an upper bound on the score of all segmentations.
 """
 
 # %%
@@ -38,7 +38,8 @@ image = truth + sigma * random.standard_normal(truth.shape)
 #
 # The unary score of class :math:`c` is the log-likelihood of the grey value :math:`x_i`, which is
 # :math:`-(x_i - c)^2 / 2 \sigma^2`. The argument ``potts`` is the reward for equal neighbours, for
-# all edges at once. ``bound`` is an upper bound: no segmentation has a higher score.
+# all edges at once. No segmentation has a higher score than ``bound``. If score and bound are
+# equal, the segmentation is proved to be the best one.
 
 unary = -((image.ravel()[:, None] - np.arange(classes)) ** 2) / (2 * sigma**2)
 pixel = np.arange(truth.size).reshape(truth.shape)

@@ -108,7 +108,7 @@ with torch.no_grad():
 # -----------------
 #
 # The first image is decoded from the code of a test image. Each of the others differs from it in
-# one bit. Some bits change the shape, others only the shading.
+# one bit. Some bits turn the shirt into trousers, and others change only the shading.
 
 with torch.no_grad():
     flipped = z[9].repeat(10, 1)
@@ -120,8 +120,9 @@ with torch.no_grad():
 # Evaluation
 # ----------
 #
-# With 15 bits, ``evaluate`` can sum over all codes. So the upper bound on :math:`-\log p(x)` is
-# exact, and so is :math:`-\log p(x)` itself. Lower is better. Longer training on all images gives
+# With 15 bits, ``evaluate`` sums over all codes. So it can print :math:`-\log p(x)` itself, beside
+# the upper bound that the training minimises. Their difference is the gap. The last word of a line
+# says whether a number is exact or a bound. Lower is better. Longer training on all images gives
 # far lower numbers; see :doc:`/reproduce`.
 
 evaluation = evaluate(vae, [(test[:500],)], Gibbs, torch.Generator().manual_seed(0))
