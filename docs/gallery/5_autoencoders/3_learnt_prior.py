@@ -4,8 +4,8 @@ Learn the prior
 
 A VAE with a uniform prior also draws codes that no training image uses. This example compares it
 with a VAE whose prior is learnt. The learnt prior has a score for each of 12 bits and for each pair
-of them. It learns together with the networks which codes are frequent. With 12 bits, log Z, samples
-and the KL are exact.
+of them. The prior learns which codes are frequent, together with the networks. With 12 bits, log Z,
+samples and the KL are exact.
 """
 
 # %%

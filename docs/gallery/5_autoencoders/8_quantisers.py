@@ -126,7 +126,8 @@ with torch.no_grad():
 
 # %%
 # The column ``code`` is the cost of the code: :math:`-\log p(z)`, or the KL for random bits. The
-# bound is the sum of the first two columns, in nats per image, and lower is better.
+# bound is the sum of the first two columns, in nats per image, and lower is better. In this short
+# training, LFQ has the lowest bound.
 
 print("code   -log p(x|z)  code   bound   values in use   perplexity")
 for name, (cost, kl, used, perplexity, k) in results.items():
@@ -164,4 +165,5 @@ axes.bar(range(len(values)), values.sort(descending=True).values, width=1)
 axes.set(xlabel="vectors of the codebook, in order of use", ylabel="share of codes")
 
 # %%
-# :doc:`/quantisers` compares codes of 64 bits on the whole data set.
+# :doc:`/quantisers` compares codes of 64 bits on the whole data set. There, VQ has the lowest
+# bound.
