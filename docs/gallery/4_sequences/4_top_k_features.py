@@ -11,8 +11,8 @@ together with the classifier. Its exact marginals carry the gradient.
 # Data
 # ----
 #
-# The class is the sign of a weighted sum of five columns, plus the product of two of them. The
-# other 35 columns are noise.
+# We add up a weighted sum of five columns and the product of two of them. The class is the sign of
+# the result. The other 35 columns are noise.
 
 import matplotlib.pyplot as plt
 import torch

@@ -82,8 +82,8 @@ for name, accuracy in accuracies.items():
     print(f"{name}: {accuracy:.1f} % of the tags are right")
 
 # %%
-# On new data, the sets are nearly as good as all labels. Four chains have about the same number of
-# full labels, but are much worse: the incomplete labels help.
+# On new data, the sets are nearly as good as all labels. Four chains are much worse, so the
+# incomplete labels help.
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.barh(list(accuracies), list(accuracies.values()), color=["0.6", "C3", "C0"])
 axes.set(xlabel="right tags on new data (%)", xlim=(0, 100))
