@@ -1,19 +1,22 @@
 r"""
-See depth in two images
-=======================
+Estimate depth from two images
+==============================
 
-A point that is near lies further left in the right eye's image than one that is far. How far, the
-disparity, is a label of each pixel; that neighbours mostly have the same depth is a table for each
-pair. One kind of table makes the best disparities a minimum cut, which is proved. Tables that let
-depth jump at the border of a thing are hard, and the answer has a bound.
+This example estimates the depth of every pixel from the images of two cameras. Between the two
+images, near points shift more than far ones. The shift of a pixel, its *disparity*, is its label. A
+table for each pair of neighbours rewards similar disparities. We compare two such tables. The first
+one makes the problem easy: a minimum cut solves it. The second one keeps the borders of objects
+sharper, but needs a search. ``solve`` proves both answers.
 """
 
 # %%
 # A random-dot stereogram
 # -----------------------
 #
-# Dots that mean nothing to either eye alone (Julesz, 1960): the right image is the left one,
-# shifted by the disparity, with dots of its own where a thing hides what is behind it, and noise.
+# The left image consists of random dots, so neither image shows a shape by itself (Julesz, 1960).
+# In the right image, each dot is shifted to the left by its disparity. Near objects hide the
+# objects behind them. Where no dot arrives, the right image has a random one. Finally, noise flips
+# 5% of the dots.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,20 +42,20 @@ right = np.where(flipped, 1 - right, right)
 # The scores
 # ----------
 #
-# Of a disparity :math:`d`, each pixel scores by how many dots around it agree with those :math:`d`
-# to the left in the other image.
+# The score of disparity :math:`d` at a pixel counts equal dots. It compares the 3 by 3 dots around
+# the pixel with the dots that lie :math:`d` places further left in the right image.
 
 
-def smoothed(values):
+def window_sums(values):
     padded = np.pad(values, 1, mode="edge")
-    return sum(padded[i : i + height, j : j + width] for i in range(3) for j in range(3)) / 9
+    return sum(padded[i : i + height, j : j + width] for i in range(3) for j in range(3))
 
 
 unary = np.zeros((height, width, k))
 for disparity in range(k):
     equal = np.zeros((height, width))
     equal[:, disparity:] = left[:, disparity:] == right[:, : width - disparity]
-    unary[:, :, disparity] = 4 * smoothed(equal)
+    unary[:, :, disparity] = window_sums(equal)
 unary = unary.reshape(-1, k)
 pixel = np.arange(height * width).reshape(height, width)
 across = np.stack([pixel[:, :-1].ravel(), pixel[:, 1:].ravel()], axis=1)
@@ -64,22 +67,30 @@ steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
 # Two tables
 # ----------
 #
-# A cost for each step of disparity between neighbours is convex in the order of the labels, and so
-# a minimum cut (Ishikawa, 2003). One that stops growing at two steps leaves borders where they are,
-# but needs a search.
+# In the first table, every step of disparity between two neighbours costs 1. This cost is convex in
+# the order of the labels, so a minimum cut finds the best disparities (Ishikawa, 2003). In the
+# second table, a pair costs at most 2, however large the jump is. Borders of objects are then
+# cheap. No minimum cut solves this problem, so ``solve`` searches. The time limit is three seconds.
+# If the search did not end in time, ``gap`` would be the distance between the score and its upper
+# bound.
 
-every_step = solve(unary, -0.5 * steps, edges=edges)
-at_most_two = solve(unary, -0.5 * np.minimum(steps, 2), edges=edges, time_limit=3.0)
-for name, found in (("every step", every_step), ("at most two", at_most_two)):
-    gap = float(found.bound - found.score) / float(found.bound)
+every_step = solve(unary, -steps, edges=edges)
+at_most_two = solve(unary, -np.minimum(steps, 2), edges=edges, time_limit=3.0)
+for name, solution in (("every step", every_step), ("at most two", at_most_two)):
+    wrong = np.abs(solution.labels - truth.ravel()) > 1
     print(
-        f"{name}: {found.solver}, gap {100 * gap:.3f} %, proved: {bool(found.optimal)}, "
-        f"{100 * np.mean(np.abs(found.labels - truth.ravel()) > 1):.1f} % of pixels off by more than one"
+        f"{name}: {solution.solver}, gap {100 * solution.gap / solution.bound:.3f} %, "
+        f"proved: {solution.optimal}"
     )
+    print(f"    disparity wrong by more than one: {100 * wrong.mean():.1f} % of the pixels")
 
 # %%
-# What it sees
-# ------------
+# The disparities
+# ---------------
+#
+# In the three pictures of disparities and in the truth, bright pixels are near. Without neighbours,
+# many pixels are wrong. Both tables remove nearly all of this noise. The capped table leaves fewer
+# wrong pixels, for example at the left edge of the stairs.
 
 pictures = {
     "left image": left,
@@ -91,12 +102,9 @@ pictures = {
 }
 figure, panels = plt.subplots(2, 3, figsize=(9, 4.4))
 for axes, (name, picture) in zip(panels.flat, pictures.items(), strict=True):
-    images = "image" in name
-    axes.imshow(
-        np.reshape(picture, truth.shape),
-        cmap="gray" if images else "viridis",
-        vmin=0,
-        vmax=1 if images else k,
-    )
+    colours = {"cmap": "viridis", "vmin": 0, "vmax": k}
+    if "image" in name:
+        colours = {"cmap": "gray", "vmin": 0, "vmax": 1}
+    axes.imshow(np.reshape(picture, truth.shape), **colours)
     axes.set(xticks=[], yticks=[], title=name)
 figure.tight_layout()

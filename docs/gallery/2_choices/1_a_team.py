@@ -2,16 +2,18 @@
 A team within constraints
 =========================
 
-Whom to take, if some work well together, some do not, and there are rules: a quadratic problem with
-names, from its import to a named answer with a proof.
+This example chooses seven of thirty people for a team. Some pairs of people work well together,
+others do not, and there are rules. We write the task as a *QUBO*, a quadratic problem over
+variables that are 0 or 1. ``solve`` finds the best team and proves that no other one is better.
 """
 
 # %%
 # People and pairs
 # ----------------
 #
-# Thirty people in five departments, what each is worth and costs, and for some pairs how well they
-# work together. The objective is maximised, by name.
+# The thirty people belong to five departments, A to E. Each person has a worth and a price. Some
+# pairs have a number that says how well the two work together; it may be negative. The value of a
+# team is the sum of all these worths and numbers. ``sense="maximise"`` asks for the largest value.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -31,77 +33,85 @@ pairs = {
     for b in names[:i]
     if random.random() < 0.25
 }
-model = from_qubo(
-    {**{(name, name): value for name, value in worth.items()}, **pairs}, sense="maximise"
-)
+single = {(name, name): value for name, value in worth.items()}
+model = from_qubo({**single, **pairs}, sense="maximise")
 
 # %%
 # Rules
 # -----
 #
-# Seven people, no more than two of a department, within the budget, and B1 comes only with C1.
-# Constraints name variables by their places in z, which the model knows.
+# The team has seven people, and at most two from each department. Its price is at most the budget.
+# B1 joins only if C1 does. Constraints use the names of the variables.
 
-place = model.places
-rules = [
-    cardinality(7),
-    *(
-        at_most(2, [place[name] for name in names if name[0] == department])
-        for department in "ABCDE"
-    ),
-    linear({place[name]: cost for name, cost in price.items()}, "<=", 14.0),
-    implies(place["B1"], place["C1"]),
-]
-answer = solve(model, constraints=rules)
-team = [name for name, taken in answer.assignment.items() if taken]
-print(
-    f"{', '.join(sorted(team))}: {answer.value:.1f}, proved: {answer.optimal}, by {answer.solution.solver}"
-)
-print(f"costs {sum(price[name] for name in team):.1f}")
 
-# %%
-# The next best teams, in order, with the proof that none lies between; and what is left when
-# somebody is not free.
+def rules(budget):
+    of_departments = [
+        at_most(2, [name for name in names if name[0] == department]) for department in "ABCDE"
+    ]
+    return [cardinality(7), *of_departments, linear(price, "<=", budget), implies("B1", "C1")]
 
-for other in solve(model, constraints=rules, k_best=3):
-    taken = {name for name, value in other.assignment.items() if value}
-    print(
-        f"{other.value:.1f}: without {sorted(set(team) - taken)}, with {sorted(taken - set(team))}"
-    )
-without = solve(model, constraints=rules, fix={team[0]: 0})
-print(f"without {team[0]}: {without.value:.1f}")
+
+def members(answer):
+    return {name for name, taken in answer.assignment.items() if taken}
+
+
+answer = solve(model, constraints=rules(14.0))
+team = members(answer)
+print("team:", ", ".join(sorted(team)))
+print(f"value {answer.value:.1f}, proved: {answer.optimal}, by {answer.solution.solver}")
+print(f"price {sum(price[name] for name in team):.1f}")
 
 # %%
-# That rules contradict each other is an answer too, never a state.
+# The next best teams
+# -------------------
+#
+# ``k_best=3`` returns the three best teams, the best one first. Each line shows who leaves the best
+# team and who joins it.
+
+for other in solve(model, constraints=rules(14.0), k_best=3):
+    leaving = sorted(team - members(other))
+    joining = sorted(members(other) - team)
+    print(f"{other.value:.1f}: without {leaving}, with {joining}")
+
+# %%
+# ``fix`` keeps a variable at a value. Here one person of the best team is not available, so we fix
+# the variable at 0.
+
+missing = min(team)
+without = solve(model, constraints=rules(14.0), fix={missing: 0})
+print(f"best value without {missing}: {without.value:.1f}")
+
+# %%
+# Rules that contradict each other
+# --------------------------------
+#
+# No seven people cost 5 or less together. If no team satisfies all rules, ``solve`` raises an error
+# that names them.
 
 try:
-    solve(
-        model, constraints=[*rules, linear({place[name]: price[name] for name in names}, "<=", 5.0)]
-    )
+    solve(model, constraints=rules(5.0))
 except InfeasibleError as error:
     print(error)
 
 # %%
-# What a larger budget is worth: the same call for each.
+# The value of a larger budget
+# ----------------------------
+#
+# We solve the problem again for eleven budgets.
 
 budgets = np.arange(10.0, 20.1, 1.0)
-values = []
-for budget in budgets:
-    changed = [
-        *rules[:6],
-        linear({place[name]: cost for name, cost in price.items()}, "<=", float(budget)),
-        rules[7],
-    ]
-    values.append(solve(model, constraints=changed).value)
+values = [solve(model, constraints=rules(float(budget))).value for budget in budgets]
 
 # %%
-# The team in the network of pairs, of which green ones help and red ones harm; and its value by the
-# budget.
+# On the left, the people of the best team are blue. Green lines join members who work well
+# together, and red lines those who do not. On the right, the value grows with the budget until the
+# other rules limit it.
 
 graph = nx.Graph()
 graph.add_nodes_from(names)
 graph.add_weighted_edges_from((a, b, weight) for (a, b), weight in pairs.items())
 inside = [(a, b) for a, b in graph.edges if a in team and b in team]
+colours = ["tab:green" if graph.edges[pair]["weight"] > 0 else "tab:red" for pair in inside]
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(3, 2))
 position = nx.circular_layout(graph)
 nx.draw_networkx_edges(graph, position, ax=left, edge_color="0.9")
@@ -110,7 +120,7 @@ nx.draw_networkx_edges(
     position,
     ax=left,
     edgelist=inside,
-    edge_color=["tab:green" if graph.edges[pair]["weight"] > 0 else "tab:red" for pair in inside],
+    edge_color=colours,
     width=[abs(graph.edges[pair]["weight"]) for pair in inside],
 )
 nx.draw_networkx(

@@ -1,17 +1,19 @@
 """
-A QUBO with constraints
-=======================
+A portfolio under hard rules
+============================
 
-Assets have a return each and a risk together: a portfolio of binaries, quadratic in them, with
-rules that are kept as rules. A penalty would have to be tuned, and the proof would then mean the
-penalised problem.
+This example chooses assets with a high return and a low risk. The risk depends on pairs of assets,
+so the problem is a *QUBO*: quadratic, over variables that are 0 or 1. We pass the rules to
+``solve`` as constraints. A QUBO solver without constraints needs penalties instead. You would have
+to tune them, and a proof would refer to the problem with penalties.
 """
 
 # %%
 # The problem
 # -----------
 #
-# Twenty-four assets in four sectors. Return less risk is a QUBO that is maximised, by name.
+# There are 24 assets in four sectors. The objective is the return minus the risk, and the risk has
+# a weight: the aversion of the investor.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,41 +43,66 @@ def portfolio(aversion):
 # Rules
 # -----
 #
-# Exactly eight assets, at least one of each sector, for at most 36, and asset 5 only with asset 9.
+# The portfolio has exactly eight assets, and at least one from each sector. Their total price is at
+# most 36. Asset ``a5`` is allowed only together with ``a9``. Constraints use the names of the
+# variables.
 
-rules = [
-    cardinality(8),
-    *(at_least(1, list(np.flatnonzero(sector == each))) for each in range(sectors)),
-    linear(dict(enumerate(price.tolist())), "<=", 36),
-    implies(5, 9),
+names = [f"a{i}" for i in range(count)]
+of_sectors = [
+    at_least(1, [names[i] for i in np.flatnonzero(sector == number)]) for number in range(sectors)
 ]
+budget = linear(dict(zip(names, price.tolist(), strict=True)), "<=", 36)
+rules = [cardinality(8), *of_sectors, budget, implies("a5", "a9")]
+
+
+def choice(answer):
+    return np.array([answer.assignment[name] for name in names], bool)
+
+
 answer = solve(portfolio(0.4), constraints=rules)
-taken = np.array([answer.assignment[f"a{i}"] for i in range(count)], bool)
+z = choice(answer)
 print(f"value {answer.value:.2f}, proved: {answer.optimal}, by {answer.solution.solver}")
-print(f"price {price[taken].sum()}, of each sector {np.bincount(sector[taken])}")
+print(f"price {price[z].sum()}, assets per sector {np.bincount(sector[z])}")
 
 # %%
-# More or less risk
-# -----------------
+# Return against risk
+# -------------------
 #
-# A proved optimum for every aversion to risk: the frontier between return and risk that these rules
-# leave.
+# We solve the problem for six aversions to risk. Each solution is proved to be the best one under
+# the rules.
 
-points = []
-for aversion in np.linspace(0.0, 1.5, 9):
-    best = solve(portfolio(aversion), constraints=rules)
-    z = np.array([best.assignment[f"a{i}"] for i in range(count)], float)
-    points.append((z @ risk @ z, gain @ z))
-points = np.array(points)
 
-drawn = [random.permutation(count)[:8] for _ in range(400)]
-feasible = [set_ for set_ in drawn if price[set_].sum() <= 36 and len(set(sector[set_])) == sectors]
+def return_and_risk(z):
+    return gain[z].sum(), risk[np.ix_(z, z)].sum()
+
+
+frontier = [
+    return_and_risk(choice(solve(portfolio(aversion), constraints=rules)))
+    for aversion in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+]
+
+# %%
+# For comparison, we draw 400 random sets of eight assets. We keep those within the budget that have
+# an asset of each sector and obey the last rule.
+
+
+def is_allowed(z):
+    within_budget = price[z].sum() <= 36
+    all_sectors = len(set(sector[z])) == sectors
+    return within_budget and all_sectors and (z[9] or not z[5])
+
+
+drawn = [np.isin(np.arange(count), random.permutation(count)[:8]) for _ in range(400)]
+points = [return_and_risk(z) for z in drawn if is_allowed(z)]
+
+# %%
+# The red points are the optimal portfolios, and the grey ones are the random portfolios. From right
+# to left, the aversion grows. No portfolio with less risk than a red point has a higher return.
+
 figure, axes = plt.subplots(figsize=(6, 3.6))
-axes.plot(
-    [risk[np.ix_(set_, set_)].sum() for set_ in feasible],
-    [gain[set_].sum() for set_ in feasible],
-    ".",
-    color="0.6",
-)
-axes.plot(*points.T, "o-", color="C3")
-axes.set(xlabel="risk", ylabel="return", title="proved portfolios (red) and random ones")
+gains, risks = np.array(points).T
+axes.plot(risks, gains, ".", color="0.6", label="random")
+gains, risks = np.array(frontier).T
+axes.plot(risks, gains, "o-", color="C3", label="optimal")
+axes.set(xlabel="risk", ylabel="return")
+axes.legend()

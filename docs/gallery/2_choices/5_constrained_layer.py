@@ -2,16 +2,19 @@ r"""
 Learn to choose within constraints
 ==================================
 
-A team has one member of each of three groups, and members work well together or not. A network sees
-features of the people; the layer chooses the best team, by exact search within the constraints.
+This example learns from examples which teams are good. A team has one member from each of three
+groups, and some members work well together. The model sees features of the people, and predicts a
+score for each person and each pair. ``ArgmaxLayer`` then finds the best team by exact search within
+the constraints.
 """
 
 # %%
 # Data
 # ----
 #
-# Nine people in three groups. The true scores of people and of pairs are functions of features; the
-# training data show the best teams only.
+# There are nine people in three groups, which gives 27 possible teams. The true scores are hidden
+# functions of the features. The training data contain only the features and the best teams. The
+# layer makes these data, and later predicts teams for new people.
 
 import matplotlib.pyplot as plt
 import torch
@@ -38,10 +41,12 @@ def teams(count):
 
 
 # %%
-# Train by the structured hinge
-# -----------------------------
+# Train with the structured hinge loss
+# ------------------------------------
 #
-# The loss takes the same constraints. ``no pairs`` is a model that scores people alone.
+# The best teams are known here, so a loss that compares scores is simpler than a gradient through
+# the layer; see :doc:`/losses`. ``StructuredHinge`` takes the same constraints as the layer. We
+# train two models. With ``coupled=False``, the model scores only single people and no pairs.
 
 
 def trained(coupled, steps=40):
@@ -59,7 +64,9 @@ def trained(coupled, steps=40):
         value.backward()
         adam.step()
         of_people, of_pairs = scores(test_x, unary.detach(), pairs.detach())
-        z = best_team(of_people, of_pairs if coupled else None)
+        if not coupled:
+            of_pairs = None
+        z = best_team(of_people, of_pairs)
         shares.append((z == test_y).all(dim=-1).float().mean().item())
     return shares
 
@@ -70,8 +77,12 @@ coupled = trained(coupled=True)
 alone = trained(coupled=False)
 print(f"right teams: {100 * coupled[-1]:.0f} % with pairs, {100 * alone[-1]:.0f} % without")
 
+# %%
+# The curves show the share of right teams on new data. The model with pairs predicts many more
+# teams right: the best team depends on who works well together.
+
 figure, axes = plt.subplots(figsize=(6, 3.2))
 axes.plot([100 * share for share in coupled], label="people and pairs", color="C3")
 axes.plot([100 * share for share in alone], label="no pairs", color="0.6")
-axes.set(xlabel="steps", ylabel="right teams, %", title="one of each group, 27 teams")
+axes.set(xlabel="steps", ylabel="right teams (%)", ylim=(0, 100))
 axes.legend()

@@ -1,18 +1,18 @@
 r"""
-A frustrated magnet, for code that speaks dimod
-===============================================
+A frustrated magnet in dimod
+============================
 
-Spins on a lattice want to agree with some neighbours and to differ from others, and cannot satisfy
-all. The model is one of `dimod <https://docs.dwavequantum.com/>`_; its sample comes with a proof
-that none has a lower energy.
+This example is for code that uses D-Wave's `dimod <https://docs.dwavequantum.com/>`_. We build an
+Ising model on a lattice with dimod, and solve it with ``ArgmaxSampler``, a sampler of this library.
+Unlike other samplers, it proves that its sample has the lowest energy.
 """
 
 # %%
 # The model
 # ---------
 #
-# Couplings of +1 and -1 between neighbours, in dimod's convention: a positive one is satisfied by
-# different spins.
+# Neighbours have random couplings of +1 or -1. In dimod, energies are minimised. A positive
+# coupling is therefore satisfied if its two spins differ, and a negative one if they are equal.
 
 import dimod
 import matplotlib.pyplot as plt
@@ -31,38 +31,37 @@ model = dimod.BinaryQuadraticModel({}, couplings, 0.0, "SPIN")
 # Two samplers
 # ------------
 #
-# Any sampler of dimod takes the model. dimod's own draws samples at random; ours proves that it has
-# the best.
+# All samplers of dimod have the same interface. dimod's ``RandomSampler`` draws random states; it
+# shows how far a typical state is from the optimum. The ``info`` of our sample set has the
+# certificate.
 
-drawn = dimod.RandomSampler().sample(model, num_reads=1000, seed=0).first
-found = ArgmaxSampler().sample(model)
-print(f"best of 1,000 random samples: {drawn.energy:.0f}")
-print(
-    f"lowest energy: {found.first.energy:.0f}, proved: {found.info['optimal']}, by {found.info['solver']}"
-)
+drawn = dimod.RandomSampler().sample(model, num_reads=1000, seed=0)
+sampled = ArgmaxSampler().sample(model)
+best = sampled.first
+print(f"best of 1,000 random samples: {drawn.first.energy:.0f}")
+print(f"lowest energy: {best.energy:.0f}")
+print(f"proved: {sampled.info['optimal']}, by {sampled.info['solver']}")
 
 # %%
-# What stays unsatisfied
-# ----------------------
+# Unsatisfied couplings
+# ---------------------
 #
-# Red couplings are broken by the best state. Around every frustrated square an odd number of them
-# is.
+# Red lines are couplings that the best state does not satisfy. A square of four spins is
+# *frustrated* if it has an odd number of positive couplings. No state satisfies all four couplings
+# of such a square, so at least one of its sides is red.
 
 figure, axes = plt.subplots(figsize=(5, 5))
-spins = found.first.sample
+spins = best.sample
 for (p, q), coupling in couplings.items():
     broken = coupling * spins[p] * spins[q] > 0
-    axes.plot(
-        (p[1], q[1]),
-        (p[0], q[0]),
-        color="tab:red" if broken else "0.8",
-        linewidth=3 if broken else 1,
-        zorder=1,
-    )
+    style = {"color": "0.8", "linewidth": 1}
+    if broken:
+        style = {"color": "tab:red", "linewidth": 3}
+    axes.plot((p[1], q[1]), (p[0], q[0]), zorder=1, **style)
 colors = ["tab:blue" if spins[p] > 0 else "white" for p in places]
 axes.scatter(
     [p[1] for p in places], [p[0] for p in places], c=colors, edgecolors="tab:blue", s=60, zorder=2
 )
 axes.set_axis_off()
-axes.set_title(f"energy {found.first.energy:.0f} of {len(couplings)} couplings, proved")
+axes.set_title(f"{len(couplings)} couplings, lowest energy {best.energy:.0f}")
 plt.show()

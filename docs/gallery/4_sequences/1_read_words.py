@@ -2,17 +2,18 @@ r"""
 Read words under noise
 ======================
 
-Letters are drawn, shifted and covered with noise, so that one of them alone is often unreadable. A
-conditional random field reads the word: a small network scores the letters, and a table says which
-letter follows which. Both are learnt together, by the exact likelihood, and the best word is found
-with a proof.
+This example reads words from noisy pictures of letters. A single letter is often unreadable, so the
+model reads whole words with a *conditional random field* (CRF). A small network scores each letter,
+and a table scores which letter follows which. Both are learnt together from the exact likelihood.
 """
 
 # %%
 # Data
 # ----
 #
-# Words of common letters, drawn in a plain font into 12 by 10 pixels a letter.
+# We draw words in a plain font, with 12 by 10 pixels per letter. Each letter is shifted by up to
+# one pixel, and gets noise. The code below only makes these pictures; the model begins in the next
+# section.
 
 import matplotlib.pyplot as plt
 import torch
@@ -63,8 +64,9 @@ print(f"{len(ALPHABET)} letters, {len(WORDS)} words")
 # Two readers
 # -----------
 #
-# The same network, once with a softmax for each letter by itself, once below ``LinearChainCRF``. A
-# mask says how long each word is.
+# Both readers have the same linear network, which returns a score for each letter of the alphabet.
+# The first reader takes a softmax of these scores, letter by letter. The second one passes them to
+# ``LinearChainCRF``. A mask says how long each word is.
 
 
 def network():
@@ -82,37 +84,43 @@ def fit(net, loss, *further):
         adam.step()
 
 
-alone, below = network(), network()
+alone = network()
+with_crf = network()
 crf = LinearChainCRF(len(ALPHABET), batch_first=True)
 fit(alone, lambda scores, tags, mask: torch.nn.functional.cross_entropy(scores[mask], tags[mask]))
-fit(below, lambda scores, tags, mask: -crf(scores, tags, mask, "token_mean"), *crf.parameters())
+fit(with_crf, lambda scores, tags, mask: -crf(scores, tags, mask, "token_mean"), *crf.parameters())
 
 # %%
 # How well they read
 # ------------------
 #
-# ``solve`` is ``decode`` with a proof for each word: none scores more.
+# ``crf.solve`` returns the best word, as ``crf.decode`` does, with a proof that no other word
+# scores more. The CRF reads far more of the words, because it knows which letters follow each
+# other.
 
 pictures, tags, mask = test
 with torch.no_grad():
-    by_letters, scores = alone(pictures).argmax(dim=-1), below(pictures)
-    solution, sure = crf.solve(scores, mask), crf.marginals(scores, mask)
+    by_letters = alone(pictures).argmax(dim=-1)
+    scores = with_crf(pictures)
+    solution = crf.solve(scores, mask)
+    probabilities = crf.marginals(scores, mask)
 by_words = solution.labels
-for name, found in (("letter by letter", by_letters), ("as words", by_words)):
-    right = (found == tags) | ~mask
-    print(
-        f"{name}: {right[mask].float().mean():.1%} of letters, {right.all(dim=1).float().mean():.1%} of words"
-    )
+for name, read in (("letter by letter", by_letters), ("as words", by_words)):
+    right = (read == tags) | ~mask
+    right_letters = right[mask].float().mean()
+    right_words = right.all(dim=1).float().mean()
+    print(f"{name}: {right_letters:.1%} of letters, {right_words:.1%} of words are right")
 print(f"proved: {solution.optimal.float().mean():.0%}")
 
 # %%
-# Some words, with what each reader made of them. Red letters are wrong; the size of a letter of the
-# field is its marginal probability, which tells where it is unsure.
+# Below each picture, the first line is read letter by letter, and the second line by the CRF. Red
+# letters are wrong. In the second line, the size of a letter is its marginal probability: small
+# letters are uncertain.
 
 
-def text(axes, found, row, y, probabilities=None):
+def text(axes, read, row, y, probabilities=None):
     for place in range(int(mask[row].sum())):
-        tag = int(found[row, place])
+        tag = int(read[row, place])
         wrong = tag != int(tags[row, place])
         size = 13 if probabilities is None else 5 + 10 * float(probabilities[row, place, tag])
         axes.text(
@@ -136,8 +144,7 @@ for axes, row in zip(panels.flat, interesting, strict=True):
         extent=(0, length * WIDTH, HEIGHT, 0),
     )
     text(axes, by_letters, row, HEIGHT + 5)
-    text(axes, by_words, row, HEIGHT + 13, sure)
+    text(axes, by_words, row, HEIGHT + 13, probabilities)
     axes.set(xlim=(0, LONGEST * WIDTH), ylim=(HEIGHT + 18, 0))
     axes.axis("off")
-figure.suptitle("below each picture: read letter by letter, and as a word")
 figure.tight_layout()

@@ -2,17 +2,19 @@ r"""
 Learn what paths cost
 =====================
 
-A network sees five numbers and predicts what the arcs of a grid cost, so that the shortest path of
-its prediction is the one that was taken. It learns from these paths alone, by the likelihood of a
-path under an exact Gibbs distribution.
+In this example, the cheapest path through a grid depends on five features. A network sees the
+features, and predicts a score for each arc of the grid. It never sees the true costs, but only
+which paths were taken. It learns to make these paths likely, under the exact Gibbs distribution
+over all paths.
 """
 
 # %%
 # Paths as a structure
 # --------------------
 #
-# ``grid_paths`` has the argmax of ``scores [batch, n]`` and, by the same dynamic program, log Z,
-# marginals and samples.
+# ``grid_paths`` is the set of all paths from one corner to the other. A state has one bit per arc.
+# The structure finds the path of highest score by dynamic programming. The same program computes
+# log Z, marginals and samples. With scores of 0, log Z is the logarithm of the number of paths.
 
 import matplotlib.pyplot as plt
 import torch
@@ -29,8 +31,8 @@ print(f"{n} arcs, {paths.gibbs(torch.zeros(n).double()).log_partition.exp():.0f}
 # Data
 # ----
 #
-# The costs are a hidden function of five features; what is seen are the features and the shortest
-# path.
+# The costs are a hidden, non-linear function of the five features. A training example has the
+# features and the path of lowest cost.
 
 
 matrix = torch.bernoulli(torch.full((5, n), 0.5), generator=generator)
@@ -47,8 +49,9 @@ taken = paths.argmax(-costs(x))
 # Training
 # --------
 #
-# The likelihood is convex in the scores. The regret is what the predicted paths cost more than the
-# shortest ones.
+# ``GibbsLikelihood`` is the negative log-likelihood of a path. It is convex in the scores. We
+# measure the *regret* on new data: how much more the predicted paths cost than the cheapest ones,
+# in percent.
 
 
 def regret(net):
@@ -70,11 +73,12 @@ for _ in range(60):
 print(f"regret: {curve[0]:.0f} % before, {curve[-1]:.1f} % after {len(curve)} steps")
 
 # %%
-# Where a path may go
+# Marginals of a path
 # -------------------
 #
-# The width of an arc is its marginal for one test instance: the probability that the path takes it.
-# Red is the shortest path of the true costs.
+# On the left, the regret falls during the training. On the right is one test example. The width of
+# a grey arc is its marginal: the probability that the path takes it. The red path is the cheapest
+# one. It should lie on wide arcs.
 
 p = paths.gibbs(net(test[:1]))
 best = paths.argmax(-costs(test[:1]))[0]

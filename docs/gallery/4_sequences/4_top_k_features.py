@@ -2,17 +2,17 @@ r"""
 Choose k features
 =================
 
-Forty measurements, of which five matter: a selector learns which k = 5 a classifier may see. The
-choice is exactly five, always, in training too, and the gradient goes through the exact marginals
-of the distribution over subsets.
+This example learns which five of forty columns a classifier needs. The classifier sees exactly five
+columns in every step of the training. A distribution over all subsets of five columns learns
+together with the classifier. Its exact marginals carry the gradient.
 """
 
 # %%
 # Data
 # ----
 #
-# The class depends on five of the forty columns, in a way that no column shows alone: on the signs
-# of products.
+# We add up a weighted sum of five columns and the product of two of them. The class is the sign of
+# the result. The other 35 columns are noise.
 
 import matplotlib.pyplot as plt
 import torch
@@ -34,9 +34,13 @@ def rows(count):
 # A score for each column
 # -----------------------
 #
-# ``KOfN(5).gibbs(scores)`` is a distribution over all subsets of five columns: exact marginals,
-# exact samples. The sample hides all other columns from the classifier; the marginals carry the
-# gradient back (Ahmed and others 2023).
+# ``KOfN(5).gibbs(scores)`` is a distribution over all subsets of five columns. It has exact
+# marginals and exact samples. Each step draws a subset, and hides all other columns from the
+# classifier.
+#
+# A sample has no gradient. As in SIMPLE (Ahmed et al., 2023), we use the gradient of the marginals
+# instead. The line ``mask = ...`` does this: its value is the sample, and its gradient is that of
+# the marginals. Such a gradient is called *straight-through*.
 
 subsets = KOfN(K)
 scores = torch.zeros(COLUMNS, requires_grad=True)
@@ -52,7 +56,6 @@ for _ in range(300):
     x, y = rows(128)
     p = subsets.gibbs(scores.expand(len(x), -1))
     z = p.sample(generator)[0]
-    # the value of the sample, the gradient of the marginals
     mask = z + p.marginals - p.marginals.detach()
     loss = torch.nn.functional.binary_cross_entropy_with_logits(classifier(x * mask)[:, 0], y)
     adam.zero_grad()
@@ -64,13 +67,16 @@ chosen = subsets.argmax(scores.detach()[None])[0].nonzero()[:, 0]
 x, y = rows(2000)
 mask = torch.zeros(COLUMNS).index_fill(0, chosen, 1)
 accuracy = ((classifier(x * mask)[:, 0] > 0) == y.bool()).float().mean().item()
-print(f"chosen: {chosen.tolist()}, matters: {matters.tolist()}; accuracy {100 * accuracy:.0f} %")
+print("columns that were chosen:", chosen.tolist())
+print("columns that matter:     ", matters.tolist())
+print(f"accuracy on new data: {100 * accuracy:.0f} %")
 
 # %%
 # How the choice settles
 # ----------------------
 #
-# The probability of each column of being among the five; they add up to five in every step.
+# Each line is the probability that a column is chosen. In every step, the forty probabilities add
+# up to five. The red lines are the columns that matter: they rise, and the grey lines fall.
 
 figure, axes = plt.subplots(figsize=(6, 3.6))
 for i, line in enumerate(torch.stack(history).T):

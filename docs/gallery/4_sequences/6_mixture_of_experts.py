@@ -2,15 +2,17 @@ r"""
 Route to two experts
 ====================
 
-A mixture of experts sends each input to the two experts with the best scores. The router learns
-through the weights of the two: the softmax of their scores. A mask switches an expert off.
+A *mixture of experts* sends each input to a few of several small networks, the experts. This
+example sends it to the two experts with the best scores. The router that computes these scores
+learns through the weights of the two experts. These weights are the softmax of their scores. A mask
+switches an expert off.
 """
 
 # %%
 # Data
 # ----
 #
-# A teacher has eight linear experts, and mixes two of them for each input.
+# The data come from a teacher with eight linear experts, which mixes two of them for each input.
 
 import matplotlib.pyplot as plt
 import torch
@@ -38,8 +40,9 @@ def truth(x):
 # Train with and without weights
 # ------------------------------
 #
-# Both networks choose two experts by ``KOfN(2)``. The first gives both the weight one half, so that
-# its router gets no gradient. The second weighs them by ``routing_weights``.
+# Both networks choose two experts by ``KOfN(2)``. The first one gives both experts the weight one
+# half, so its router gets no gradient. The second one weighs them by ``routing_weights``. The page
+# :doc:`/layer_examples` compares more ways to train a router.
 
 
 def trained(weighted):
@@ -71,20 +74,23 @@ print(
 )
 
 # %%
-# Mask an expert, or take another number for each input
-# -----------------------------------------------------
-#
-# ``mask`` is False where an expert must not be used. ``KOfN`` with a number for each instance sends
-# easy inputs to one expert, and hard ones to three.
-
-scores = router(torch.randn(3, INPUTS, generator=generator)).detach()
-available = torch.ones(EXPERTS, dtype=torch.bool)
-available[scores[0].argmax()] = False
-print("without its best expert:", two.argmax(scores, available)[0].nonzero()[:, 0].tolist())
-print("experts by input:", KOfN([1, 2, 3]).argmax(scores).sum(dim=-1).int().tolist())
+# The curves show the squared error in each step. With routing weights the error falls much further.
 
 figure, axes = plt.subplots(figsize=(6, 3.4))
 axes.plot(halves, label="one half each", color="0.6")
 axes.plot(softmax, label="routing weights", color="C3")
 axes.set(xlabel="steps", ylabel="squared error", yscale="log", title="two of eight experts")
 axes.legend()
+
+# %%
+# Mask an expert, or use a different number of experts
+# ----------------------------------------------------
+#
+# The mask is False for an expert that must not be used. ``KOfN`` also takes a number for each
+# input. Here the first input goes to one expert, the second to two, and the third to three.
+
+scores = router(torch.randn(3, INPUTS, generator=generator)).detach()
+available = torch.ones(EXPERTS, dtype=torch.bool)
+available[scores[0].argmax()] = False
+print("without its best expert:", two.argmax(scores, available)[0].nonzero()[:, 0].tolist())
+print("experts by input:", KOfN([1, 2, 3]).argmax(scores).sum(dim=-1).int().tolist())

@@ -2,13 +2,18 @@ r"""
 Cut a signal into segments
 ==========================
 
-A signal is constant within segments, whose level is one of three and whose duration is about seven.
-A semi-Markov chain scores whole segments, so that it can learn durations.
+This example finds the segments of a noisy signal. Within a segment the signal has one of three
+levels, and a segment lasts about seven steps. A *semi-Markov chain* scores whole segments instead
+of single steps, so it can learn durations. Its structure is called ``Segments``.
 """
 
 # %%
 # Data
 # ----
+#
+# A signal has 40 steps. Its segments last 6 to 8 steps, and their labels are 0, 1 or 2. The signal
+# is the label plus noise with a standard deviation of 0.6. We make 24 signals whose segments are
+# known.
 
 import matplotlib.pyplot as plt
 import torch
@@ -20,7 +25,9 @@ generator = torch.Generator().manual_seed(0)
 
 
 def signal():
-    segments, place, label = [], 0, 0
+    segments = []
+    place = 0
+    label = 0
     while place < LENGTH:
         duration = int(torch.randint(6, 9, (1,), generator=generator))
         after = min(place + duration, LENGTH)
@@ -40,7 +47,9 @@ target = space.states_of([segments for _, segments in examples])
 # Learn levels, durations and transitions
 # ---------------------------------------
 #
-# The likelihood is exact: ``Segments`` sums over all ways to cut the signal.
+# The score of a segment adds up three terms: one per step from the signal, one for the duration,
+# and one for the transition from the label before. ``GibbsLikelihood`` is the exact negative
+# log-likelihood: it sums over all ways to cut the signal.
 
 slopes = torch.zeros(K, requires_grad=True)
 intercepts = torch.zeros(K, requires_grad=True)
@@ -66,7 +75,8 @@ for _ in range(40):
 # A new signal
 # ------------
 #
-# The argmax is the best segmentation; the marginals say how sure it is of each position.
+# The argmax is the best segmentation of a signal. The marginals are the probability of each label
+# at each step.
 
 values, truth = signal()
 with torch.no_grad():
@@ -75,16 +85,20 @@ with torch.no_grad():
     p = space.position_marginals(space.gibbs(vector).marginals)[0]
 labels = space.labels(space.argmax(vector))[0]
 right = (labels == space.labels(space.states_of([truth]))[0]).float().mean().item()
-print(
-    f"loss {loss.item():.1f} nats; {len(best)} segments for {len(truth)}; {100 * right:.0f} % of the labels"
-)
+print(f"last training loss: {loss.item():.1f} nats")
+print(f"segments of the new signal: {len(best)}, true number: {len(truth)}")
+print(f"right labels: {100 * right:.0f} %")
+
+# %%
+# The upper picture shows the signal with the true segments (black) and the best segmentation (red).
+# The lower picture shows the marginals. Where two labels are grey, the border is uncertain.
 
 figure, axes = plt.subplots(2, 1, figsize=(7, 4), sharex=True)
 axes[0].plot(values, ".", color="0.5")
-for (first, after, label), color in [(s, "0.0") for s in truth] + [(s, "C3") for s in best]:
-    offset = 0.0 if color == "0.0" else 0.12
-    axes[0].hlines(label + offset, first, after, color=color, linewidth=2)
-axes[0].set(title="true segments (black) and the best ones (red)")
+for segments, colour, offset in ((truth, "black", 0.0), (best, "C3", 0.12)):
+    for first, after, label in segments:
+        axes[0].hlines(label + offset, first, after, color=colour, linewidth=2)
+axes[0].set(ylabel="signal")
 axes[1].imshow(p.T, aspect="auto", cmap="Greys", vmin=0, vmax=1)
-axes[1].set(xlabel="position", ylabel="label", title="marginals")
+axes[1].set(xlabel="step", ylabel="label", yticks=range(K))
 figure.tight_layout()

@@ -1,15 +1,19 @@
 r"""
-A structured VAE in a few seconds
-=================================
+Train a structured VAE
+======================
 
-A variational auto-encoder whose latent space is 15 bits, with a score for each of their 105 pairs.
+This example trains a variational auto-encoder (VAE) whose code has 15 bits. The encoder returns a
+score for each bit and for each of the 105 pairs of bits, so the bits depend on each other. It is
+the place to start if you train discrete VAEs in your own loop. To train with checkpoints that can
+be resumed, use ``structured_vae.train``; see :doc:`/train`.
 """
 
 # %%
 # Data and networks
 # -----------------
 #
-# 5,000 images of Fashion-MNIST come with the package.
+# The package contains 5,000 images of Fashion-MNIST. ``paper_vae`` makes fully connected networks.
+# ``general`` means pairwise scores of any sign.
 
 import matplotlib.pyplot as plt
 import torch
@@ -26,11 +30,19 @@ vae = paper_vae("general", pixels=dataset.pixels, n=15)
 # Training
 # --------
 #
-# The encoder's scores stand for a Gibbs distribution over all 32,768 states. Four exact samples an
-# image give an unbiased gradient. ``elbo_recipe`` joins the KL, so that the whole bound is trained.
-# To train through the argmax instead, put ``Direct("exhaustive")`` in the place of
-# ``ScoreFunction(4)``: all estimators have one signature. For a run that leaves checkpoints and can
-# be resumed there is ``structured_vae.train``.
+# The scores define a distribution over all 32,768 codes, the Gibbs distribution.
+# ``ScoreFunction(4)`` draws four exact samples per image, and gives an unbiased gradient. A step of
+# the loop uses four objects:
+#
+# ======================  =========================================================================
+# ``q``                   the distribution of codes, which the scores define
+# ``objective.cost``      the cost of a code: the reconstruction error of its image
+# ``objective.kl``        the KL divergence from the prior; it is 0 if the cost contains it already
+# ``estimate.surrogate``  a loss whose gradient is the estimated gradient of the cost
+# ======================  =========================================================================
+#
+# Every :doc:`gradient estimator </estimators>` works in this loop. To train through the argmax,
+# replace ``ScoreFunction(4)`` by ``Direct("exhaustive")``.
 
 estimator = ScoreFunction(4)
 adam = torch.optim.Adam(vae.parameters(), lr=3e-3)
@@ -46,6 +58,9 @@ for _ in range(8):
         adam.step()
         costs.append(estimate.cost.mean().item())
 
+# %%
+# The cost falls fast in the first hundred steps, and slowly after that.
+
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.plot(costs, linewidth=1)
 axes.set(xlabel="step", ylabel="cost of the samples (nats)")
@@ -54,7 +69,7 @@ axes.set(xlabel="step", ylabel="cost of the samples (nats)")
 # Reconstructions
 # ---------------
 #
-# Test images, and what their 15 bits decode to.
+# The first row shows test images. The second row shows what the decoder makes of their 15 bits.
 
 # sphinx_gallery_thumbnail_number = 3
 
@@ -83,7 +98,7 @@ with torch.no_grad():
 # Samples
 # -------
 #
-# The prior is uniform: any 15 bits are an image.
+# The prior is uniform. To sample an image, we draw 15 random bits and decode them.
 
 with torch.no_grad():
     show(vae.sample(40, noise).reshape(5, 8, -1))
@@ -92,7 +107,8 @@ with torch.no_grad():
 # One bit at a time
 # -----------------
 #
-# The first image is what the encoder chose, the others differ from it in one bit each.
+# The first image is decoded from the code of a test image. Each of the others differs from it in
+# one bit. Some bits turn the shirt into trousers, and others change only the shading.
 
 with torch.no_grad():
     flipped = z[9].repeat(10, 1)
@@ -101,12 +117,13 @@ with torch.no_grad():
     show([vae.decoder(flipped).sigmoid()])
 
 # %%
-# What it is worth
-# ----------------
+# Evaluation
+# ----------
 #
-# With 15 bits every sum over states is exact: the bound of the Gibbs posterior, and
-# :math:`-\log p(x)` itself. Longer training on all images gives far lower numbers: see the
-# reproduction pages.
+# With 15 bits, ``evaluate`` sums over all codes. So it can print :math:`-\log p(x)` itself, beside
+# the upper bound that the training minimises. Their difference is the gap. The last word of a line
+# says whether a number is exact or a bound. Lower is better. Longer training on all images gives
+# far lower numbers; see :doc:`/reproduce`.
 
 evaluation = evaluate(vae, [(test[:500],)], Gibbs, torch.Generator().manual_seed(0))
 for name in ("bound", "minus_log_p", "gap"):

@@ -1,17 +1,18 @@
 """
-Networks of your own
-====================
+Convolutional networks of your own
+==================================
 
-A convolutional encoder and decoder, in a variational auto-encoder with 12 bits and a score for each
-of their 66 pairs.
+This example shows how to train a VAE with your own networks. We write a convolutional encoder and
+decoder for a code of 12 bits, with a score for each of the 66 pairs of bits.
 """
 
 # %%
 # Two modules
 # -----------
 #
-# The encoder returns potentials, the decoder the logits of states. Nothing else is asked of them;
-# ``n`` is read from the potentials.
+# The encoder returns ``Potentials``: the scores of bits and pairs. The decoder takes codes, and
+# returns the logits of the pixels. ``DiscreteVAE`` needs nothing else. It reads the number of bits
+# from the potentials.
 
 import matplotlib.pyplot as plt
 import torch
@@ -24,27 +25,26 @@ from structured_vae import Gibbs, ScoreFunction, elbo_recipe, evaluate, load_dat
 class Encoder(nn.Module):
     def __init__(self, n=12, channels=16):
         super().__init__()
-        self.n, self.pairs = n, torch.triu_indices(n, n, 1).T
+        self.n = n
+        self.pairs = torch.triu_indices(n, n, 1).T
         self.layers = nn.Sequential(
-            *(
-                nn.Unflatten(1, (1, 28, 28)),
-                nn.Conv2d(1, channels, 4, 2, 1),
-                nn.BatchNorm2d(channels),
-                nn.ReLU(),
-            ),
-            *(
-                nn.Conv2d(channels, 2 * channels, 4, 2, 1),
-                nn.BatchNorm2d(2 * channels),
-                nn.ReLU(),
-                nn.Flatten(),
-            ),
+            nn.Unflatten(1, (1, 28, 28)),
+            nn.Conv2d(1, channels, 4, 2, 1),
+            nn.BatchNorm2d(channels),
+            nn.ReLU(),
+            nn.Conv2d(channels, 2 * channels, 4, 2, 1),
+            nn.BatchNorm2d(2 * channels),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         self.head = nn.Sequential(
-            *(nn.Linear(2 * channels * 49, 300), nn.ReLU(), nn.Linear(300, n + len(self.pairs))),
+            nn.Linear(2 * channels * 49, 300),
+            nn.ReLU(),
+            nn.Linear(300, n + len(self.pairs)),
         )
 
     def forward(self, x):
-        # 1,568 normalised features: scores must not grow fast
+        # The head has 1,568 normalised inputs. The factor keeps its scores small at first.
         scores = self.head(0.3 * self.layers(x))
         return Potentials(scores[:, : self.n], scores[:, self.n :], self.pairs)
 
@@ -53,12 +53,15 @@ class Decoder(nn.Module):
     def __init__(self, n=12, channels=16):
         super().__init__()
         self.layers = nn.Sequential(
-            *(nn.Linear(n, 300), nn.ReLU(), nn.Linear(300, 2 * channels * 49), nn.ReLU()),
-            *(
-                nn.Unflatten(1, (2 * channels, 7, 7)),
-                nn.ConvTranspose2d(2 * channels, channels, 4, 2, 1),
-            ),
-            *(nn.BatchNorm2d(channels), nn.ReLU(), nn.ConvTranspose2d(channels, 1, 4, 2, 1)),
+            nn.Linear(n, 300),
+            nn.ReLU(),
+            nn.Linear(300, 2 * channels * 49),
+            nn.ReLU(),
+            nn.Unflatten(1, (2 * channels, 7, 7)),
+            nn.ConvTranspose2d(2 * channels, channels, 4, 2, 1),
+            nn.BatchNorm2d(channels),
+            nn.ReLU(),
+            nn.ConvTranspose2d(channels, 1, 4, 2, 1),
         )
 
     def forward(self, z):
@@ -73,8 +76,8 @@ print(vae.n, "bits")
 # Training
 # --------
 #
-# The loop is that of every model here. ``structured_vae.train(model=vae, data=images)`` is one that
-# leaves checkpoints, pictures and metrics, and can be resumed.
+# The loop is the one of the example before. ``structured_vae.train(model=vae, data=images)`` does
+# the same, and also writes checkpoints, pictures and metrics.
 
 dataset = load_dataset("fashion-mnist-mini")
 images = torch.from_numpy(dataset.train.images)
@@ -93,10 +96,10 @@ for _ in range(3):
         costs.append(estimate.cost.mean().item())
 
 # %%
-# What it has learnt
-# -------------------
+# Reconstructions
+# ---------------
 #
-# Test images above what their bits decode to.
+# The first row shows test images. The second row shows what the decoder makes of their 12 bits.
 
 vae.eval()
 with torch.no_grad():
@@ -108,8 +111,12 @@ for axes, image in zip(grid.flat, torch.cat([shown, decoded]), strict=True):
     axes.set(xticks=[], yticks=[])
 
 # %%
-# Every sum over the 4,096 states is exact, whatever the networks are. How far such a pair is ahead
-# of the fully connected one at equal epochs is on the page :doc:`/own_networks`.
+# Evaluation
+# ----------
+#
+# With 12 bits, ``evaluate`` sums over all 4,096 codes exactly, for any networks. Both numbers are
+# in nats per image, and lower is better. :doc:`/own_networks` compares convolutional networks with
+# fully connected ones.
 
 evaluation = evaluate(
     vae, [(torch.from_numpy(dataset.test.images[:300]),)], Gibbs, torch.Generator().manual_seed(0)

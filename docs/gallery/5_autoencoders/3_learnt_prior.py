@@ -1,17 +1,20 @@
 r"""
-A prior that is learnt
-======================
+Learn the prior
+===============
 
-With a uniform prior any 15 bits are an image, also those that no image uses. A prior of scores for
-bits and pairs learns with the networks which are used; log Z, samples and the KL stay exact.
+A VAE with a uniform prior also draws codes that no training image uses. This example compares it
+with a VAE whose prior is learnt. The learnt prior has a score for each of 12 bits and for each pair
+of them. The prior learns which codes are frequent, together with the networks. With 12 bits, log Z,
+samples and the KL are exact.
 """
 
 # %%
 # Two models
 # ----------
 #
-# The same networks and data, once with the uniform prior and once with a Gibbs prior over all pairs
-# of bits.
+# Both models have the same networks, data and number of steps. Only the prior differs. For each
+# model we print the bound, its KL, and :math:`-\log p(x)`, all in nats per test image. Lower is
+# better.
 
 import matplotlib.pyplot as plt
 import torch
@@ -42,15 +45,21 @@ def trained(prior, epochs=4):
 
 models = {name: trained(name) for name in ("uniform", "gibbs")}
 for name, vae in models.items():
-    found = evaluate(vae, [(test,)], Gibbs, torch.Generator().manual_seed(0)).quantities
+    quantities = evaluate(vae, [(test,)], Gibbs, torch.Generator().manual_seed(0)).quantities
     for key in ("bound", "kl", "minus_log_p"):
-        print(f"{name:8} {key:12} {found[key].value:6.1f} nats")
+        print(f"{name:8} {key:12} {quantities[key].value:6.1f} nats")
 
 # %%
-# Samples of both
-# ---------------
+# The learnt prior lowers the KL and the bound by more than a nat. In this short training,
+# :math:`-\log p(x)` is about the same for both. Longer trainings with more bits gain more; see
+# :doc:`/learnt_priors`.
+
+# %%
+# Samples
+# -------
 #
-# Two rows of each: mean images of states that the prior draws.
+# The upper two rows are samples of the model with the uniform prior. The lower two rows are samples
+# of the model with the learnt prior. Each picture is the mean image of a code from the prior.
 
 figure, grid = plt.subplots(4, 10, figsize=(8, 3.6))
 for half, (name, vae) in zip((grid[:2], grid[2:]), models.items(), strict=True):
@@ -61,10 +70,11 @@ for half, (name, vae) in zip((grid[:2], grid[2:]), models.items(), strict=True):
         axes.set(xticks=[], yticks=[])
 
 # %%
-# What it has learnt
-# ------------------
+# The scores of the learnt prior
+# ------------------------------
 #
-# The scores of pairs under the prior: red pairs are used together, blue ones are not.
+# Each square is the score of a pair of bits. If it is red, the prior favours codes in which both
+# bits are 1. If it is blue, the prior avoids them.
 
 prior = models["gibbs"].prior
 matrix = torch.zeros(12, 12)
@@ -72,5 +82,5 @@ matrix[prior.edges[:, 0], prior.edges[:, 1]] = prior.pairwise.detach()
 largest = matrix.abs().max()
 figure, axes = plt.subplots(figsize=(4, 3.2))
 drawing = axes.imshow(matrix + matrix.T, cmap="RdBu_r", vmin=-largest, vmax=largest)
-axes.set(xlabel="bit", ylabel="bit")
+axes.set(xlabel="bit", ylabel="bit", xticks=range(0, 12, 2), yticks=range(0, 12, 2))
 figure.colorbar(drawing)

@@ -2,16 +2,18 @@ r"""
 A VAE over subsets
 ==================
 
-The latent state is a choice of 3 parts out of 12: exactly three of twelve bits are one. The encoder
-scores the parts, and prior, posterior and KL are over the 220 subsets alone.
+In this VAE, a code is a choice of 3 parts out of 12: exactly three of its twelve bits are 1. The
+encoder scores the parts. Prior, posterior and KL refer only to the 220 possible subsets. The
+example compares three gradient estimators that can train such a VAE.
 """
 
 # %%
 # Three estimators
 # ----------------
 #
-# RAM and the score function need the sums over all subsets, which ``KOfN`` has in closed form.
-# Direct optimization needs its argmax only, which takes the three highest scores.
+# *RAM* decodes both values of each bit, and the score function decodes four samples. Both need sums
+# over all subsets, which ``KOfN`` computes exactly. Direct optimization needs only the best subset,
+# which has the three highest scores. See :doc:`/estimators` for all three.
 
 import matplotlib.pyplot as plt
 import torch
@@ -52,7 +54,8 @@ for name, vae in models.items():
 # What each part stands for
 # -------------------------
 #
-# Each picture is the mean of the images that are decoded from 40 subsets with one part.
+# Each picture belongs to one part. It is the mean of the images of 40 subsets that contain this
+# part.
 
 vae = models["ram"]
 states = KOfN(3).states(12, test)
@@ -66,6 +69,8 @@ for part, axes in enumerate(grid):
 # %%
 # Samples of the prior
 # --------------------
+#
+# The prior is uniform over the 220 subsets. Each picture is the mean image of one subset.
 
 figure, grid = plt.subplots(2, 10, figsize=(8, 1.8))
 for axes, image in zip(grid.flat, vae.sample(20, torch.Generator().manual_seed(1)), strict=True):

@@ -1,9 +1,12 @@
-"""
+r"""
 Codes of quantisers
 ===================
 
-VQ, FSQ, LFQ and BSQ give each image one code of 32 bits. A learnt prior over the codes makes their
-bounds comparable with that of 32 random bits.
+A quantiser gives each image a single code. This example trains four of them with codes of 32 bits:
+vector quantisation (VQ), finite scalar quantisation (FSQ), lookup-free quantisation (LFQ) and
+binary spherical quantisation (BSQ). It compares them with a VAE whose 32 bits are random. All five
+models have a learnt prior over their codes, so that their bounds are comparable. :doc:`/quantisers`
+helps to choose one.
 """
 
 # %%
@@ -44,8 +47,9 @@ def trained(vae, loss, steps=300):
 # Four quantisers
 # ---------------
 #
-# The commitment pulls the encoder's vectors to those of their codes. The entropy term keeps all
-# bits in use. Both weights are in nats per pixel.
+# Two extra losses keep the codes useful. The *commitment* pulls the features of the encoder to the
+# vectors of their codes. The *entropy* loss keeps all bits in use. Each quantiser has a weight for
+# each of the two losses, in nats per pixel.
 
 sizes = {
     "vq": {"n": 4, "codes": 256, "dimensions": 8},  # four of 256 vectors
@@ -53,6 +57,7 @@ sizes = {
     "lfq": {"n": 32},  # 32 signs
     "bsq": {"n": 32},  # 32 signs of a vector on a sphere
 }
+# The weights of commitment and entropy.
 weights = {"vq": (0.25, 0.0), "fsq": (0.0, 0.0), "lfq": (0.05, 0.05), "bsq": (0.0, 0.1)}
 
 
@@ -76,7 +81,8 @@ models = {name: trained_quantiser(name) for name in sizes}
 # Random bits
 # -----------
 #
-# The bits of a discrete VAE are random: each has a probability of being one.
+# In the fifth model, the encoder gives each bit a probability of being 1. The code is a sample of
+# these bits, and so differs from draw to draw.
 
 torch.manual_seed(0)
 bits = paper_vae("independent", n=32, hidden=200, **prior)
@@ -95,8 +101,10 @@ trained(bits, bit_loss)
 # The valid bound
 # ---------------
 #
-# One code z per image bounds -log p(x) by -log p(x | z) - log p(z), without samples. The bound of
-# random bits is a mean over samples. Perplexity is the effective number of values of a variable.
+# For a quantiser, :math:`-\log p(x)` is at most :math:`-\log p(x \mid z) - \log p(z)`, where z is
+# the code of the image. This bound needs no samples. For random bits, the second term is the KL to
+# the prior, and the bound is a mean over samples. The perplexity is the effective number of values
+# of a variable.
 
 results = {}
 with torch.no_grad():
@@ -116,7 +124,12 @@ with torch.no_grad():
     cost, kl = (quantities[name].value for name in ("reconstruction", "kl"))
     results["bits"] = (cost, kl, *codebook_use(frequencies, shared=False), 2)
 
-print("code   -log p(x|z)    KL   bound   values in use   perplexity")
+# %%
+# The column ``code`` is the cost of the code: :math:`-\log p(z)`, or the KL for random bits. The
+# bound is the sum of the first two columns, in nats per image, and lower is better. In this short
+# training, LFQ has the lowest bound.
+
+print("code   -log p(x|z)  code   bound   values in use   perplexity")
 for name, (cost, kl, used, perplexity, k) in results.items():
     print(f"{name:6} {cost:11.1f} {kl:5.1f} {cost + kl:7.1f} {used:15.0%} {perplexity:9.1f} of {k}")
 
@@ -124,7 +137,8 @@ for name, (cost, kl, used, perplexity, k) in results.items():
 # Reconstructions
 # ---------------
 #
-# Test images above what their codes decode to. For bits the code is the most probable one.
+# The first row shows test images. The other rows show what each model makes of their codes. For
+# random bits we decode the most probable code.
 
 shown = test[::50][:10]
 with torch.no_grad():
@@ -142,7 +156,8 @@ for line, (name, row) in zip(grid, rows.items(), strict=True):
 # Codebook use
 # ------------
 #
-# The 256 vectors of VQ by how often the test images use them.
+# The bars show how often the test images use each of the 256 vectors of VQ, sorted. A flat curve
+# would mean that all vectors are equally frequent.
 
 values = models["vq"].quantiser.frequencies(models["vq"].code(test)).mean(dim=0)
 figure, axes = plt.subplots(figsize=(6, 2.2))
@@ -150,4 +165,5 @@ axes.bar(range(len(values)), values.sort(descending=True).values, width=1)
 axes.set(xlabel="vectors of the codebook, in order of use", ylabel="share of codes")
 
 # %%
-# The page :doc:`/quantisers` compares codes of 64 bits on the whole data set.
+# :doc:`/quantisers` compares codes of 64 bits on the whole data set. There, VQ has the lowest
+# bound.

@@ -2,17 +2,19 @@
 Faces as 256 and 1,024 bits
 ===========================
 
-Convolutional VAEs of faces in colour with a learnt prior: 64 x 64 pixels as 256 bits, and 32 x 32
-pixels as 1,024 bits. Each trains in about a minute on one core.
+This example trains two convolutional VAEs on colour images of faces, both with a learnt prior. The
+first one encodes 64 x 64 pixels as 256 bits, and the second one 32 x 32 pixels as 1,024 bits. Each
+trains in about a minute on one core. You need the images of CelebA; without them, this page shows
+only the code.
 """
 
 # %%
 # The data
 # --------
 #
-# CelebA's terms forbid redistribution, so this library neither ships nor downloads it. The page
-# :doc:`/data_sets` says where the files lie. Without them this page only shows the code. The pictures
-# below are samples of the prior: they show no person.
+# CelebA's terms forbid redistribution, so the library neither contains nor downloads it.
+# :doc:`/data_sets` says where to put the files. The pictures below are samples of the prior, and
+# show no real person.
 
 import math
 from itertools import pairwise
@@ -37,8 +39,9 @@ except DataError:
 # Two modules
 # -----------
 #
-# Convolutions halve the image to 4 x 4 places; the decoder doubles it as often. The likelihood is a
-# distribution of stored intensities, so bounds are in nats per image.
+# The convolutions of the encoder halve the side of the image until it is 4. The decoder doubles it
+# as often. The likelihood gives a probability to each stored byte, from 0 to 255. So the bounds of
+# the two models are in nats per image, and comparable with other models of the same bytes.
 
 CHANNELS = {64: (3, 16, 32, 64, 64), 32: (3, 32, 64, 64)}  # of the layers, by the side of an image
 STEPS = 500
@@ -55,7 +58,7 @@ class Encoder(nn.Module):
         self.head = nn.Linear(channels[-1] * 16, bits)
 
     def forward(self, x):
-        # 1,024 normalised features: scores must not grow fast
+        # The head has 1,024 normalised inputs. The factor keeps its scores small at first.
         return Potentials(self.head(0.3 * self.features(x)))
 
 
@@ -78,8 +81,8 @@ class Decoder(nn.Module):
 # Training
 # --------
 #
-# Straight-through gradients need one decode per image. The prior is autoregressive and learns with
-# the networks.
+# The straight-through estimator decodes one code per image, so a step is fast. The prior is
+# autoregressive, and learns together with the networks; see :doc:`/learnt_priors`.
 
 
 def batch_of(images, places):
@@ -118,7 +121,8 @@ if faces is not None:
 # The bound
 # ---------
 #
-# The KL is at most 256 log 2 = 177 nats, and nearly all of the bound is the reconstruction.
+# The bound is the sum of reconstruction cost and KL. Under a uniform prior, the KL of 256 bits is
+# at most 256 log 2 = 177 nats. Nearly all of the bound is therefore the reconstruction.
 
 
 def show_bound(vae, images):
@@ -137,6 +141,8 @@ if faces is not None:
 # %%
 # Samples of the prior
 # --------------------
+#
+# Each picture is a code from the learnt prior, decoded.
 
 
 def show_samples(vae, side):
@@ -155,8 +161,9 @@ if faces is not None:
 # 32 x 32 pixels and 1,024 bits
 # -----------------------------
 #
-# Each pixel is the mean of four. The KL could be up to 1,024 log 2 = 710 nats. It stays far below:
-# in so short a training, the encoder learns to use a small part of its bits.
+# For the second model, each pixel is the mean of four. Under a uniform prior, the KL could be up to
+# 1,024 log 2 = 710 nats. It stays far below this limit, because in a short training the encoder
+# learns to use only some of its bits. The last figure shows samples of this model.
 
 
 def halved(images):

@@ -2,16 +2,19 @@ r"""
 Write your own solver
 =====================
 
-Simulated annealing in twenty lines, as a solver like the built-in ones: it passes their tests,
-takes batches, and every function of the library takes it.
+This example adds simulated annealing to the library, in about thirty lines. It is for you if you
+have a solver and want to use it in layers, losses and training. The new solver takes batches, and
+passes the tests of the built-in solvers.
 """
 
 # %%
 # One class, one method
 # ---------------------
 #
-# The base class checks problems, scores answers anew in float64, and makes the certificate. A
-# heuristic has to give a bound that is proved; the sum of all positive scores will do.
+# A solver derives from ``ArgmaxSolver`` and implements ``_argmax``. The base class checks the
+# problem. It computes the score of your answer again in float64, and makes the certificate. A
+# heuristic also has to return an upper bound on all scores. The simplest one is the sum of all
+# positive scores.
 
 from dataclasses import dataclass
 
@@ -24,7 +27,7 @@ from solvers.testing import check_conformance
 
 @dataclass(frozen=True)
 class Annealing(ArgmaxSolver):
-    """Flips single bits, uphill always, downhill with a probability that shrinks."""
+    """Flip single bits: always uphill, and downhill with a probability that falls."""
 
     sweeps: int = 100
     hot: float = 0.5
@@ -43,12 +46,11 @@ class Annealing(ArgmaxSolver):
         z = np.zeros((problem.batch, problem.n), np.int8)
         for temperature in np.geomspace(self.hot, self.cold, self.sweeps):
             for i in range(problem.n):
-                gain = (1 - 2 * z[:, i]) * (
-                    problem.unary[:, i] + np.einsum("bj,bj->b", weights[:, i], z)
-                )
-                z[:, i] ^= gain > temperature * scale * np.log(
-                    random.random()
-                )  # the same draw for each instance
+                slope = problem.unary[:, i] + np.einsum("bj,bj->b", weights[:, i], z)
+                gain = (1 - 2 * z[:, i]) * slope
+                # One draw for all instances, so that an answer does not depend on the batch.
+                threshold = temperature * scale * np.log(random.random())
+                z[:, i] ^= gain > threshold
         # Scores may be float32. A sum in float32 could be less than the maximum.
         unary_sum = np.maximum(problem.unary, 0).sum(axis=1, dtype=np.float64)
         pairwise_sum = np.maximum(problem.pairwise, 0).sum(axis=1, dtype=np.float64)
@@ -59,32 +61,36 @@ class Annealing(ArgmaxSolver):
 # The tests of the built-in solvers
 # ---------------------------------
 #
-# ``check_conformance`` solves random problems of every kind that breaks solvers and compares with
-# enumeration. It raises an error that names the problem, or returns.
+# ``check_conformance`` solves random problems of the kinds that often break solvers, and compares
+# the answers with enumeration. If an answer is wrong, it raises an error that shows the problem.
 
 check_conformance(Annealing(sweeps=20), count=30)
 
 # %%
-# Against the maximum
-# -------------------
+# Annealing compared with the maximum
+# -----------------------------------
 #
-# Twenty dense problems of 40 variables. ``solve`` takes the object in the place of a name; ``auto``
-# proves the maxima.
+# We solve twenty dense problems of 40 variables. The default solver, ``auto``, proves their maxima.
+# The argument ``solver`` of ``solve`` is either a name or an object of your class. We try five
+# numbers of sweeps; a sweep visits every variable once.
 
 problems = instances.dense(40, 20, np.random.default_rng(0))
-best = solve(problems.unary, problems.pairwise, edges=problems.edges)
-print(f"{best.solver}: {int(best.optimal.sum())} of {len(best.score)} proved")
+unary, pairwise, edges = problems.unary, problems.pairwise, problems.edges
+best = solve(unary, pairwise, edges=edges)
+print(f"{best.solver}: {int(best.optimal.sum())} of {len(best.score)} maxima proved")
 
 sweeps = (1, 3, 10, 30, 100)
 gaps = []
 for count in sweeps:
-    found = solve(
-        problems.unary, problems.pairwise, edges=problems.edges, solver=Annealing(sweeps=count)
-    )
-    gaps.append(100 * (1 - found.score / best.score))
-    print(
-        f"{count:4} sweeps: mean gap {gaps[-1].mean():.2f} %, {int((gaps[-1] < 1e-9).sum())} of 20 at the maximum"
-    )
+    solution = solve(unary, pairwise, edges=edges, solver=Annealing(sweeps=count))
+    gap = 100 * (1 - solution.score / best.score)
+    gaps.append(gap)
+    at_maximum = int((gap < 1e-9).sum())
+    print(f"{count:4} sweeps: mean gap {gap.mean():.2f} %, {at_maximum} of 20 at the maximum")
+
+# %%
+# On the left, the mean gap shrinks with more sweeps. On the right is the number of problems that
+# reach the maximum: with ten sweeps or more, it is about half of them.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
 left.plot(sweeps, np.mean(gaps, axis=1), "o-")

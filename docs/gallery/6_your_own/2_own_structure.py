@@ -2,89 +2,102 @@ r"""
 Write your own structure
 ========================
 
-A set of states with an argmax is all that the layer, the losses and the estimators ask for. Here:
-ones that come in a single run, such as the time for which a machine is on. Twenty lines with the
-argmax, and with sums over all runs.
+A *structure* is a set of allowed states. The argmax layer, the losses and the estimators work with
+any structure that has an ``argmax``. In this example, the ones of a state are consecutive, such as
+the time during which a machine is on. We call them a *run*. First we write the argmax. Then we add
+sums over all runs, which exact losses need.
 """
 
 # %%
-# One method
+# The argmax
 # ----------
 #
-# The best run under scores is the segment of greatest sum, which prefix sums give for a whole batch
-# at once.
+# The score of a run is the sum of its scores. Differences of cumulative sums give the scores of all
+# runs of a batch at once. The best run has the highest one.
 
 import matplotlib.pyplot as plt
 import torch
 
-from structured_vae import ArgmaxLayer, GibbsLikelihood
+from structured_vae import ArgmaxLayer, GibbsLikelihood, StateSpace
 
 
-class Run:
-    """States whose ones are one run, of at least one place."""
+def scores_of_runs(scores):
+    """Return the score of the run from `first` to `last`: `[..., first, last]`."""
+    before = torch.nn.functional.pad(scores.cumsum(-1), (1, 0))
+    sums = before[..., None, 1:] - before[..., :-1, None]
+    is_empty = torch.ones_like(sums).tril(-1).bool()  # last < first
+    return sums.masked_fill(is_empty, -torch.inf)
 
-    def _sums(self, scores):
-        prefix = torch.nn.functional.pad(scores.cumsum(-1), (1, 0))
-        sums = prefix[..., None, 1:] - prefix[..., :-1, None]  # [..., begin, last]
-        return sums.masked_fill(torch.ones_like(sums).tril(-1).bool(), -torch.inf)
+
+def states_of_runs(numbers, n):
+    """Return the states `[..., n]` of runs, numbered `first * n + last`."""
+    first = (numbers // n)[..., None]
+    last = (numbers % n)[..., None]
+    where = torch.arange(n, device=numbers.device)
+    return (where >= first) & (where <= last)
+
+
+class Runs(StateSpace):
+    """States whose ones are consecutive; there is at least one."""
 
     def argmax(self, scores):
-        n = scores.shape[-1]
-        begin, last = (
-            place[..., None] for place in divmod_(self._sums(scores).flatten(-2).argmax(-1), n)
-        )
-        where = torch.arange(n, device=scores.device)
-        return ((where >= begin) & (where <= last)).to(scores)
+        best = scores_of_runs(scores).flatten(-2).argmax(-1)
+        return states_of_runs(best, scores.shape[-1]).to(scores)
 
     def gibbs(self, scores):
-        return Runs(self, scores)
-
-
-def divmod_(values, n):
-    return values // n, values % n
+        return RunDistribution(scores)
 
 
 # %%
-# Sums over all runs make it tractable: log Z, marginals and samples, and with them every exact
-# loss.
+# Sums over all runs
+# ------------------
+#
+# ``gibbs`` is optional. It returns a distribution in which a run has a probability proportional to
+# :math:`e^\text{score}`. This distribution needs log Z, marginals and samples. All three are short,
+# because there are only :math:`n (n + 1) / 2` runs.
 
 
-class Runs:
-    def __init__(self, structure, scores):
+class RunDistribution:
+    """The Gibbs distribution over the runs of `scores [..., n]`."""
+
+    def __init__(self, scores):
         self.scores = scores
-        self.sums = structure._sums(scores).flatten(-2)
+        self.n = scores.shape[-1]
+        self.of_runs = scores_of_runs(scores).flatten(-2)
 
     @property
     def log_partition(self):
-        return self.sums.logsumexp(-1)
+        return self.of_runs.logsumexp(-1)
 
     @property
     def marginals(self):
-        n = self.scores.shape[-1]
-        p = self.sums.softmax(-1).unflatten(-1, (n, n))
-        return torch.stack([p[..., : i + 1, i:].sum((-2, -1)) for i in range(n)], -1)
+        p = self.of_runs.softmax(-1).unflatten(-1, (self.n, self.n))
+        # Variable i is 1 in all runs that begin at i or before, and end at i or after.
+        ones = [p[..., : i + 1, i:].sum((-2, -1)) for i in range(self.n)]
+        return torch.stack(ones, -1)
 
     def sample(self, generator, samples=1):
-        n = self.scores.shape[-1]
-        drawn = torch.multinomial(
-            self.sums.softmax(-1), samples, replacement=True, generator=generator
-        )
-        begin, last = (place.T[..., None] for place in divmod_(drawn, n))
-        where = torch.arange(n)
-        return ((where >= begin) & (where <= last)).to(self.scores)
+        p = self.of_runs.softmax(-1)
+        numbers = torch.multinomial(p, samples, replacement=True, generator=generator)
+        return states_of_runs(numbers.T, self.n).to(self.scores)
 
 
-z = ArgmaxLayer(Run(), seed=None)(torch.tensor([[-1.0, 2.0, -0.5, 1.0, -3.0, 2.0]]))
+# %%
+# The layer takes the new structure at once. With ``seed=None`` it adds no noise, so it returns the
+# best run.
+
+z = ArgmaxLayer(Runs(), seed=None)(torch.tensor([[-1.0, 2.0, -0.5, 1.0, -3.0, 2.0]]))
 print(z.int().tolist())
 
 # %%
-# Learn when it is on
-# -------------------
+# Learn when a machine is on
+# --------------------------
 #
-# A machine hums while it is on, and its microphone is noisy. A network sees a window of the signal
-# and learns from the true runs by the exact likelihood.
+# A machine hums while it is on, and the recording is noisy. A network with one convolution scores
+# each step of the recording. It learns from the true runs, with the exact likelihood as the loss.
 
-n, generator = 40, torch.Generator().manual_seed(0)
+n = 40
+generator = torch.Generator().manual_seed(0)
 
 
 def signals(count):
@@ -97,7 +110,7 @@ def signals(count):
 
 torch.manual_seed(0)
 net = torch.nn.Conv1d(1, 1, 3, padding=1)
-loss = GibbsLikelihood(Run())
+loss = GibbsLikelihood(Runs())
 adam = torch.optim.Adam(net.parameters(), lr=0.05)
 for _ in range(100):
     x, truth = signals(64)
@@ -108,13 +121,22 @@ for _ in range(100):
 x, truth = signals(500)
 with torch.no_grad():
     scores = net(x[:, None])[:, 0]
-    single, run = (scores > 0).float(), Run().argmax(scores)
-for name, found in (("each place by itself", single), ("the best run", run)):
-    print(f"{name}: {100 * (found != truth).float().mean():.1f} % wrong")
+    single = (scores > 0).float()
+    run = Runs().argmax(scores)
+    probability = Runs().gibbs(scores).marginals
+for name, predicted in (("each step by itself", single), ("the best run", run)):
+    print(f"{name}: {100 * (predicted != truth).float().mean():.1f} % of the steps are wrong")
 
+# %%
+# The picture shows one of the 500 recordings. The grey line is the recording, and the blue area
+# shows when the machine is on. The best run (red) needs no threshold. The probability P(on) is the
+# marginal of each step: it falls slowly where an end of the run is uncertain.
+
+row = 5
 figure, axes = plt.subplots(figsize=(7, 3))
-axes.plot(x[0], color="0.6", label="signal")
-axes.fill_between(range(n), truth[0], step="mid", alpha=0.3, label="on")
-axes.step(range(n), 1.1 * run[0], where="mid", color="C3", label="the best run")
-axes.plot(Runs(Run(), scores[:1]).marginals[0], color="C1", label="P(on)")
+axes.plot(x[row], color="0.6", label="signal")
+axes.fill_between(range(n), truth[row], step="mid", alpha=0.3, label="on")
+axes.step(range(n), 1.1 * run[row], where="mid", color="C3", label="the best run")
+axes.plot(probability[row], color="C1", label="P(on)")
+axes.set(xlabel="step")
 axes.legend(ncol=4, loc="upper center", bbox_to_anchor=(0.5, 1.18))

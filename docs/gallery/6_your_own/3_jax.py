@@ -2,16 +2,17 @@ r"""
 Train in JAX
 ============
 
-The argmax layer, the losses and the random fields are functions of JAX too. They call the same
-solvers, on the host. Here a linear model learns to tag a chain, and another one learns to choose
-three of ten columns.
+This example is for users of JAX. The argmax layer, the losses and the conditional random fields
+(CRFs) are also functions of JAX. They call the same solvers, on the CPU. Here a linear model learns
+to tag a chain. A second model learns to choose three of ten columns.
 """
 
 # %%
 # An extra package
 # ----------------
 #
-# ``pip install 'structured-vae[jax]'`` installs JAX. This page says so where it was built without.
+# ``pip install 'structured-vae[jax]'`` installs JAX. If JAX was missing when this page was built, a
+# line below says so.
 
 import importlib.util
 
@@ -26,8 +27,9 @@ if not HAS_JAX:
 # Tag a chain
 # -----------
 #
-# A hidden state of three values stays the same with probability 0.9, and each value shows itself
-# with noise. ``chain_log_likelihood`` is the exact likelihood of a linear-chain random field.
+# A hidden state has three values. In each step, it moves to a random value with probability 0.1. We
+# observe it with noise. ``chain_log_likelihood`` is the exact log-likelihood of a linear-chain CRF,
+# and ``chain_decode`` returns the best tags.
 
 random = np.random.default_rng(0)
 
@@ -74,8 +76,9 @@ def train_chain(steps=60):
 # Choose three of ten
 # -------------------
 #
-# ``argmax_layer`` takes a structure in the place of a solver, and has the gradient of implicit MLE.
-# A key adds noise, so that z is a sample.
+# ``argmax_layer`` takes the name of a solver or a structure, here ``KOfN(3)``. Its gradient is that
+# of implicit MLE. With a key, the layer adds noise to the scores, so z is a sample. Without a key,
+# z is the best state.
 
 
 def train_subset(steps=60):
@@ -106,6 +109,9 @@ def train_subset(steps=60):
 # %%
 # Both losses fall
 # ----------------
+#
+# On the left is the negative log-likelihood of the chain. On the right is the number of columns
+# that differ from the wanted ones.
 
 if HAS_JAX:
     figure, axes = plt.subplots(1, 2, figsize=(7, 3))
