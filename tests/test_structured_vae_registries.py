@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,12 +15,12 @@ from models.errors import SettingError
 from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
-from structured_vae import ConfigError, Run, TrainConfig, export_run, train
+from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
 from structured_vae.cli.terminal import command
-from structured_vae.data import dataset_names
+from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
-from structured_vae.errors import EstimatorError
+from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
@@ -106,7 +107,39 @@ class Squared(LowRank):
     def pair_scores(self, outputs):
         return super().pair_scores(outputs).square()
 """
+DATA = """
+from dataclasses import replace
+
+import numpy as np
+
+from structured_vae.data import Reader, StoredDataset, StoredSplit
+
+def stored(root):
+    images = np.arange(10 * 6, dtype=np.uint8).reshape(10, 2, 3)
+    labels = np.arange(10, dtype=np.uint8)
+    parts = (slice(6), slice(6, 8), slice(8, 10))
+    return StoredDataset(*(StoredSplit(images[part], labels[part]) for part in parts))
+
+def with_a_repeated_image(root):
+    return replace(stored(root), test=stored(root).train)
+
+def without_labels(root):
+    return replace(stored(root), test=StoredSplit(stored(root).test.images, np.zeros(0, int)))
+
+FLOWERS = Reader(stored, shown=False)
+REPEATED = Reader(with_a_repeated_image)
+UNLABELLED = Reader(without_labels)
+ARRAY = Reader(lambda root: np.zeros((3, 2, 2)))
+"""
 ENTRY_POINTS = """
+[structured_vae.data]
+flowers = flowers_data:FLOWERS
+repeated = flowers_data:REPEATED
+unlabelled = flowers_data:UNLABELLED
+array = flowers_data:ARRAY
+function = flowers_data:stored
+mnist = flowers_data:FLOWERS
+
 [models.encoders]
 low_rank = low_rank_encoder:LowRank
 squared = low_rank_encoder:Squared
@@ -135,13 +168,20 @@ def plug_ins(tmp_path, monkeypatch):
     (tmp_path / "runs_of_ones.py").write_text(SPACE)
     (tmp_path / "halved_posterior.py").write_text(POSTERIOR)
     (tmp_path / "low_rank_encoder.py").write_text(ENCODER)
+    (tmp_path / "flowers_data.py").write_text(DATA)
     metadata = tmp_path / "doubled_estimator-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: doubled\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    for module in ("doubled_estimator", "runs_of_ones", "halved_posterior", "low_rank_encoder"):
+    for module in (
+        "doubled_estimator",
+        "runs_of_ones",
+        "halved_posterior",
+        "low_rank_encoder",
+        "flowers_data",
+    ):
         sys.modules.pop(module, None)
 
 
@@ -258,6 +298,35 @@ def test_an_encoder_that_cannot_be_used_is_an_error_with_the_names():
 def test_a_class_without_the_methods_of_a_posterior_is_refused(plug_ins, name, message):
     with pytest.raises(ConfigError, match=message):
         POSTERIORS.named(name)
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_a_data_set_that_a_package_plugs_in_is_loaded_by_its_name():
+    assert dataset_names().count("mnist") == 1
+    config = TrainConfig(data=DataConfig(name="flowers"))
+    assert not config.data.is_path
+    assert "flowers" in dataset_names()
+    dataset = load_dataset("flowers", binarisation="none")
+    assert (dataset.height, dataset.width, dataset.shown) == (2, 3, False)
+    assert [len(dataset.split(name)) for name in ("train", "validation", "test")] == [6, 2, 2]
+    assert dataset.test.labels.tolist() == [8, 9]
+    np.testing.assert_allclose(dataset.train.images[0] * 255, np.arange(6), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("plug_ins")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("function", r"function \(flowers_data:stored\) must be an object of Reader"),
+        ("array", "reader of the data set array must return a StoredDataset; got"),
+        ("repeated", "the splits overlap: 6 of the 6 images of test"),
+        ("unlabelled", r"labels of unlabelled, test must be integers \[2\]"),
+        ("flower", "Did you mean 'flowers'"),
+    ],
+)
+def test_a_data_set_that_a_package_plugs_in_is_checked(name, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset(name)
 
 
 @pytest.mark.parametrize(
