@@ -99,6 +99,25 @@ class LowRank(Encoder):
         i, j = self.edges.T
         return (vectors[:, i] * vectors[:, j]).sum(dim=-1)
 
+class Ranked(LowRank):
+    \"\"\"The vectors have `rank` entries.\"\"\"
+
+    def __init__(self, pixels, n, rank=2, **others):
+        self.rank = rank
+        super().__init__(pixels, n, **others)
+
+    def pair_outputs(self):
+        return self.rank * self.n
+
+    def pair_scores(self, outputs):
+        vectors = outputs.unflatten(-1, (self.n, self.rank))
+        i, j = self.edges.T
+        return (vectors[:, i] * vectors[:, j]).sum(dim=-1)
+
+class Lengthy(Encoder):
+    def __init__(self, pixels, n, hidden=300, bandwidth=0, length=1):
+        super().__init__(pixels, n, hidden, bandwidth)
+
 class Squared(LowRank):
     \"\"\"Its pairwise scores are squares, which it declares.\"\"\"
 
@@ -143,6 +162,8 @@ mnist = flowers_data:FLOWERS
 [models.encoders]
 low_rank = low_rank_encoder:LowRank
 squared = low_rank_encoder:Squared
+ranked = low_rank_encoder:Ranked
+lengthy = low_rank_encoder:Lengthy
 no_encoder = low_rank_encoder:__name__
 [structured_vae.posteriors]
 halved = halved_posterior:Halved
@@ -273,6 +294,57 @@ def test_whether_an_encoder_has_pairs_is_asked_of_its_class():
         {"model": "attributes", "data": {"name": "celeba"}, "encoder": "low_rank"}
     )
     assert faces.encoder == "low_rank"
+
+
+@pytest.mark.usefixtures("plug_ins", "on_tiny_images")
+def test_the_options_of_an_encoder_are_those_of_its_class(tmp_path):
+    config = TrainConfig(
+        encoder="ranked",
+        encoder_options="rank=3",
+        estimator="exact",
+        n=3,
+        hidden=4,
+        epochs=1,
+        bandwidth=1,
+        picture_every=0,
+    )
+    assert "ranked3-band1-rank3" in config.title
+    run = train(config, tmp_path / "run", progress=False)
+    assert Run.at(run.folder).config() == config
+    loaded = load_pretrained(export_run(run.folder, tmp_path / "exported", "last"))
+    assert (loaded.encoder.rank, loaded.encoder.bandwidth) == (3, 1)
+    assert loaded.arguments["rank"] == 3
+    again = paper_vae("ranked", pixels=6, n=3, hidden=4, rank=3)
+    assert again.encoder(torch.zeros(1, 6)).pairwise.shape == (1, 3)
+
+
+@pytest.mark.usefixtures("plug_ins")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"encoder": "ranked", "encoder_options": "rnak=3"},
+            r"no option rnak; did you mean rank\?",
+        ),
+        ({"encoder": "ranked", "encoder_options": "rank"}, "encoder_options must be names with"),
+        ({"encoder": "ranked", "encoder_options": "rank=2,rank=3"}, "has rank twice"),
+        ({"encoder": "ranked", "encoder_options": "bandwidth=1"}, "set bandwidth, and leave it"),
+        ({"encoder": "general", "encoder_options": "rank=3"}, "no option rank; its .*: bandwidth"),
+        ({"encoder": "independent", "encoder_options": "hidden=3"}, "no option hidden; .*: none"),
+        (
+            {
+                "encoder": "lengthy",
+                "encoder_options": "length=2",
+                "space": "runs",
+                "space_options": "length=2",
+            },
+            "the encoder lengthy and the space runs both have an option length",
+        ),
+    ],
+)
+def test_options_that_an_encoder_does_not_have_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(n=4, **options)
 
 
 @pytest.mark.usefixtures("plug_ins")

@@ -420,10 +420,11 @@ def paper_vae(
     encoder_class = ENCODERS.named(encoder)
     name_of_size, size = _size_of_states(encoder, n, k)
     _check_least(1, **{name_of_size: size}, hidden=hidden)
-    # Which options a class has is known from its signature alone.
+    # Their types are those of the class, which only the class knows.
     options: Any = checked_encoder_options(encoder, encoder_options)
-    network = encoder_class(pixels, size, hidden, **options)
+    network = encoder_class(pixels, size, hidden=hidden, **options)
     if not isinstance(network, CategoricalEncoder):
+        network.options = options
         return DiscreteVAE(
             network,
             BinaryDecoder(pixels, size, hidden),

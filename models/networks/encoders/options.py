@@ -42,9 +42,9 @@ def options_of_encoder(name: str) -> tuple[str, ...]:
     return tuple(name for name in _arguments(encoder_class) if name not in without_meaning)
 
 
-def _arguments(encoder_class: type) -> list[str]:
-    """Return the names of the arguments of a class, and those it passes on to its base."""
-    names: dict[str, None] = {}
+def _arguments(encoder_class: type) -> dict[str, object]:
+    """Return the arguments of a class, and those it passes on to its base, with their defaults."""
+    defaults: dict[str, object] = {}
     for ancestor in encoder_class.__mro__:
         if "__init__" not in vars(ancestor):
             continue
@@ -52,10 +52,10 @@ def _arguments(encoder_class: type) -> list[str]:
         kinds = {parameter.kind for parameter in parameters}
         for parameter in parameters:
             if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
-                names[parameter.name] = None
+                defaults.setdefault(parameter.name, parameter.default)
         if Parameter.VAR_KEYWORD not in kinds:
             break
-    return list(names)
+    return defaults
 
 
 def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict[str, int | str]:
@@ -69,14 +69,18 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
         SettingError: the encoder has no such option, or a number is too small.
     """
     names = options_of_encoder(name)
+    defaults = _arguments(ENCODERS[name])
     chosen: dict[str, int | str] = {}
     for option, value in options.items():
         least = WITHOUT_EFFECT.get(option)
         if isinstance(least, int) and isinstance(value, int) and value < least:
             raise SettingError(f"{option} must be at least {least}; got {value}")
+        without_effect = value == least
         if option in names:
-            chosen[option] = value
-        elif value != least:
+            without_effect = without_effect and value == defaults[option]
+            if not without_effect:
+                chosen[option] = value
+        elif not without_effect:
             raise SettingError(_why_not(name, option, value, names))
     return chosen
 

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
+from models.errors import SettingError
+from models.networks.encoders.options import checked_encoder_options
 from models.networks.encoders.registry import CATEGORICAL, ENCODERS
 
 from ...errors import ConfigError
 from ...spaces.registry import SPACES
 from ..config import GIBBS, RecipeConfig, at_least
 from ..config.values import named
-from .spaces import BITS, read_options, space_of_options, takes
+from .class_options import read_options, titled
+from .spaces import BITS, space_of_options, takes
 
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
@@ -21,6 +24,9 @@ AUTOREGRESSIVE: Final = ("linear", "made", "transformer")
 
 WITH_HIDDEN_LAYERS: Final = ("made", "transformer")
 """The autoregressive priors with hidden layers, whose sizes are options."""
+
+WITH_FIELDS: Final = ("bandwidth", "variables", "couplings")
+"""The options of encoders that have fields of their own."""
 
 HEADS: Final = 4
 """The number of attention heads of the prior transformer, as in `models`.
@@ -71,6 +77,8 @@ class DiscreteConfig(RecipeConfig):
         rows: of an assignment or matching; 0 for as many as columns.
         space_options: other arguments of the class of the space, whole numbers, such as
             k=3,least=1.
+        encoder_options: other arguments of the class of an encoder of your own, whole numbers, such
+            as rank=3.
     """
 
     model: Literal["discrete"] = "discrete"
@@ -87,6 +95,7 @@ class DiscreteConfig(RecipeConfig):
     space: str = named((BITS,), SPACES, default=BITS)
     rows: int = at_least(0, default=0)
     space_options: str = ""
+    encoder_options: str = ""
 
     @property
     def title(self) -> str:
@@ -96,6 +105,7 @@ class DiscreteConfig(RecipeConfig):
             latent = f"{self.encoder}{self.variables}x{self.k}-{self.couplings}"
         if self.bandwidth:
             latent += f"-band{self.bandwidth}"
+        latent += titled(self.options_of_encoder)
         if self.prior != "uniform":
             latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
         if self.space != BITS:
@@ -111,9 +121,7 @@ class DiscreteConfig(RecipeConfig):
         title = self.space
         if takes(self.space, "k"):
             title += str(self.k)
-        for name, value in read_options(self.space_options).items():
-            title += f"-{name}{value}"
-        return title
+        return title + titled(read_options(self.space_options, "space_options"))
 
     @property
     def options_of_space(self) -> dict[str, int]:
@@ -123,7 +131,12 @@ class DiscreteConfig(RecipeConfig):
             options["k"] = self.k
         if self.rows:
             options["rows"] = self.rows
-        return options | read_options(self.space_options)
+        return options | read_options(self.space_options, "space_options")
+
+    @property
+    def options_of_encoder(self) -> dict[str, int]:
+        """Return the arguments of the class of the encoder that have no field of their own."""
+        return read_options(self.encoder_options, "encoder_options")
 
     @property
     def latent(self) -> int:
@@ -199,6 +212,7 @@ class DiscreteConfig(RecipeConfig):
         yield from super()._faults()
         yield from self._faults_of_variables()
         yield from self._faults_of_space()
+        yield from self._faults_of_encoder()
         if self.bandwidth and not self._has_pairs:
             yield (
                 f"bandwidth needs pairwise scores, and the encoder {self.encoder} has none; got "
@@ -265,6 +279,23 @@ class DiscreteConfig(RecipeConfig):
                 "couplings need several variables of the encoder categorical: set variables; got "
                 f"{self.couplings}"
             )
+
+    def _faults_of_encoder(self) -> Iterator[str]:
+        """Yield what is wrong with the options of the class of the encoder."""
+        if not self.encoder_options or self.encoder not in ENCODERS:
+            return
+        try:
+            options = self.options_of_encoder
+            checked_encoder_options(self.encoder, options)
+        except (ConfigError, SettingError) as error:
+            yield str(error)
+            return
+        for name in options:
+            if name in WITH_FIELDS:
+                yield f"{name} is an option of its own: set {name}, and leave it out of encoder_options"
+        # The files of a model have both side by side.
+        for name in sorted(set(options) & set(self.options_of_space)):
+            yield f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
 
     def _faults_of_space(self) -> Iterator[str]:
         """Yield what is wrong with the space of the states."""

@@ -125,6 +125,7 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,
+            **config.options_of_encoder,
             space=space_of_options(config.space, config.n, config.options_of_space),
         )
 
