@@ -10,6 +10,7 @@ from models.errors import SettingError
 from models.priors import MADE, CausalLinear, CausalTransformer, PriorOptions, States, named_prior
 from models.states import all_labels
 from structured_vae import (
+    RAM,
     ConfigError,
     Direct,
     Exact,
@@ -24,7 +25,6 @@ from structured_vae import (
     train,
 )
 from structured_vae.distributions.prior import excess_of
-from structured_vae.estimators.ram import RAM
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.explorer.explored_model import Explored
 

@@ -13,10 +13,8 @@ import pytest
 import torch
 from enumeration import LEVEL, latent, seeded
 from matplotlib import image
+from paper_networks import paper_vae_of
 
-from models import DiscreteVAE
-from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoders.registry import ENCODERS
 from structured_vae import (
     ARM,
     RAM,
@@ -30,23 +28,23 @@ from structured_vae import (
     ScoreFunction,
     TableDirect,
     TrainConfig,
+    gradient_report,
     train,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators.registry import ESTIMATORS
-from structured_vae.evaluation.gradients import GradientReport, gradient_report
+from structured_vae.estimators import ESTIMATORS
+from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.runs.gradients import (
     SETTINGS,
     bias_and_deviation,
     family_of,
     gradient_figure,
 )
-from structured_vae.vaes.discrete.config import DiscreteConfig
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, picture_every=0)
-CATEGORIES = replace(SMALL, encoder="categorical", n=DiscreteConfig.n, k=4)
+CATEGORIES = replace(SMALL, encoder="categorical", n=TrainConfig().n, k=4)
 PIXELS = 5
 LINES = (
     "direct",
@@ -59,8 +57,7 @@ POINTS = {"score function, 2 samples", "REBAR", "ARM", "DisARM", "RAM"}
 
 
 def tiny_vae(family, n=4, scale=0.6):
-    decoder = CategoricalDecoder if family == "categorical" else BinaryDecoder
-    vae = DiscreteVAE(ENCODERS[family](PIXELS, n, 6), decoder(PIXELS, n, 6)).double()
+    vae = paper_vae_of(family, n, pixels=PIXELS, hidden=6).double()
     generator = seeded(1)
     for parameter in vae.parameters():
         parameter.data = scale * torch.randn(

@@ -21,11 +21,11 @@ from structured_vae.cli.terminal import command
 from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
-from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
+from structured_vae.estimators import ESTIMATORS
+from structured_vae.estimators.registry import BUILT_IN, estimator_class
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
-from structured_vae.spaces.registry import SPACES
-from structured_vae.vaes.discrete.config import DiscreteConfig
+from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parents[1]
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
@@ -479,7 +479,7 @@ def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
     parser = command("train", "")
     add_options(parser)
     text = " ".join(parser.format_help().split())
-    attributes = DiscreteConfig.__doc__.partition("Attributes:")[2]
+    attributes = TrainConfig().__doc__.partition("Attributes:")[2]
     described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
     assert described.rstrip(".") in text
 

@@ -196,7 +196,7 @@ def _fitting(
     for name, form in forms.items():
         if not (must_fit or form.usual):
             continue
-        settings = SETTINGS[:1]
+        settings: tuple[float, ...] = SETTINGS[:1]
         if form.has_setting:
             settings = SETTINGS
         for value in settings:
