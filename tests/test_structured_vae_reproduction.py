@@ -310,7 +310,7 @@ def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkey
 def test_outcomes_come_from_parallel_workers(tmp_path):
     cells = [Cell("x", str(number), TrainConfig(seed=number)) for number in range(4)]
     places = Places(tmp_path, tmp_path)
-    found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, each=nothing)}
+    found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, run_one=nothing)}
     assert found == {f"{number}-seed{number}" for number in range(4)}
 
 

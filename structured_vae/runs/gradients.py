@@ -276,7 +276,7 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
 
 
 def _deviation_lines(axes: Axes, reports: dict[str, GradientReport], norm: float) -> list[str]:
-    """Draw a line for each estimator without a setting, and return the names of those without noise.
+    """Draw a line for each estimator without a setting; return the names of those without noise.
 
     A logarithmic axis cannot show a deviation of zero.
 

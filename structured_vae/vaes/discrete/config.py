@@ -292,10 +292,15 @@ class DiscreteConfig(RecipeConfig):
             return
         for name in options:
             if name in WITH_FIELDS:
-                yield f"{name} is an option of its own: set {name}, and leave it out of encoder_options"
+                yield (
+                    f"{name} is an option of its own: set {name}, and leave it out of "
+                    "encoder_options"
+                )
         # The files of a model have both side by side.
         for name in sorted(set(options) & set(self.options_of_space)):
-            yield f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
+            yield (
+                f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
+            )
 
     def _faults_of_space(self) -> Iterator[str]:
         """Yield what is wrong with the space of the states."""
