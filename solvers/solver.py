@@ -174,10 +174,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     @classmethod
     def options(cls) -> tuple[str, ...]:
         """The names of the options that objects of this class are made with."""
-        names: tuple[str, ...] = ()
-        if is_dataclass(cls):
-            names = tuple(option.name for option in fields(cls))
-        return names
+        return tuple(option.name for option in fields(cls)) if is_dataclass(cls) else ()
 
     @final
     def with_options(self, **options: Any) -> Self:

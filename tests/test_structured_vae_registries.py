@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from models import load_pretrained, paper_vae
+from models import AttributeVAE, load_pretrained, paper_vae
 from models.errors import SettingError
 from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
@@ -345,6 +345,24 @@ def test_the_options_of_an_encoder_are_those_of_its_class(tmp_path):
 def test_options_that_an_encoder_does_not_have_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(n=4, **options)
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_an_encoder_of_attributes_has_the_options_of_its_class():
+    config = TrainConfig(
+        model="attributes",
+        data=DataConfig("celeba"),
+        encoder="ranked",
+        encoder_options="rank=3,bandwidth=1",
+        channels=1,
+    )
+    assert "ranked-rank3-bandwidth1" in config.title
+    vae = vae_of(config, pixels=3 * 64 * 64)
+    assert vae.arguments["rank"] == 3
+    again = AttributeVAE.of_arguments(**vae.arguments)
+    assert (again.encoder.attributes.rank, len(again.encoder.attributes.edges)) == (3, vae.n - 1)
+    with pytest.raises(ConfigError, match="no option length"):
+        replace(config, encoder_options="length=3")
 
 
 @pytest.mark.usefixtures("plug_ins")

@@ -143,10 +143,6 @@ def gradient_figure(
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
     forms = _forms(estimators)
     run = Run.at(folder)
-    if output is None:
-        place = run.folder
-    else:
-        place = Path(output)
     config = run.config()
     if not kind_of(config).compares_gradients:
         raise ConfigError(
@@ -164,13 +160,25 @@ def gradient_figure(
     measured = _fitting(potentials, solver, forms, must_fit=estimators is not None)
     # The noise is that of evaluations, so a second call draws the same figure.
     reports = gradient_report(vae, x, measured, draws, generator(config.seed, Stream.EVALUATION))
+    measurement = {"checkpoint": which, "images": len(x), "draws": draws}
+    measurement["config"] = config.to_dict()
+    return _written(reports, measurement, Path(output or run.folder))
+
+
+def _written(
+    reports: dict[str, GradientReport], measurement: dict[str, Any], place: Path
+) -> GradientFigure:
+    """Write the record and the picture, and return their places.
+
+    Args:
+        reports: the reports by name.
+        measurement: what was measured, for the record.
+        place: the folder of both files.
+    """
     picture = place / "gradients.png"
     record = place / "gradients.json"
-    values = {"checkpoint": which, "images": len(x), "draws": draws, "config": config.to_dict()}
-    values |= {
-        **environment(),
-        "reports": {name: report.to_dict() for name, report in reports.items()},
-    }
+    values = measurement | environment()
+    values["reports"] = {name: report.to_dict() for name, report in reports.items()}
     with whole_file(record) as unfinished:
         unfinished.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     with whole_file(picture) as unfinished:

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-from models.errors import SettingError
-from models.networks.encoders.options import checked_encoder_options
 from models.networks.encoders.registry import CATEGORICAL, ENCODERS
 
 from ...errors import ConfigError
 from ...spaces.registry import SPACES
-from ..config import GIBBS, RecipeConfig, at_least
+from ..config import GIBBS, EncoderConfig, RecipeConfig, at_least
+from ..config.class_options import read_options, titled
 from ..config.values import named
-from .class_options import read_options, titled
 from .spaces import BITS, space_of_options, takes
 
 Couplings = Literal["none", "potts", "general"]
@@ -24,9 +22,6 @@ AUTOREGRESSIVE: Final = ("linear", "made", "transformer")
 
 WITH_HIDDEN_LAYERS: Final = ("made", "transformer")
 """The autoregressive priors with hidden layers, whose sizes are options."""
-
-WITH_FIELDS: Final = ("bandwidth", "variables", "couplings")
-"""The options of encoders that have fields of their own."""
 
 HEADS: Final = 4
 """The number of attention heads of the prior transformer, as in `models`.
@@ -48,7 +43,7 @@ One-sided direct optimization then reaches a bound of fewer nats, except for one
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteConfig(RecipeConfig):
+class DiscreteConfig(RecipeConfig, EncoderConfig):
     """Bits, or variables of k categories.
 
     Attributes:
@@ -77,8 +72,6 @@ class DiscreteConfig(RecipeConfig):
         rows: of an assignment or matching; 0 for as many as columns.
         space_options: other arguments of the class of the space, whole numbers, such as
             k=3,least=1.
-        encoder_options: other arguments of the class of an encoder of your own, whole numbers, such
-            as rank=3.
     """
 
     model: Literal["discrete"] = "discrete"
@@ -95,7 +88,6 @@ class DiscreteConfig(RecipeConfig):
     space: str = named((BITS,), SPACES, default=BITS)
     rows: int = at_least(0, default=0)
     space_options: str = ""
-    encoder_options: str = ""
 
     @property
     def title(self) -> str:
@@ -132,11 +124,6 @@ class DiscreteConfig(RecipeConfig):
         if self.rows:
             options["rows"] = self.rows
         return options | read_options(self.space_options, "space_options")
-
-    @property
-    def options_of_encoder(self) -> dict[str, int]:
-        """Return the arguments of the class of the encoder that have no field of their own."""
-        return read_options(self.encoder_options, "encoder_options")
 
     @property
     def latent(self) -> int:
@@ -212,7 +199,6 @@ class DiscreteConfig(RecipeConfig):
         yield from super()._faults()
         yield from self._faults_of_variables()
         yield from self._faults_of_space()
-        yield from self._faults_of_encoder()
         if self.bandwidth and not self._has_pairs:
             yield (
                 f"bandwidth needs pairwise scores, and the encoder {self.encoder} has none; got "
@@ -280,28 +266,6 @@ class DiscreteConfig(RecipeConfig):
                 f"{self.couplings}"
             )
 
-    def _faults_of_encoder(self) -> Iterator[str]:
-        """Yield what is wrong with the options of the class of the encoder."""
-        if not self.encoder_options or self.encoder not in ENCODERS:
-            return
-        try:
-            options = self.options_of_encoder
-            checked_encoder_options(self.encoder, options)
-        except (ConfigError, SettingError) as error:
-            yield str(error)
-            return
-        for name in options:
-            if name in WITH_FIELDS:
-                yield (
-                    f"{name} is an option of its own: set {name}, and leave it out of "
-                    "encoder_options"
-                )
-        # The files of a model have both side by side.
-        for name in sorted(set(options) & set(self.options_of_space)):
-            yield (
-                f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
-            )
-
     def _faults_of_space(self) -> Iterator[str]:
         """Yield what is wrong with the space of the states."""
         if self.space == BITS:
@@ -322,6 +286,11 @@ class DiscreteConfig(RecipeConfig):
             )
         if self.prior == "gibbs":
             yield f"prior gibbs has scores for pairs, and the space {self.space} has none"
+        # The files of a model have the options of its encoder and of its space side by side.
+        for name in sorted(set(self.options_of_encoder) & set(self.options_of_space)):
+            yield (
+                f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
+            )
         try:
             space_of_options(self.space, self.n, self.options_of_space)
         except ConfigError as error:
