@@ -35,6 +35,7 @@ class PriorOptions:
 
     Example:
         >>> from models import paper_vae
+        >>> from models.priors import PriorOptions
         >>> vae = paper_vae("independent", n=32, prior=PriorOptions("made", hidden=100))
         >>> vae.prior.arguments
         {'prior': 'made', 'prior_hidden': 100}

@@ -160,7 +160,7 @@ def gradient_figure(
     measured = _fitting(potentials, solver, forms, must_fit=estimators is not None)
     # The noise is that of evaluations, so a second call draws the same figure.
     reports = gradient_report(vae, x, measured, draws, generator(config.seed, Stream.EVALUATION))
-    measurement = {"checkpoint": which, "images": len(x), "draws": draws}
+    measurement: dict[str, Any] = {"checkpoint": which, "images": len(x), "draws": draws}
     measurement["config"] = config.to_dict()
     return _written(reports, measurement, Path(output or run.folder))
 
