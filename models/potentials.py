@@ -174,7 +174,7 @@ class LinearScores(ABC):
         return values.masked_fill(forbidden, 0.0)
 
     def edges_on_host(self) -> HostEdges | None:
-        """Return the edges on the host; None for none. Without `host_edges`, wait for the device."""
+        """Return the edges on the host, None for none. Wait for the device without `host_edges`."""
         if self.edges is None:
             return None
         if self.host_edges is None:

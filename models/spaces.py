@@ -1,7 +1,7 @@
 """Look up spaces of states by the names in stored models.
 
-Networks need only the protocol `LatentSpace`. Packages that have spaces offer a table of them, by an
-entry point of the group `models.spaces`, so this package knows none of them.
+Networks need only the protocol `LatentSpace`. Packages that have spaces offer a table of them, by
+an entry point of the group `models.spaces`, so this package knows none of them.
 """
 
 from __future__ import annotations

@@ -67,9 +67,9 @@ def linear(
             `LabelProblem` {(variable, value): coefficient}; of a conversion also
             {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers, and
             of labels {(name, value): coefficient}, if names are texts. Decimals are exact: 0.1 +
-            0.2 is 0.3. All numbers of a constraint are whole multiples of one unit. Where their sum has more than
-            53 bits in this unit, as with many decimals of 17 digits, or with 3e16 next to 1, they
-            are rounded to 53. A state that close to the right side may then count as on either
+            0.2 is 0.3. All numbers of a constraint are whole multiples of one unit. Where their sum
+            has more than 53 bits in this unit, as with many decimals of 17 digits, or with 3e16
+            next to 1, they are rounded to 53. A state that close to the right side may then count as on either
             side.
         comparison: "<=", ">=" or "==".
         right: the right side.

@@ -613,11 +613,11 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return xp.astype(z, xp.int8, copy=False)
 
 
-def _check_maximiser(solver: str, found: object) -> None:
+def _check_maximiser(solver: str, returned: object) -> None:
     """Raise if a backend returned something else than a `Maximiser`, such as its states alone."""
-    if not isinstance(found, Maximiser):
+    if not isinstance(returned, Maximiser):
         raise SolveFailedError(
-            f"solver '{solver}' returned {type(found).__name__}; its _argmax must return a "
+            f"solver '{solver}' returned {type(returned).__name__}; its _argmax must return a "
             "Maximiser: return Maximiser(z) with the states z [batch, n]"
         )
 

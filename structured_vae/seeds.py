@@ -27,7 +27,7 @@ class Stream(IntEnum):
 
 
 def generator(
-    seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu", part: int = 0
+    seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu", index: int = 0
 ) -> torch.Generator:
     """Return a generator that depends only on the arguments, so that a resumed run draws the same.
 
@@ -36,9 +36,9 @@ def generator(
         stream: the purpose of the random numbers.
         epoch: the epoch of the training.
         device: the device of the generator.
-        part: a number within the epoch, for draws that must not depend on the order of its parts.
+        index: a number within the epoch, for draws that must not depend on the order of the draws.
     """
-    words = np.random.SeedSequence([seed, int(stream), epoch, part]).generate_state(2, np.uint32)
+    words = np.random.SeedSequence([seed, int(stream), epoch, index]).generate_state(2, np.uint32)
     return torch.Generator(device).manual_seed(int(words[0]) << 31 ^ int(words[1]))
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from models.vaes.attributes import PIXELS
-from structured_vae.data import ImageDataset, Split
-from structured_vae.data.celeba.lists import ATTRIBUTES
+from structured_vae.data import ATTRIBUTES, ImageDataset, Split
 
 
 def faces(count, seed):

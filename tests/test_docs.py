@@ -22,12 +22,12 @@ from solvers import solver_class
 from solvers.labels import solve as solve_labels
 from solvers.registry import BUILT_IN
 from structured_vae.data import dataset_names
-from structured_vae.estimators.registry import ESTIMATORS
+from structured_vae.estimators import ESTIMATORS
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.report import records_of
 from structured_vae.reproduction.verdict import verdict
-from structured_vae.spaces.registry import SPACES
+from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parent.parent
 MODULES = [

@@ -5,11 +5,12 @@ import pytest
 import torch
 from enumeration import all_bits, seeded
 
-from models import AutoregressivePrior, DiscreteVAE, load_pretrained, paper_vae
+from models import AutoregressivePrior, DiscreteVAE, load_pretrained, paper_vae, quantised_vae
 from models.errors import SettingError
-from models.priors import MADE, CausalLinear, CausalTransformer, States, named_prior
+from models.priors import MADE, CausalLinear, CausalTransformer, PriorOptions, States, named_prior
 from models.states import all_labels
 from structured_vae import (
+    RAM,
     ConfigError,
     Direct,
     Exact,
@@ -24,7 +25,6 @@ from structured_vae import (
     train,
 )
 from structured_vae.distributions.prior import excess_of
-from structured_vae.estimators.ram import RAM
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.explorer.explored_model import Explored
 
@@ -245,8 +245,8 @@ def test_perturb_and_map_has_a_valid_bound():
 
 @every_name
 def test_an_export_has_the_prior(tmp_path, name):
-    sizes = {f"prior_{size}": value for size, value in SIZES[name].items()}
-    vae = paper_vae("independent", pixels=9, n=4, hidden=5, prior=name, **sizes)
+    prior = PriorOptions(name, **SIZES[name])
+    vae = paper_vae("independent", pixels=9, n=4, hidden=5, prior=prior)
     for number, weight in enumerate(vae.prior.parameters()):
         weight.data = torch.randn(weight.shape, generator=seeded(number))
     vae.save_pretrained(tmp_path)
@@ -328,3 +328,16 @@ def test_a_made_of_one_variable_and_many_layers():
     network = MADE(1, 4, hidden=5, layers=3)
     assert network(torch.eye(4)).shape == (4, 4)
     assert CausalTransformer(1, 1, hidden=4)(torch.ones(2, 1)).shape == (2, 1)
+
+
+@pytest.mark.parametrize("make", [paper_vae, quantised_vae])
+def test_the_sizes_of_a_prior_are_fields_of_its_options_and_were_arguments(make):
+    name = {paper_vae: "independent", quantised_vae: "bsq"}[make]
+    vae = make(name, n=4, hidden=5, prior=PriorOptions("made", hidden=7, layers=2))
+    assert vae.prior.arguments == {"prior": "made", "prior_hidden": 7, "prior_layers": 2}
+    with pytest.warns(DeprecationWarning, match=r"prior=models\.priors\.PriorOptions") as warned:
+        former = make(name, n=4, hidden=5, prior="made", prior_hidden=7, prior_layers=2)
+    assert warned[0].filename == __file__
+    assert former.arguments == vae.arguments
+    with pytest.raises(SettingError, match="prior_hidden must be at least 0; got -1"):
+        PriorOptions("made", hidden=-1)

@@ -20,8 +20,7 @@ from models.priors import (
     gaussian_network,
     named_density,
 )
-from structured_vae import ConfigError, TrainConfig, load_vae, resume, train
-from structured_vae.runs.evaluate import evaluate_run
+from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume, train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
 

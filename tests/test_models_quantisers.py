@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from models import quantised_vae
 from models.errors import SettingError
 from models.potentials import CategoricalPotentials
 from models.quantisers import BSQ, FSQ, LFQ, VQ, codebook_use
 from models.quantisers.clusters import k_means
 from models.quantisers.soft_codes import soft_code_entropy
 from models.quantisers.vq import DEAD, DECAY, SMOOTHING
-from models.vaes.quantised import QUANTISERS, quantised_vae
+from models.vaes.quantised import QUANTISERS
 
 
 def seeded(seed=0):

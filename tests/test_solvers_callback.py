@@ -9,6 +9,7 @@ import pytest
 from optional import optional
 
 from solvers import (
+    Deadline,
     OptionError,
     Problem,
     Progress,
@@ -21,7 +22,6 @@ from solvers.algorithms.presolve.ranked import ranked
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.limits import deadline, interrupts, progress
-from solvers.limits.deadline import Deadline
 from solvers.limits.progress import Known, Listener, Part, watched_by
 from solvers.solving.listening import heard_by, in_words
 

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from solvers import InfeasibleError, Problem, SolveFailedError, solve, solver_class
+from solvers import Deadline, InfeasibleError, Problem, SolveFailedError, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
 from solvers.algorithms.constrained_search.linear_rows import LinearRows
 from solvers.algorithms.constrained_search.search import ConstrainedSearch
 from solvers.algorithms.presolve.constrained import each_instance
 from solvers.constraint_rows import Rows
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
-from solvers.limits.deadline import Deadline
 
 BACKENDS = [
     name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()

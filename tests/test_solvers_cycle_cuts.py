@@ -15,7 +15,7 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, instances, solver_class
+from solvers import Deadline, Problem, instances, solver_class
 from solvers.algorithms.cycle_cuts import gap
 from solvers.algorithms.cycle_cuts import sweep as sweeps
 from solvers.algorithms.cycle_cuts.branch import BranchAndCut
@@ -27,7 +27,6 @@ from solvers.algorithms.cycle_cuts.separation import Graph, shortest_cycles, tre
 from solvers.algorithms.cycle_cuts.sides import FREE, propagate, rounded
 from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep, table_bits
 from solvers.algorithms.elimination.frontier_order import frontier_order
-from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
+    Deadline,
     OptionError,
     Problem,
     instances,
@@ -22,7 +23,6 @@ from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.compiled._kernels import dual_ascent as kernels
 from solvers.compiled.graphs import neighbour_lists
 from solvers.instances import Instances
-from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
 FREE = -1

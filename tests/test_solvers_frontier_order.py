@@ -8,12 +8,11 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, solve, solver_class
+from solvers import Deadline, Problem, solve, solver_class
 from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.order import elimination_order, min_fill_order
 from solvers.algorithms.elimination.plan import elimination_plan
 from solvers.compiled.graphs import neighbour_lists
-from solvers.limits.deadline import Deadline
 from solvers.solving.sparse import SECONDS_AN_ENTRY, turns
 
 

@@ -12,6 +12,7 @@ import pytest
 from solvers import (
     ArgmaxSolver,
     Capabilities,
+    Deadline,
     Maximiser,
     SolveFailedError,
     SolveInterrupted,
@@ -21,7 +22,6 @@ from solvers import (
 from solvers.algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
 from solvers.constraints import at_most
 from solvers.labels import solve as solve_labels
-from solvers.limits.deadline import Deadline
 from solvers.limits.interrupts import counted_interrupts, in_threads, kernels_hear_keyboard
 
 

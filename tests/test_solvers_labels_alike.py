@@ -8,12 +8,12 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvers import Deadline
 from solvers.labels import LabelProblem, solve
 from solvers.labels.algorithms.dual_ascent.alike import alike_labels
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.whole_scores import WholeScores
 from solvers.labels.backends.dual_ascent import DualAscent
-from solvers.limits.deadline import Deadline
 
 
 def all_states(problem):

@@ -129,10 +129,10 @@ def test_every_solver_takes_tables_of_their_own_sizes(solver):
 def test_tables_of_their_own_sizes_are_the_padded_ones():
     sizes, factors = ragged_factors(1000)
     ragged = from_factors(sizes, factors).problem
-    assert ragged.own is not None
+    assert ragged.edge_tables is not None
     dense = ragged.dense()
-    assert ragged.own is not None
-    assert dense.own is None
+    assert ragged.edge_tables is not None
+    assert dense.edge_tables is None
     labels = np.array([7, 1, 2, 0])
     for problem in (ragged, dense):
         assert float(problem.score(labels)) == pytest.approx(total_of(factors, labels))
@@ -250,7 +250,7 @@ def test_tables_of_their_own_sizes_have_a_trivial_bound_and_units():
     generator = np.random.default_rng(0)
     factors = [((0, i), generator.integers(-5, 6, (3000, 2)).astype(float)) for i in range(1, 21)]
     problem = from_factors(sizes, factors).problem
-    assert problem.own is not None
+    assert problem.edge_tables is not None
     best = sum(table.max() for _, table in factors)
     assert problem.trivial_bound[0] == pytest.approx(best)
     assert problem.rounding[0] < 0.5

@@ -12,7 +12,7 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import InfeasibleError, OptionError, select_solver
+from solvers import Deadline, InfeasibleError, OptionError, select_solver
 from solvers.labels import (
     LabelProblem,
     from_factors,
@@ -26,7 +26,6 @@ from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.fusion import fused_until
 from solvers.labels.algorithms.tabu import tabu_until
 from solvers.labels.algorithms.whole_scores import WholeScores
-from solvers.limits.deadline import Deadline
 
 some = examples(80)
 seeds = st.integers(0, 2**32 - 1)

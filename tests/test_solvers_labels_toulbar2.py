@@ -7,12 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from solvers import InfeasibleError, SolveFailedError, SolveInterrupted, interrupt_solves
+from solvers import Deadline, InfeasibleError, SolveFailedError, SolveInterrupted, interrupt_solves
 from solvers.labels import LabelProblem, solve, solver_class
 from solvers.labels.algorithms.toulbar2 import process
 from solvers.labels.algorithms.toulbar2.network import write_network
 from solvers.labels.algorithms.whole_scores import WholeScores
-from solvers.limits.deadline import Deadline
 
 installed = not solver_class("toulbar2").missing_packages()
 needs_toulbar2 = pytest.mark.skipif(not installed, reason="needs pytoulbar2")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from solvers import (
+    Deadline,
     Problem,
     SolveInterrupted,
     UnsupportedProblemError,
@@ -26,7 +27,6 @@ from solvers.compiled.graphs import neighbour_lists
 from solvers.gibbs_distribution.sum_product import infer
 from solvers.instances import spin_glass, tree
 from solvers.limits import memory
-from solvers.limits.deadline import Deadline
 
 module = importlib.import_module("solvers.algorithms.elimination.max_sum")
 backend = importlib.import_module("solvers.backends.elimination")

@@ -5,12 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from solvers import Problem, solve, solver_class
+from solvers import Deadline, Problem, solve, solver_class
 from solvers.algorithms.elimination.order import min_fill_order
 from solvers.algorithms.mini_buckets.plan import mini_bucket_layout
 from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
-from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores, random_instances
 
 

@@ -8,14 +8,13 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, select_solver, solve, solver_class
+from solvers import Deadline, Problem, select_solver, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
 from solvers.algorithms.constrained_search.linear_rows import LinearRows
 from solvers.algorithms.constrained_search.search import ConstrainedSearch
 from solvers.algorithms.presolve.penalties import is_penalised, penalties_of
 from solvers.constraint_rows import Rows
 from solvers.constraints import at_most, linear, one_of
-from solvers.limits.deadline import Deadline
 
 BACKENDS = [
     name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from solvers import instances, solve, solver_class
+from solvers import Deadline, instances, solve, solver_class
 from solvers.algorithms.presolve.decomposition import decompose
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.algorithms.presolve.spin_graph import SpinGraph
-from solvers.limits.deadline import Deadline
 
 
 def roof_gap(problem):

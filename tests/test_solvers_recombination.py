@@ -9,7 +9,7 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, instances, solver_class
+from solvers import Deadline, Problem, instances, solver_class
 from solvers.algorithms.local_search import improvement, subgraph_moves
 from solvers.algorithms.local_search.contraction import clusters, contract
 from solvers.algorithms.local_search.recombination import _recombined, recombination
@@ -17,7 +17,6 @@ from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
 from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
 from solvers.backends.local_search import LocalSearch
-from solvers.limits.deadline import Deadline
 
 KINDS = (SubgraphMoves, TabuRuns)
 

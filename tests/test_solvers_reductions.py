@@ -10,14 +10,14 @@ from drawn_examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from solvers import Problem, instances, solve, solver_class
+from solvers import Deadline, Problem, instances, solve, solver_class
 from solvers.algorithms.presolve import one_by_one as presolve
 from solvers.algorithms.presolve.blocks import blocks_of
 from solvers.algorithms.presolve.decomposition import decompose
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.rules import RULES, shrink
 from solvers.algorithms.presolve.spin_graph import SpinGraph
-from solvers.limits.deadline import Deadline, now
+from solvers.limits.deadline import now
 
 SEEDS = st.integers(0, 2**32 - 1)
 SCALES = {

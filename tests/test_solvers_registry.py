@@ -14,6 +14,7 @@ from optional import needs
 from solvers import (
     ArgmaxSolver,
     Capabilities,
+    Deadline,
     Maximiser,
     OptionError,
     Problem,
@@ -32,7 +33,6 @@ from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.constraint_rows import Rows
 from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
-from solvers.limits.deadline import Deadline
 from solvers.solution import Ranking
 from solvers.solving.portfolio import CUT_SHARE, Turn
 from solvers.solving.portfolio import in_turn as in_turn_of

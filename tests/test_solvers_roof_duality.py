@@ -6,11 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from solvers import Problem
 from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.reduction import reduced
 from solvers.algorithms.presolve.roof_duality import roof_duality
-from solvers.problems.problem import Problem
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single")
 

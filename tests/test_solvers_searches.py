@@ -15,6 +15,7 @@ import pytest
 from optional import needs
 
 from solvers import (
+    Deadline,
     OptionError,
     Problem,
     SolveFailedError,
@@ -35,7 +36,6 @@ from solvers.backends.cplex import _check_status as check_cplex_status
 from solvers.compiled.best import Best, in_order
 from solvers.compiled.threads import available_cores
 from solvers.instances import dense
-from solvers.limits.deadline import Deadline
 
 SEARCHES = ["cplex", "cp_sat", "highs"]
 FLOATING = ["cplex", "highs"]

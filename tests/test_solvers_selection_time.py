@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from solvers import labels, solve
+from solvers import Deadline, labels, solve
 from solvers.algorithms.elimination.treewidth import treewidth_bound
-from solvers.limits.deadline import Deadline, preparation, preparing
+from solvers.limits.deadline import preparation, preparing
 from solvers.problems.topology import Topology
 
 

@@ -8,7 +8,7 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Problem, solve
+from solvers import Deadline, Problem, solve
 from solvers.algorithms.cycle_cuts.branch import BranchAndCut
 from solvers.algorithms.cycle_cuts.max_cut import MaxCut
 from solvers.algorithms.local_search.improvement import Improvement
@@ -16,7 +16,6 @@ from solvers.algorithms.local_search.tabu import TabuSearch
 from solvers.algorithms.semidefinite import certificate
 from solvers.algorithms.semidefinite.chords import chords
 from solvers.algorithms.semidefinite.relaxation import Relaxation
-from solvers.limits.deadline import Deadline
 from solvers.solving.sparse import turns
 from solvers.testing import enumerate_scores
 

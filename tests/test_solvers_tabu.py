@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from optional import optional
 
+from solvers import Deadline, Problem
 from solvers.algorithms.local_search.device_tabu import device_tabu
 from solvers.algorithms.local_search.tabu import tabu_search
-from solvers.limits.deadline import Deadline
-from solvers.problems.problem import Problem
 
 torch = optional("torch")
 

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from solvers import Problem, instances, solve
+from solvers import Deadline, Problem, instances, solve
 from solvers.algorithms.branch_and_bound import forecast, strong_tree
 from solvers.algorithms.branch_and_bound import search as search_module
 from solvers.algorithms.branch_and_bound.forecast import Forecast
@@ -16,7 +16,6 @@ from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
 from solvers.algorithms.branch_and_bound.tree import Incumbent, Tree
 from solvers.compiled._kernels.branch_and_bound import Relaxation
 from solvers.compiled.best import Best, in_order
-from solvers.limits.deadline import Deadline
 
 HOSTILE = ["normal", "signs", "cubed", "one large", "nearly all zero", "large"]
 

@@ -13,19 +13,25 @@ from torch.distributions import Normal
 
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.vaes.attributes import PIXELS
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    DataConfig,
+    TrainConfig,
+    evaluate_run,
+    export_run,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.cli import main
-from structured_vae.data import Split
-from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
+from structured_vae.data import ATTRIBUTES, TYPICAL, Split
 from structured_vae.distributions import Gibbs
-from structured_vae.estimators.registry import ESTIMATORS
+from structured_vae.estimators import ESTIMATORS
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.runs.assembly import data_of, dataset_of, training_of
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.export import export_run
 from structured_vae.runs.networks import vae_of
 from structured_vae.schedules import Constant
 from structured_vae.training.batches import ImageData, InOrderBatches, batches

@@ -7,8 +7,10 @@ from enumeration import all_bits, seeded
 
 from models import DiscreteVAE, Potentials, load_pretrained, paper_vae
 from structured_vae import (
+    RAM,
     ConfigError,
     Direct,
+    ScoreFunction,
     TrainConfig,
     elbo_recipe,
     evaluate,
@@ -19,8 +21,6 @@ from structured_vae import (
 )
 from structured_vae.distributions import Autoregressive, SequentialBits
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators.ram import RAM
-from structured_vae.estimators.score.score_function import ScoreFunction
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.seeds import Stream, generator

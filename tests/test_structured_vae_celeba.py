@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from structured_vae.data import load_dataset
+from structured_vae.data import ATTRIBUTES, TYPICAL, load_dataset
 from structured_vae.data.celeba import decoded
 from structured_vae.data.celeba import faces as celeba
 from structured_vae.data.celeba.faces import read_celeba
 from structured_vae.data.celeba.images import MOST_BYTES
-from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
 from structured_vae.errors import DataDownloadError, DataError, DataNotFoundError
 
 COUNT = 20

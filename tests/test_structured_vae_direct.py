@@ -8,10 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import CategoricalPotentials, DiscreteVAE, Potentials
-from models.networks.decoder import BinaryDecoder, Neighbourhood
-from models.networks.encoders.general import GeneralEncoder
-from models.networks.encoders.independent import IndependentEncoder
+from models import CategoricalPotentials, Potentials, paper_vae
+from models.networks.decoder import Neighbourhood
 from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,
@@ -541,9 +539,9 @@ def test_declared_shapes_of_an_estimate():
     }
 
 
-def tiny_vae(encoder=IndependentEncoder, n=4, pixels=5, seed=0, scale=1.0):
+def tiny_vae(encoder="independent", n=4, pixels=5, seed=0, scale=1.0):
     """A model of random weights in double precision."""
-    vae = DiscreteVAE(encoder(pixels, n, 6), BinaryDecoder(pixels, n, 6)).double()
+    vae = paper_vae(encoder, pixels=pixels, n=n, hidden=6).double()
     generator = seeded(seed)
     for parameter in vae.parameters():
         parameter.data = scale * torch.randn(
@@ -553,7 +551,7 @@ def tiny_vae(encoder=IndependentEncoder, n=4, pixels=5, seed=0, scale=1.0):
 
 
 def test_estimate_trains_encoder_and_decoder():
-    vae = tiny_vae(GeneralEncoder)
+    vae = tiny_vae("general")
     x = torch.rand(200, 5, generator=seeded(), dtype=torch.float64).round()
     estimate = Direct()(vae.encoder(x), Reconstruction(vae.decoder, x), seeded())
     assert not estimate.cost.requires_grad
@@ -625,7 +623,7 @@ def test_recipes_differ_by_the_kl_alone():
 
 @pytest.mark.parametrize("weight", [0.0, 0.3])
 def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
-    vae = tiny_vae(GeneralEncoder)
+    vae = tiny_vae("general")
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
     cost, z = Reconstruction(vae.decoder, x), argmax(h, "auto")
@@ -642,7 +640,7 @@ def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
 
 @pytest.mark.parametrize("recipe", [paper_recipe, elbo_recipe])
 def test_estimators_of_the_gibbs_distribution_get_its_exact_kl(recipe):
-    vae = tiny_vae(GeneralEncoder)
+    vae = tiny_vae("general")
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
     objective = recipe(vae, x, h, "density")
@@ -652,7 +650,7 @@ def test_estimators_of_the_gibbs_distribution_get_its_exact_kl(recipe):
 
 
 def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
-    vae = tiny_vae(GeneralEncoder)
+    vae = tiny_vae("general")
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     gradients = []
     for early in (True, False):
@@ -755,7 +753,7 @@ def test_bound_of_an_independent_encoder(n, samples):
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [2, 5])
 def test_bound_of_a_structured_encoder(n):
-    vae, draws = tiny_vae(GeneralEncoder, n=n, seed=n), 40_000
+    vae, draws = tiny_vae("general", n=n, seed=n), 40_000
     x = np.array([1.0, 0, 1, 1, 0])
     copies = torch.from_numpy(x).repeat(draws, 1)
     bound = evaluate_bound(vae, [(copies,)], PerturbAndMAP, seeded())

@@ -7,11 +7,10 @@ import torch
 import yaml
 
 from models import DiscreteVAE, MixtureVAE, load_pretrained
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, train
+from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.runs.export import export_run, exported_training
-from structured_vae.runs.folder import Run
+from structured_vae.runs.export import exported_training
 from structured_vae.runs.folder.config_file import END, START
 from structured_vae.vaes.config import OLDER, EpsilonConfig
 

@@ -11,6 +11,7 @@ import torch
 from models import Potentials
 from structured_vae import (
     ConfigError,
+    CostOfBits,
     Direct,
     Estimator,
     ExponentialDecay,
@@ -19,24 +20,22 @@ from structured_vae import (
     PerturbedArgmax,
     ScoreFunction,
     TrainConfig,
+    evaluate_run,
     load_vae,
     resume,
     train,
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP
 from structured_vae.errors import EstimatorError, RunError
-from structured_vae.estimators.registry import ESTIMATORS
-from structured_vae.objectives.costs import CostOfBits
+from structured_vae.estimators import ESTIMATORS
 from structured_vae.runs.assembly import initialised, training_of
-from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.networks import vae_of
-from structured_vae.vaes.discrete.config import DiscreteConfig
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
     n=3, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)
 )
-CATEGORIES = {"n": DiscreteConfig.n, "k": 4}
+CATEGORIES = {"n": TrainConfig().n, "k": 4}
 ENCODERS = ["independent", "general", "supermodular", "categorical"]
 REINMAX = {"reinmax", "reinmax_rao", "reinmax_cv"}
 HARD = {"straight_through", "gumbel_rao", "gapped_straight_through", *REINMAX}

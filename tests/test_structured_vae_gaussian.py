@@ -9,11 +9,18 @@ import torch
 from torch.distributions import Normal, kl_divergence
 
 from models import GaussianVAE, load_pretrained
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    DataConfig,
+    TrainConfig,
+    evaluate_run,
+    export_run,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.export import export_run
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns

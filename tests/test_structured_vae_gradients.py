@@ -13,14 +13,13 @@ import pytest
 import torch
 from enumeration import LEVEL, latent, seeded
 from matplotlib import image
+from paper_networks import paper_vae_of
 
-from models import DiscreteVAE
-from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoders.registry import ENCODERS
 from structured_vae import (
     ARM,
     RAM,
     REBAR,
+    ConfigError,
     Constant,
     Direct,
     DisARM,
@@ -29,21 +28,23 @@ from structured_vae import (
     ScoreFunction,
     TableDirect,
     TrainConfig,
+    gradient_report,
     train,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
-from structured_vae.evaluation.gradients import GradientReport, gradient_report
+from structured_vae.estimators import ESTIMATORS
+from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.runs.gradients import (
     SETTINGS,
     bias_and_deviation,
+    family_of,
     gradient_figure,
 )
-from structured_vae.vaes.discrete.config import DiscreteConfig
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, picture_every=0)
-CATEGORIES = replace(SMALL, encoder="categorical", n=DiscreteConfig.n, k=4)
+CATEGORIES = replace(SMALL, encoder="categorical", n=TrainConfig().n, k=4)
 PIXELS = 5
 LINES = (
     "direct",
@@ -56,8 +57,7 @@ POINTS = {"score function, 2 samples", "REBAR", "ARM", "DisARM", "RAM"}
 
 
 def tiny_vae(family, n=4, scale=0.6):
-    decoder = CategoricalDecoder if family == "categorical" else BinaryDecoder
-    vae = DiscreteVAE(ENCODERS[family](PIXELS, n, 6), decoder(PIXELS, n, 6)).double()
+    vae = paper_vae_of(family, n, pixels=PIXELS, hidden=6).double()
     generator = seeded(1)
     for parameter in vae.parameters():
         parameter.data = scale * torch.randn(
@@ -228,6 +228,39 @@ def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, mo
     assert picture.shape[:2] == (600, 1200)
     assert picture[..., :3].std() > 0.05
     assert not list(run.glob("*.part*"))
+
+
+@tiny
+def test_every_estimator_of_an_expected_cost_is_compared_and_the_others_say_why_not(tmp_path):
+    run = train(replace(SMALL, encoder="independent"), tmp_path / "run").folder
+    others = {name for name in ESTIMATORS if ESTIMATORS[name].other_objective}
+    assert others == {
+        "maximum_likelihood",
+        "vimco",
+        "ovis",
+        "local_disarm",
+        "wake_wake",
+        "wake_sleep",
+        "reweighted_wake_sleep",
+    }
+    compared = [name for name in ESTIMATORS if name not in {*others, "carms"}]
+    reports = gradient_figure(run, "last", 1, 2, estimators=compared).reports
+    lines = {family_of(name) for name in reports}
+    assert len(lines) == len(compared) + 1, "direct optimization has two lines"
+    assert {"GumbelRao", "ImplicitMLE", "NVIL"} <= lines
+    for name in others:
+        with pytest.raises(ConfigError, match=f"{name} cannot be compared .* its encoder minimis"):
+            gradient_figure(run, "last", 1, 2, estimators=[name])
+    with pytest.raises(ConfigError, match="no estimator is called 'nvli'; did you mean nvil"):
+        gradient_figure(run, "last", 1, 2, estimators=["nvli"])
+
+
+@tiny
+def test_a_named_estimator_that_does_not_fit_the_encoder_is_refused(tmp_path):
+    run = train(CATEGORIES, tmp_path / "run").folder
+    assert gradient_figure(run, "last", 1, 2, estimators=["carms"]).reports.keys() == {"CARMS"}
+    with pytest.raises(ConfigError, match="ARM does not fit the encoder: they are of categories"):
+        gradient_figure(run, "last", 1, 2, estimators=["arm"])
 
 
 def test_the_rounding_of_sums_is_not_drawn_as_noise():

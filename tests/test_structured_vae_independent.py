@@ -9,9 +9,7 @@ from faces import few_faces
 from independent_evaluator import evaluated
 from safetensors.numpy import load_file, save_file
 
-from structured_vae import TrainConfig, train
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.export import export_run
+from structured_vae import TrainConfig, evaluate_run, export_run, train
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,16 +9,22 @@ from run_metrics import rows_but_times
 
 from models import CategoricalPotentials, MixtureVAE
 from models.vaes.mixture import MixtureEncoder
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    DataConfig,
+    Reconstruction,
+    TrainConfig,
+    evaluate_run,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.cli import main
 from structured_vae.data import Split
-from structured_vae.estimators import Exact
-from structured_vae.estimators.registry import ESTIMATORS
+from structured_vae.estimators import ESTIMATORS, Exact
 from structured_vae.noise import gumbel
-from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.recipes import whole_bound
-from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.training.base import TrainingOptions
 from structured_vae.training.batches import ImageData
 from structured_vae.training.checkpoints import read_checkpoint

@@ -30,11 +30,12 @@ from structured_vae import (
     ReweightedWakeSleep,
     WakeSleep,
     WakeWake,
+    elbo_recipe,
+    paper_recipe,
 )
 from structured_vae.distributions import Autoregressive
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.importance.multi_sample import log_sum_of_others
-from structured_vae.objectives.recipes import elbo_recipe, paper_recipe
 from structured_vae.objectives.sleep import drawn_from_prior, sleep_loss
 
 SIZES = {"independent": 3, "general": 3, "categorical": 5}

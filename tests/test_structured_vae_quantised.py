@@ -10,11 +10,18 @@ import torch
 from models import QuantisedVAE, load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
 from models.vaes.quantised import FLOOR, QUANTISERS
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    DataConfig,
+    TrainConfig,
+    evaluate_run,
+    export_run,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.export import export_run
 from structured_vae.runs.fit_prior import fit_prior
 from structured_vae.training.base import TrainingOptions
 from structured_vae.training.checkpoints import read_checkpoint

@@ -6,25 +6,26 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from models import load_pretrained, paper_vae
+from models import AttributeVAE, load_pretrained, paper_vae
 from models.errors import SettingError
 from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
-from structured_vae import ConfigError, Run, TrainConfig, export_run, train
+from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, train
 from structured_vae.cli.options_of_kinds import add_options
 from structured_vae.cli.terminal import command
-from structured_vae.data import dataset_names
+from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
-from structured_vae.errors import EstimatorError
-from structured_vae.estimators.registry import BUILT_IN, ESTIMATORS, estimator_class
+from structured_vae.errors import DataError, EstimatorError
+from structured_vae.estimators import ESTIMATORS
+from structured_vae.estimators.registry import BUILT_IN, estimator_class
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
-from structured_vae.spaces.registry import SPACES
-from structured_vae.vaes.discrete.config import DiscreteConfig
+from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parents[1]
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, encoder="independent", picture_every=0)
@@ -98,6 +99,25 @@ class LowRank(Encoder):
         i, j = self.edges.T
         return (vectors[:, i] * vectors[:, j]).sum(dim=-1)
 
+class Ranked(LowRank):
+    \"\"\"The vectors have `rank` entries.\"\"\"
+
+    def __init__(self, pixels, n, rank=2, **others):
+        self.rank = rank
+        super().__init__(pixels, n, **others)
+
+    def pair_outputs(self):
+        return self.rank * self.n
+
+    def pair_scores(self, outputs):
+        vectors = outputs.unflatten(-1, (self.n, self.rank))
+        i, j = self.edges.T
+        return (vectors[:, i] * vectors[:, j]).sum(dim=-1)
+
+class Lengthy(Encoder):
+    def __init__(self, pixels, n, hidden=300, bandwidth=0, length=1):
+        super().__init__(pixels, n, hidden, bandwidth)
+
 class Squared(LowRank):
     \"\"\"Its pairwise scores are squares, which it declares.\"\"\"
 
@@ -106,10 +126,44 @@ class Squared(LowRank):
     def pair_scores(self, outputs):
         return super().pair_scores(outputs).square()
 """
+DATA = """
+from dataclasses import replace
+
+import numpy as np
+
+from structured_vae.data import Reader, StoredDataset, StoredSplit
+
+def stored(root):
+    images = np.arange(10 * 6, dtype=np.uint8).reshape(10, 2, 3)
+    labels = np.arange(10, dtype=np.uint8)
+    parts = (slice(6), slice(6, 8), slice(8, 10))
+    return StoredDataset(*(StoredSplit(images[part], labels[part]) for part in parts))
+
+def with_a_repeated_image(root):
+    return replace(stored(root), test=stored(root).train)
+
+def without_labels(root):
+    return replace(stored(root), test=StoredSplit(stored(root).test.images, np.zeros(0, int)))
+
+FLOWERS = Reader(stored, shown=False)
+REPEATED = Reader(with_a_repeated_image)
+UNLABELLED = Reader(without_labels)
+ARRAY = Reader(lambda root: np.zeros((3, 2, 2)))
+"""
 ENTRY_POINTS = """
+[structured_vae.data]
+flowers = flowers_data:FLOWERS
+repeated = flowers_data:REPEATED
+unlabelled = flowers_data:UNLABELLED
+array = flowers_data:ARRAY
+function = flowers_data:stored
+mnist = flowers_data:FLOWERS
+
 [models.encoders]
 low_rank = low_rank_encoder:LowRank
 squared = low_rank_encoder:Squared
+ranked = low_rank_encoder:Ranked
+lengthy = low_rank_encoder:Lengthy
 no_encoder = low_rank_encoder:__name__
 [structured_vae.posteriors]
 halved = halved_posterior:Halved
@@ -135,13 +189,20 @@ def plug_ins(tmp_path, monkeypatch):
     (tmp_path / "runs_of_ones.py").write_text(SPACE)
     (tmp_path / "halved_posterior.py").write_text(POSTERIOR)
     (tmp_path / "low_rank_encoder.py").write_text(ENCODER)
+    (tmp_path / "flowers_data.py").write_text(DATA)
     metadata = tmp_path / "doubled_estimator-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: doubled\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    for module in ("doubled_estimator", "runs_of_ones", "halved_posterior", "low_rank_encoder"):
+    for module in (
+        "doubled_estimator",
+        "runs_of_ones",
+        "halved_posterior",
+        "low_rank_encoder",
+        "flowers_data",
+    ):
         sys.modules.pop(module, None)
 
 
@@ -235,6 +296,75 @@ def test_whether_an_encoder_has_pairs_is_asked_of_its_class():
     assert faces.encoder == "low_rank"
 
 
+@pytest.mark.usefixtures("plug_ins", "on_tiny_images")
+def test_the_options_of_an_encoder_are_those_of_its_class(tmp_path):
+    config = TrainConfig(
+        encoder="ranked",
+        encoder_options="rank=3",
+        estimator="exact",
+        n=3,
+        hidden=4,
+        epochs=1,
+        bandwidth=1,
+        picture_every=0,
+    )
+    assert "ranked3-band1-rank3" in config.title
+    run = train(config, tmp_path / "run", progress=False)
+    assert Run.at(run.folder).config() == config
+    loaded = load_pretrained(export_run(run.folder, tmp_path / "exported", "last"))
+    assert (loaded.encoder.rank, loaded.encoder.bandwidth) == (3, 1)
+    assert loaded.arguments["rank"] == 3
+    again = paper_vae("ranked", pixels=6, n=3, hidden=4, rank=3)
+    assert again.encoder(torch.zeros(1, 6)).pairwise.shape == (1, 3)
+
+
+@pytest.mark.usefixtures("plug_ins")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"encoder": "ranked", "encoder_options": "rnak=3"},
+            r"no option rnak; did you mean rank\?",
+        ),
+        ({"encoder": "ranked", "encoder_options": "rank"}, "encoder_options must be names with"),
+        ({"encoder": "ranked", "encoder_options": "rank=2,rank=3"}, "has rank twice"),
+        ({"encoder": "ranked", "encoder_options": "bandwidth=1"}, "set bandwidth, and leave it"),
+        ({"encoder": "general", "encoder_options": "rank=3"}, "no option rank; its .*: bandwidth"),
+        ({"encoder": "independent", "encoder_options": "hidden=3"}, "no option hidden; .*: none"),
+        (
+            {
+                "encoder": "lengthy",
+                "encoder_options": "length=2",
+                "space": "runs",
+                "space_options": "length=2",
+            },
+            "the encoder lengthy and the space runs both have an option length",
+        ),
+    ],
+)
+def test_options_that_an_encoder_does_not_have_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(n=4, **options)
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_an_encoder_of_attributes_has_the_options_of_its_class():
+    config = TrainConfig(
+        model="attributes",
+        data=DataConfig("celeba"),
+        encoder="ranked",
+        encoder_options="rank=3,bandwidth=1",
+        channels=1,
+    )
+    assert "ranked-rank3-bandwidth1" in config.title
+    vae = vae_of(config, pixels=3 * 64 * 64)
+    assert vae.arguments["rank"] == 3
+    again = AttributeVAE.of_arguments(**vae.arguments)
+    assert (again.encoder.attributes.rank, len(again.encoder.attributes.edges)) == (3, vae.n - 1)
+    with pytest.raises(ConfigError, match="no option length"):
+        replace(config, encoder_options="length=3")
+
+
 @pytest.mark.usefixtures("plug_ins")
 def test_an_encoder_that_cannot_be_used_is_an_error_with_the_names():
     with pytest.raises(ConfigError, match=r"low_rank, squared.* Did you mean low_rank\?"):
@@ -258,6 +388,35 @@ def test_an_encoder_that_cannot_be_used_is_an_error_with_the_names():
 def test_a_class_without_the_methods_of_a_posterior_is_refused(plug_ins, name, message):
     with pytest.raises(ConfigError, match=message):
         POSTERIORS.named(name)
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_a_data_set_that_a_package_plugs_in_is_loaded_by_its_name():
+    assert dataset_names().count("mnist") == 1
+    config = TrainConfig(data=DataConfig(name="flowers"))
+    assert not config.data.is_path
+    assert "flowers" in dataset_names()
+    dataset = load_dataset("flowers", binarisation="none")
+    assert (dataset.height, dataset.width, dataset.shown) == (2, 3, False)
+    assert [len(dataset.split(name)) for name in ("train", "validation", "test")] == [6, 2, 2]
+    assert dataset.test.labels.tolist() == [8, 9]
+    np.testing.assert_allclose(dataset.train.images[0] * 255, np.arange(6), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("plug_ins")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("function", r"function \(flowers_data:stored\) must be an object of Reader"),
+        ("array", "reader of the data set array must return a StoredDataset; got"),
+        ("repeated", "the splits overlap: 6 of the 6 images of test"),
+        ("unlabelled", r"labels of unlabelled, test must be integers \[2\]"),
+        ("flower", "Did you mean 'flowers'"),
+    ],
+)
+def test_a_data_set_that_a_package_plugs_in_is_checked(name, message):
+    with pytest.raises(DataError, match=message):
+        load_dataset(name)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +497,7 @@ def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
     parser = command("train", "")
     add_options(parser)
     text = " ".join(parser.format_help().split())
-    attributes = DiscreteConfig.__doc__.partition("Attributes:")[2]
+    attributes = TrainConfig().__doc__.partition("Attributes:")[2]
     described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
     assert described.rstrip(".") in text
 

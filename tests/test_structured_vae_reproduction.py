@@ -16,11 +16,11 @@ from filelock import FileLock
 from scipy.integrate import quad
 
 from models import Potentials
-from structured_vae import ConfigError, PerturbAndMAP, TrainConfig
+from structured_vae import ConfigError, PerturbAndMAP, TrainConfig, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
+from structured_vae.estimators import ESTIMATORS
 from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.curves import curves
@@ -31,7 +31,6 @@ from structured_vae.reproduction.records import Places, Record, read_record, rec
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
-from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.pictures import Pictures
 from structured_vae.vaes.discrete.training import ArgmaxTraining
@@ -311,7 +310,7 @@ def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkey
 def test_outcomes_come_from_parallel_workers(tmp_path):
     cells = [Cell("x", str(number), TrainConfig(seed=number)) for number in range(4)]
     places = Places(tmp_path, tmp_path)
-    found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, each=nothing)}
+    found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, run_one=nothing)}
     assert found == {f"{number}-seed{number}" for number in range(4)}
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from structured_vae import DataConfig, TrainConfig, train
+from structured_vae import DataConfig, TrainConfig, export_run, train
 from structured_vae.runs.assembly import data_of, initialised, training_of
-from structured_vae.runs.export import export_run
 
 SMALL = TrainConfig(n=4, hidden=8, epochs=2, picture_every=0)
 

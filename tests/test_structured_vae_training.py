@@ -25,7 +25,9 @@ from structured_vae import (
     ConfigError,
     Constant,
     ExponentialDecay,
+    Run,
     TrainConfig,
+    evaluate_run,
     load_vae,
     resume,
     train,
@@ -40,8 +42,6 @@ from structured_vae.image_grids import grid, save_grid
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.folder import Run
 from structured_vae.runs.folder.lock import LOCK
 from structured_vae.runs.trainer.allocator import SETTINGS
 from structured_vae.schedules import Ramp
@@ -50,7 +50,6 @@ from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledB
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.record import RunRecord
 from structured_vae.vaes.config import EpsilonConfig
-from structured_vae.vaes.discrete.config import DiscreteConfig
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
@@ -1326,9 +1325,9 @@ SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "
 @pytest.mark.parametrize(
     ("text", "n", "k"),
     [
-        (FIRST, 4, DiscreteConfig.k),
-        (SECOND, 4, DiscreteConfig.k),  # 9 in the file, where it had no effect
-        (SECOND.replace("encoder: independent", "encoder: categorical"), DiscreteConfig.n, 9),
+        (FIRST, 4, TrainConfig().k),
+        (SECOND, 4, TrainConfig().k),  # 9 in the file, where it had no effect
+        (SECOND.replace("encoder: independent", "encoder: categorical"), TrainConfig().n, 9),
     ],
     ids=["first", "second", "categories"],
 )
@@ -1451,7 +1450,7 @@ def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
         {"encoder": "general", "estimator": "direct"},
         {"encoder": "general", "estimator": "exact"},
         {"encoder": "independent", "estimator": "gumbel_softmax"},
-        {"encoder": "categorical", "estimator": "score_function", "n": DiscreteConfig.n},
+        {"encoder": "categorical", "estimator": "score_function", "n": TrainConfig().n},
         {"model": "mixture", "k": 4, "n": 15, "hidden": 300, "encoder": "general"},
     ],
     ids=lambda change: " ".join(map(str, change.values())),

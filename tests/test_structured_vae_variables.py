@@ -31,6 +31,8 @@ from structured_vae import (
     StraightThrough,
     TableDirect,
     TrainConfig,
+    evaluate_run,
+    export_run,
     load_vae,
     resume,
     train,
@@ -41,8 +43,6 @@ from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.objectives.costs import CostOfCategories, WithKL
-from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.export import export_run
 from structured_vae.spaces.sums.table_sums import TableSums
 from structured_vae.vaes.fitting import fitting_solver
 

@@ -56,21 +56,23 @@ class ModelCard:
     figures: tuple[Figure, ...] = ()
     facts: tuple[str, ...] = ()
 
-    def text(self, model: str, arguments: Mapping[str, Any], usage: str, own: bool = False) -> str:
+    def text(
+        self, model: str, arguments: Mapping[str, Any], usage: str, custom: bool = False
+    ) -> str:
         """Return the text of the model card.
 
         Args:
             model: the name of the model's class.
             arguments: the arguments of its networks.
             usage: a line of Python that uses a model called `vae`.
-            own: whether the model has custom networks, whose code the reader must provide.
+            custom: whether the model has custom networks, whose code the reader must provide.
         """
         front = yaml.safe_dump(self._front_matter(model), sort_keys=False, allow_unicode=True)
         sections = [
             f"---\n{front}---",
             f"# {self.title}",
             self._what(model, arguments),
-            _snippet(model, usage, own),
+            _snippet(model, usage, custom),
         ]
         if self.figures:
             sections.append(
@@ -120,10 +122,10 @@ class ModelCard:
         return "\n".join(lines)
 
 
-def _snippet(model: str, usage: str, own: bool) -> str:
+def _snippet(model: str, usage: str, custom: bool) -> str:
     argument = ""
     explanation = ""
-    if own:
+    if custom:
         argument = ", model=networks"
         explanation = (
             "\nThe folder holds the weights but not the code of the networks: `networks` is a "

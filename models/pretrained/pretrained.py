@@ -125,7 +125,7 @@ class Pretrained(nn.Module, ABC):
             stored_name = OWN
         dtype_name = str(dtype).removeprefix("torch.")
         config = PretrainedConfig(stored_name, dtype_name, arguments, training)
-        text = (card or ModelCard()).text(name, arguments, self.usage, own=self.own)
+        text = (card or ModelCard()).text(name, arguments, self.usage, custom=self.own)
         try:
             _write(Path(folder), text, config.text(), save(weights, {"format": "pt"}))
         except PretrainedError:

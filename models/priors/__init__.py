@@ -8,6 +8,7 @@ from .flow import FlowPrior, gaussian_network
 from .gibbs import BitsPrior, CategoriesPrior, GibbsPrior, factorised_prior, gibbs_prior
 from .named import PRIORS, States, named_prior
 from .named_densities import DENSITY_PRIORS, named_density
+from .options import PriorOptions
 from .prior import LearntPrior, Prior
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "LearntPrior",
     "MixturePrior",
     "Prior",
+    "PriorOptions",
     "States",
     "factorised_prior",
     "gaussian_network",

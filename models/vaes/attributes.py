@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.decoder import Neighbourhood
+from ..networks.encoders.options import checked_encoder_options
 from ..networks.encoders.registry import BIT_ENCODERS, encoder_name
 from ..networks.layers import Conv2d, ConvTranspose2d, Linear
 from ..potentials import Potentials
@@ -56,12 +57,13 @@ class AttributeEncoder(nn.Module):
         c: number of dimensions of the code.
         channels: number of channels of the first convolution; the others have 2, 4 and 4 times as
             many.
+        encoder_options: other arguments of the class of the encoder.
 
     Raises:
-        SettingError: no encoder of bits has this name.
+        SettingError: no encoder of bits has this name, or it does not have an option.
     """
 
-    def __init__(self, encoder: str, n: int, c: int, channels: int):
+    def __init__(self, encoder: str, n: int, c: int, channels: int, **encoder_options: int | str):
         super().__init__()
         widths = (3, channels, 2 * channels, 4 * channels, 4 * channels)
         layers: list[nn.Module] = []
@@ -75,7 +77,10 @@ class AttributeEncoder(nn.Module):
             )
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
-        self.attributes = BIT_ENCODERS[encoder](features, n, HIDDEN)
+        # Their types are those of the class, which only the class knows.
+        options: Any = checked_encoder_options(encoder, encoder_options)
+        self.attributes = BIT_ENCODERS[encoder](features, n, hidden=HIDDEN, **options)
+        self.attributes.options = options
         self.style = Linear(features, 2 * c)
 
     def forward(self, x: Images) -> tuple[Potentials, Gaussian]:
@@ -260,9 +265,10 @@ class AttributeVAE(Pretrained):
         c: number of dimensions of the code.
         channels: number of channels of the largest feature maps; those of 4 x 4 and 8 x 8 pixels
             have four times as many.
+        encoder_options: other arguments of the class of the encoder, as in `paper_vae`.
 
     Raises:
-        SettingError: no encoder of bits has this name.
+        SettingError: no encoder of bits has this name, or it does not have an option.
 
     Example:
         >>> vae = AttributeVAE("general", n=3, channels=4)
@@ -283,9 +289,16 @@ class AttributeVAE(Pretrained):
         "  # [4 * n, 3 * 64 * 64]"
     )
 
-    def __init__(self, encoder: str = "general", n: int = 8, c: int = 64, channels: int = 32):
+    def __init__(
+        self,
+        encoder: str = "general",
+        n: int = 8,
+        c: int = 64,
+        channels: int = 32,
+        **encoder_options: int | str,
+    ):
         super().__init__()
-        self.encoder = AttributeEncoder(encoder, n, c, channels)
+        self.encoder = AttributeEncoder(encoder, n, c, channels, **encoder_options)
         self.decoder = AttributeDecoder(n, c, channels)
 
     @property
@@ -303,17 +316,20 @@ class AttributeVAE(Pretrained):
     @property
     def arguments(self) -> dict[str, int | str]:
         """The arguments of `of_arguments` that make networks of these shapes."""
-        return {
+        arguments: dict[str, int | str] = {
             "encoder": encoder_name(self.encoder.attributes) or "",
             "n": self.n,
             "c": self.decoder.c,
             "channels": self.decoder.first.out_features // (4 * SMALLEST**2),
         }
+        return arguments | self.encoder.attributes.options
 
     @classmethod
-    def of_arguments(cls, encoder: str, n: int, c: int, channels: int) -> AttributeVAE:
+    def of_arguments(
+        cls, encoder: str, n: int, c: int, channels: int, **encoder_options: int
+    ) -> AttributeVAE:
         """Make networks with new random weights."""
-        return cls(encoder, n, c, channels)
+        return cls(encoder, n, c, channels, **encoder_options)
 
     def given(self, code: Gaussian, generator: torch.Generator) -> tuple[GivenCode, Costs]:
         """Draw a code for each image.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, cast
+from typing import Any, ClassVar, Final, cast
 from warnings import warn
 
 import torch
@@ -14,11 +14,13 @@ from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
 from ..networks.encoders.categorical import CategoricalEncoder
 from ..networks.encoders.encoder import Encoder
+from ..networks.encoders.options import checked_encoder_options, options_of_encoder
 from ..networks.encoders.registry import CATEGORICAL, ENCODERS, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from ..potentials import AnyPotentials, LatentSpace
 from ..pretrained import Pretrained
-from ..priors import Prior, States, named_prior
+from ..priors import Prior, PriorOptions, States
+from ..priors.options import with_former_sizes
 from ..shapes import Images
 from ..spaces import named_space
 from ..states import codes_of
@@ -235,40 +237,32 @@ class DiscreteVAE(Pretrained):
         n: int,
         hidden: int,
         prior: str = "uniform",
-        bandwidth: int = 0,
-        variables: int = 1,
-        couplings: str = "none",
         prior_hidden: int = 0,
         prior_layers: int = 0,
+        couplings: str = "none",
         space: str = "",
-        **of_space: int,
+        **others: int,
     ) -> DiscreteVAE:
-        """Return networks of `paper_vae` with new weights; other arguments belong to the space.
+        """Return networks of `paper_vae` with new weights.
 
-        As in the files of a model, n is the number of bits, or of categories.
+        As in the files of a model, n is the number of bits, or of categories. The other arguments
+        are options of the encoder, or arguments of the space.
         """
         sizes: dict[str, int] = {"n": n}
         if encoder == "categorical":
             sizes = {"k": n}
-        state_space = None
-        if space:
-            state_space = named_space(space, of_space)
-        elif of_space:
-            raise SettingError(
-                f"unknown keys: {', '.join(of_space)}; arguments of a space need its name, space"
-            )
+        names = options_of_encoder(encoder)
+        of_encoder = {name: value for name, value in others.items() if name in names}
+        of_space = {name: value for name, value in others.items() if name not in names}
         return paper_vae(
             encoder,
             pixels=pixels,
             **sizes,
             hidden=hidden,
-            prior=prior,
-            bandwidth=bandwidth,
-            variables=variables,
+            prior=PriorOptions(prior, prior_hidden, prior_layers),
+            space=_stored_space(space, of_space),
             couplings=couplings,
-            prior_hidden=prior_hidden,
-            prior_layers=prior_layers,
-            space=state_space,
+            **of_encoder,
         )
 
     @torch.no_grad()
@@ -372,20 +366,17 @@ PAPER_SIZE: Final = 15
 """The number of bits, or of categories, of the paper's networks."""
 
 
+@with_former_sizes
 def paper_vae(
     encoder: str,
     *,
     pixels: int = 784,
     n: int | None = None,
     hidden: int = 300,
-    prior: str = "uniform",
-    bandwidth: int = 0,
-    variables: int = 1,
-    couplings: str = "none",
-    prior_hidden: int = 0,
-    prior_layers: int = 0,
+    prior: str | PriorOptions = "uniform",
     space: LatentSpace | None = None,
     k: int | None = None,
+    **encoder_options: int | str,
 ) -> DiscreteVAE:
     """Make a VAE with the layers of Lorberbom et al. (2019) and one of the `ENCODERS`.
 
@@ -397,26 +388,25 @@ def paper_vae(
         hidden: number of units of each hidden layer.
         prior: "uniform", as in the paper; or a learnt one: "factorised"; "gibbs" with a score for
             every pair of bits; or an autoregressive one: "linear", "made" or "transformer".
-        bandwidth: for an encoder with pairwise scores, the largest distance of two variables of a
-            pair in their order, 1 for a chain; 0 for all pairs, as in the paper.
-        variables: for a categorical encoder, the number of variables of k values each; 1 in the
-            paper.
-        couplings: the pairwise scores of these variables: "none"; "potts", a score for equal values
-            of two variables; or "general", one for every pair of values.
-        prior_hidden: units of a hidden layer of the prior "made" (0 for 400), or the size of the
-            vectors of "transformer" (0 for 64).
-        prior_layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2).
+            `models.priors.PriorOptions` adds sizes to the name.
         space: for an independent encoder, the space of the states of n bits; None for all.
         k: for a categorical encoder, the number of categories of each variable, 15 by default.
+        encoder_options: other arguments of the class of the encoder. An encoder with pairwise
+            scores has `bandwidth`, the largest distance of two variables of a pair in their order:
+            1 for a chain, 0 for all pairs, as in the paper. "categorical" has `variables`, the
+            number of variables of k values each (1 in the paper), and `couplings`, their pairwise
+            scores: "none"; "potts", a score for equal values of two variables; or "general", one
+            for every pair of values. A custom encoder may have others.
 
     Raises:
         SettingError: no encoder, prior or couplings have that name; a number is too small; k is
-            passed for an encoder of bits, or together with n; a bandwidth is passed for an encoder
-            without pairs, several variables for one without categories, or a space for one of
-            categories; or several variables of categories have a prior.
+            passed for an encoder of bits, or together with n; the encoder does not have an option,
+            such as a bandwidth without pairs or variables without categories; a space is passed for
+            an encoder of categories; or several variables of categories have a prior.
 
     Warns:
-        DeprecationWarning: the number of categories is passed as n.
+        DeprecationWarning: the number of categories is passed as n, or the sizes of the prior as
+            `prior_hidden` and `prior_layers`, which are fields of `PriorOptions`.
 
     Example:
         >>> vae = paper_vae("general")
@@ -429,25 +419,16 @@ def paper_vae(
     """
     encoder_class = ENCODERS.named(encoder)
     name_of_size, size = _size_of_states(encoder, n, k)
-    _check_least(1, **{name_of_size: size}, hidden=hidden, variables=variables)
-    _check_least(0, bandwidth=bandwidth, prior_hidden=prior_hidden, prior_layers=prior_layers)
-    if bandwidth and not encoder_class.has_pairs and couplings == "none":
-        raise SettingError(
-            f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
-        )
-    if not issubclass(encoder_class, CategoricalEncoder):
-        if (variables, couplings) != (1, "none"):
-            raise SettingError(
-                "variables and couplings are options of the encoder 'categorical'; "
-                f"'{encoder}' has n bits; got {variables}, {couplings!r}"
-            )
-        band = {}  # only encoders with pairs take a bandwidth
-        if bandwidth:
-            band["bandwidth"] = bandwidth
+    _check_least(1, **{name_of_size: size}, hidden=hidden)
+    # Their types are those of the class, which only the class knows.
+    options: Any = checked_encoder_options(encoder, encoder_options)
+    network = encoder_class(pixels, size, hidden=hidden, **options)
+    if not isinstance(network, CategoricalEncoder):
+        network.options = options
         return DiscreteVAE(
-            encoder_class(pixels, size, hidden, **band),
+            network,
             BinaryDecoder(pixels, size, hidden),
-            prior=named_prior(prior, States(size, 0, prior_hidden, prior_layers)),
+            prior=PriorOptions.of(prior).over(States(size)),
             space=space,
         )
     if space is not None:
@@ -455,10 +436,29 @@ def paper_vae(
             f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
         )
     return DiscreteVAE(
-        encoder_class(pixels, size, hidden, variables, couplings, bandwidth),
-        CategoricalDecoder(pixels, size, hidden, variables),
-        prior=named_prior(prior, States(variables, size, prior_hidden, prior_layers)),
+        network,
+        CategoricalDecoder(pixels, size, hidden, network.variables),
+        prior=PriorOptions.of(prior).over(States(network.variables, size)),
     )
+
+
+def _stored_space(name: str, arguments: dict[str, int]) -> LatentSpace | None:
+    """Return the space of a stored model; None for all states.
+
+    Args:
+        name: its name; empty for all states.
+        arguments: those of its class.
+
+    Raises:
+        SettingError: there are arguments without a name, or no space has this name.
+    """
+    if name:
+        return named_space(name, arguments)
+    if arguments:
+        raise SettingError(
+            f"unknown keys: {', '.join(arguments)}; arguments of a space need its name, space"
+        )
+    return None
 
 
 def _check_least(least: int, **numbers: int) -> None:
@@ -496,6 +496,6 @@ def _size_of_states(encoder: str, n: int | None, k: int | None) -> tuple[str, in
         f"the number of categories is now k: paper_vae('categorical', k={n}). "
         "For several variables pass variables",
         DeprecationWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return "k", n

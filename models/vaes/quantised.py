@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar, Final, cast
 
 import torch
@@ -16,7 +15,8 @@ from ..networks.layers import Linear
 from ..networks.token_grids import TokenDecoder, TokenEncoder, token_count
 from ..potentials import AnyPotentials, CategoricalPotentials, Potentials
 from ..pretrained import Pretrained
-from ..priors import AutoregressivePrior, States, named_prior
+from ..priors import AutoregressivePrior, PriorOptions, States
+from ..priors.options import with_former_sizes
 from ..quantisers import BSQ, FSQ, LFQ, VQ, Quantised, Quantiser
 from ..shapes import Costs, Images, Logits
 from ..states import codes_of, of_variables
@@ -169,9 +169,7 @@ class QuantisedVAE(Pretrained):
             hidden=hidden,
             channels=channels,
             likelihood=likelihood,
-            prior=prior,
-            prior_hidden=prior_hidden,
-            prior_layers=prior_layers,
+            prior=PriorOptions(prior, prior_hidden, prior_layers),
         )
 
     @property
@@ -275,6 +273,7 @@ class QuantisedVAE(Pretrained):
         return (1 - FLOOR) * self.frequencies + FLOOR / self.quantiser.k
 
 
+@with_former_sizes
 def quantised_vae(
     quantiser: str = "fsq",
     *,
@@ -286,9 +285,7 @@ def quantised_vae(
     hidden: int = 300,
     channels: int = 32,
     likelihood: str = "bernoulli",
-    prior: str = "factorised",
-    prior_hidden: int = 0,
-    prior_layers: int = 0,
+    prior: str | PriorOptions = "factorised",
 ) -> QuantisedVAE:
     """Make a VAE with one of the `QUANTISERS`, and with dense or convolutional networks.
 
@@ -305,23 +302,25 @@ def quantised_vae(
         channels: for convolutional networks, the number of channels of the largest feature maps.
         likelihood: a name of `LIKELIHOODS`.
         prior: "factorised", or an autoregressive one over the codes: "linear", "made" or
-            "transformer".
-        prior_hidden: number of units of a hidden layer of made, or size of a transformer's vectors;
-            0 for the default.
-        prior_layers: number of layers of made or the transformer; 0 for the default.
+            "transformer". `models.priors.PriorOptions` adds sizes to the name.
 
     Raises:
         SettingError: a name is unknown, or a number does not fit the others.
+
+    Warns:
+        DeprecationWarning: the sizes of the prior are passed as `prior_hidden` and `prior_layers`,
+            which are fields of `PriorOptions`.
 
     Example:
         >>> vae = quantised_vae("bsq", size=(3, 32, 32), n=256, networks="convolutional")
         >>> vae.code(torch.zeros(2, 3072)).shape
         torch.Size([2, 256])
     """
+    options = PriorOptions.of(prior)
     for name, value, names in (
         ("quantiser", quantiser, tuple(QUANTISERS)),
         ("networks", networks, NETWORKS),
-        ("prior", prior, CODE_PRIORS),
+        ("prior", options.name, CODE_PRIORS),
     ):
         if value not in names:
             raise SettingError(f"{name} must be one of {', '.join(names)}; got {value!r}")
@@ -344,8 +343,7 @@ def quantised_vae(
         pixels = math.prod(size)
         encoder = _dense(pixels, hidden, made.features)
         decoder = _dense(made.features, hidden, pixels)
-    states = replace(_states(made), hidden=prior_hidden, layers=prior_layers)
-    learnt = code_prior(prior, states)
+    learnt = code_prior(options, _states(made))
     return QuantisedVAE(encoder, made, decoder, likelihood, size, learnt)
 
 
@@ -356,15 +354,15 @@ def _states(quantiser: Quantiser) -> States:
     return States(quantiser.variables, values)
 
 
-def code_prior(name: str, states: States) -> AutoregressivePrior | None:
+def code_prior(options: PriorOptions, states: States) -> AutoregressivePrior | None:
     """Return one of `CODE_PRIORS` over codes; None for the factorised one.
 
     Raises:
         SettingError: a size does not fit the prior.
     """
-    if name == "factorised":
+    if options.name == "factorised":
         return None
-    return cast("AutoregressivePrior", named_prior(name, states))
+    return cast("AutoregressivePrior", options.over(states))
 
 
 def _dense(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

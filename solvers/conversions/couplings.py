@@ -155,9 +155,9 @@ def linear_terms(linear: Mapping[Hashable, Any], labels: Labels) -> Linear:
     return terms
 
 
-def ordered_labels(found: Iterable[Hashable]) -> Labels:
-    """The different labels: in order where all are integers, else as they come."""
-    labels = list(dict.fromkeys(found))
+def ordered_labels(occurrences: Iterable[Hashable]) -> Labels:
+    """Return the different labels, sorted if all are integers, else in order of appearance."""
+    labels = list(dict.fromkeys(occurrences))
     if any(label != label for label in labels):
         raise ProblemError(
             "a label is nan, which equals no other and names no variable; drop or rename it"

@@ -162,19 +162,19 @@ class Conditioned:
                 total += weight * (within + excess * of_values)
         return self._beside(ones), self._beside(pairs)
 
-    def samples(self, uniforms: Array, given: Array | None = None) -> States:
+    def samples(self, uniforms: Array, evidence: Array | None = None) -> States:
         """Draw samples `[1, samples, n]`, the splitting variables first.
 
         Args:
             uniforms: `[1, samples, n]`, in [0, 1).
-            given: `[1, samples, n]`, values that are not drawn, -1 for all others; None where all
-                are drawn.
+            evidence: `[1, samples, n]`, values that are not drawn, -1 for all others; None where
+                all are drawn.
         """
         numbers = to_numpy(uniforms)[0]
-        if given is None:
+        if evidence is None:
             fixed = np.full(numbers.shape, -1)
         else:
-            fixed = to_numpy(given)[0]
+            fixed = to_numpy(evidence)[0]
         chosen = np.zeros((len(numbers), 0), np.int64)
         for depth, variable in enumerate(self.split.variables):
             sums = np.cumsum(self._rows(depth, chosen), axis=-1)
@@ -322,10 +322,10 @@ class _Branch:
         direction = self.sums.problem.with_scores(*self.evidence.gathered(along))
         return self.evidence.spread(*self.sums.derivative(direction))
 
-    def samples(self, uniforms: np.ndarray, given: np.ndarray) -> np.ndarray:
+    def samples(self, uniforms: np.ndarray, evidence: np.ndarray) -> np.ndarray:
         """Return samples `[samples, n]`."""
         numbers = self.evidence.uniforms(uniforms[None])
-        z = self.evidence.states(self.sums.samples(numbers, self._free(given)))
+        z = self.evidence.states(self.sums.samples(numbers, self._free(evidence)))
         one: np.ndarray = z[0]
         return one
 

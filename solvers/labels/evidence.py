@@ -173,12 +173,12 @@ def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> 
     number = np.zeros(host.n, np.int64)
     number[places] = np.arange(len(places))
     topology = Topology(len(places), number[host.topology.pairs[within]])
-    own_tables = host.own
+    edge_tables = host.edge_tables
     table_of = host.table_of[within]
-    if own_tables is not None:
-        own_tables = tuple(own_tables[edge] for edge in np.flatnonzero(within).tolist()) or None
-    if own_tables is not None:
-        table_of = np.arange(len(own_tables))
+    if edge_tables is not None:
+        edge_tables = tuple(edge_tables[edge] for edge in np.flatnonzero(within).tolist()) or None
+    if edge_tables is not None:
+        table_of = np.arange(len(edge_tables))
     weights = None
     if host.weights is not None:
         weights = host.weights[:, within]
@@ -189,7 +189,7 @@ def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> 
         weights=weights,
         sizes=host.sizes[places],
         topology=topology,
-        own=own_tables,
+        edge_tables=edge_tables,
     )
 
 

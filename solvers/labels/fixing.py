@@ -117,9 +117,9 @@ class LabelFixing:
         """Always `most`: how many are forbidden is not known."""
         return most
 
-    def known(self, known: Known) -> Known:
-        """What is known, as it is."""
-        return known
+    def known(self, incumbent: Known) -> Known:
+        """Return what is known, as it is."""
+        return incumbent
 
     def lifted(self, solution: Any) -> Solution:
         """The solution as it is; there is one, as there is always a rest."""

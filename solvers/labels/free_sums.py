@@ -35,7 +35,7 @@ class Part(Protocol):
     def marginals(self) -> tuple[Array, Array]:
         """Marginals of variables and of pairs."""
 
-    def samples(self, uniforms: Array, given: Array | None = None) -> States:
+    def samples(self, uniforms: Array, evidence: Array | None = None) -> States:
         """Samples `[batch, samples, n]`."""
 
     def derivative(self, direction: LabelProblem) -> tuple[Array, Array]:
@@ -114,17 +114,17 @@ class FreeLabelSums:
             mean = mean + xp.sum(probabilities * _finite(problem.pairwise(edge)), axis=(1, 2))
         return self.log_z - mean
 
-    def drawn(self, uniforms: np.ndarray, given: np.ndarray | None = None) -> np.ndarray:
+    def drawn(self, uniforms: np.ndarray, evidence: np.ndarray | None = None) -> np.ndarray:
         """`[batch, samples, n]`, numpy: samples for uniforms `[batch, samples, n]`.
 
         Args:
             uniforms: in [0, 1).
-            given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where
-                all are.
+            evidence: `[batch, samples, n]`, values that are not drawn, -1 for all others; None
+                where all are drawn.
         """
         arrays = [uniforms]
-        if given is not None:
-            arrays.append(given)
+        if evidence is not None:
+            arrays.append(evidence)
         drawn = [to_numpy(sums.samples(*rows)) for sums, *rows in self.by_part(*arrays)]
         return np.concatenate(drawn)
 

@@ -99,8 +99,8 @@ class LabelProblem(AnyProblem[ArrayT]):
     Attributes:
         unary: `[batch, n, k]`, float32 or float64; minus infinity beyond `sizes`.
         tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond
-            `sizes`. None, t = 0, where they would waste memory: where there are `own`, and for
-            scores of equal values of more than 128 (`dense` has them).
+            `sizes`. None, t = 0, where they would waste memory: where there are `edge_tables`, and
+            for scores of equal values of more than 128 (`dense` has them).
         table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's
             lower variable.
         weights: `[1 or batch, e]`, by which the table of an edge is multiplied; None for ones.
@@ -108,8 +108,8 @@ class LabelProblem(AnyProblem[ArrayT]):
         topology: the pairs, each in the order i < j.
         leading: the caller's leading dimensions; their product is `batch`.
         home: where answers go back to.
-        own: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes differ so
-            much that tables of k x k would be much larger; None elsewhere.
+        edge_tables: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes
+            differ so much that tables of k x k would be much larger; None elsewhere.
 
     Example:
         >>> unary = [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]
@@ -128,7 +128,7 @@ class LabelProblem(AnyProblem[ArrayT]):
     topology: Topology
     leading: tuple[int, ...]
     home: Home[ArrayT]
-    own: tuple[np.ndarray, ...] | None = None
+    edge_tables: tuple[np.ndarray, ...] | None = None
 
     @overload
     @classmethod
@@ -282,7 +282,7 @@ class LabelProblem(AnyProblem[ArrayT]):
     @property
     def is_potts(self) -> bool:
         """Whether pairs score only equal values, by `weights` and without tables."""
-        return bool(self.e) and self.own is None and int(self.tables.shape[1]) == 0
+        return bool(self.e) and self.edge_tables is None and int(self.tables.shape[1]) == 0
 
     def dense(self) -> LabelProblem[ArrayT]:
         """This problem with tables of k x k.
@@ -290,17 +290,17 @@ class LabelProblem(AnyProblem[ArrayT]):
         Raises:
             ProblemTooLargeError: memory does not hold them and what solvers make of them.
         """
-        if self.own is None and not self.is_potts:
+        if self.edge_tables is None and not self.is_potts:
             return self
-        if self.own is None:
+        if self.edge_tables is None:
             check_memory(f"a table of {self.k} x {self.k} values", COPIES * self.k**2)
             eye = np.eye(self.k, dtype=to_numpy(self.unary[:0]).dtype)
             return replace(self, tables=beside(self.unary, eye[None, None]))
         check_memory(f"{self.e} tables of {self.k} x {self.k} values", COPIES * self.e * self.k**2)
         tables = np.zeros((1, self.e, self.k, self.k))
-        for edge, table in enumerate(self.own):
+        for edge, table in enumerate(self.edge_tables):
             tables[0, edge, : table.shape[0], : table.shape[1]] = table
-        return replace(self, tables=tables, own=None)
+        return replace(self, tables=tables, edge_tables=None)
 
     @property
     def batch(self) -> int:
@@ -337,8 +337,8 @@ class LabelProblem(AnyProblem[ArrayT]):
         total = xp.sum(_largest(self.unary), axis=-1)
         if not self.e:
             return total
-        if self.own is not None:
-            return total + sum(_largest(np.ravel(table)) for table in self.own)
+        if self.edge_tables is not None:
+            return total + sum(_largest(np.ravel(table)) for table in self.edge_tables)
         if self.is_potts:
             return total + xp.sum(xp.abs(as_float64(self.weights)), axis=-1)
         largest = _largest(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
@@ -377,8 +377,8 @@ class LabelProblem(AnyProblem[ArrayT]):
             tables = self.tables
         else:
             tables = self.weights
-        if self.own is not None:
-            tables = np.concatenate([np.ravel(table) for table in self.own])[None]
+        if self.edge_tables is not None:
+            tables = np.concatenate([np.ravel(table) for table in self.edge_tables])[None]
         parts = self.unary, tables
         if (
             not isinstance(self.unary, np.ndarray)
@@ -400,8 +400,8 @@ class LabelProblem(AnyProblem[ArrayT]):
         total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
         if not self.e:
             return total
-        if self.own is not None:
-            return total + sum(float(np.max(table)) for table in self.own)
+        if self.edge_tables is not None:
+            return total + sum(float(np.max(table)) for table in self.edge_tables)
         if self.is_potts:
             weights = as_float64(self.weights)
             return total + xp.sum(xp.where(weights > 0, weights, 0 * weights), axis=-1)
@@ -422,8 +422,8 @@ class LabelProblem(AnyProblem[ArrayT]):
     def pairwise(self, edge: int) -> Float[Array, "shared ki kj"]:
         """The float64 table of an edge, `[1 or batch, sizes[i], sizes[j]]`."""
         i, j = self.topology.pairs[edge]
-        if self.own is not None:
-            return self.own[edge][None]
+        if self.edge_tables is not None:
+            return self.edge_tables[edge][None]
         if self.is_potts:
             equal = np.eye(int(self.sizes[i]), int(self.sizes[j]))
             return (
@@ -493,8 +493,8 @@ class LabelProblem(AnyProblem[ArrayT]):
         if not self.e:
             return total
         first, second = (beside(self.unary, end) for end in self.topology.recall(ends))
-        if self.own is not None:
-            return total + _own_scores(self.own, self.topology.pairs, labels)
+        if self.edge_tables is not None:
+            return total + _edge_scores(self.edge_tables, self.topology.pairs, labels)
         if self.is_potts:
             equal = xp.take(labels, first, axis=-1) == xp.take(labels, second, axis=-1)
             return total + xp.sum(as_float64(self.weights) * as_float64(equal), axis=-1)
@@ -520,19 +520,19 @@ class LabelProblem(AnyProblem[ArrayT]):
         shape = (*self.leading, *array.shape[1:])
         return self.home.place(namespace_of(array).reshape(array, shape))
 
-    def instances(self, part: slice | np.ndarray) -> LabelProblem[ArrayT]:
+    def instances(self, rows: slice | np.ndarray) -> LabelProblem[ArrayT]:
         """Return a selection of the instances as a batch with one leading dimension.
 
-        `part` is a slice or, on the host, the numbers of the instances.
+        `rows` is a slice or, on the host, the numbers of the instances.
         """
-        unary = self.unary[part, ...]
+        unary = self.unary[rows, ...]
         if self.tables.shape[0] == 1:
             tables = self.tables
         else:
-            tables = self.tables[part, ...]
+            tables = self.tables[rows, ...]
         weights = self.weights
         if weights is not None and weights.shape[0] > 1:
-            weights = weights[part, :]
+            weights = weights[rows, :]
         return replace(self, unary=unary, tables=tables, weights=weights, leading=(unary.shape[0],))
 
     def copied(self) -> LabelProblem[ArrayT]:
@@ -553,7 +553,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         """
         table_of = np.arange(self.e)
         return replace(
-            self, unary=unary, tables=pairwise, table_of=table_of, weights=None, own=None
+            self, unary=unary, tables=pairwise, table_of=table_of, weights=None, edge_tables=None
         )
 
     def to_host(self) -> LabelProblem[ArrayT]:
@@ -568,10 +568,12 @@ class LabelProblem(AnyProblem[ArrayT]):
         )
 
 
-def _own_scores(own: tuple[np.ndarray, ...], edges: Edges, labels: np.ndarray) -> np.ndarray:
+def _edge_scores(
+    edge_tables: tuple[np.ndarray, ...], edges: Edges, labels: np.ndarray
+) -> np.ndarray:
     """`[batch]`: the sum of the entries of each edge's own table at labels `[batch, n]`."""
     total = np.zeros(len(labels))
-    for table, (i, j) in zip(own, edges.tolist(), strict=True):
+    for table, (i, j) in zip(edge_tables, edges.tolist(), strict=True):
         total += table[labels[:, i], labels[:, j]]
     return total
 
@@ -804,7 +806,7 @@ def _check_finite(problem: LabelProblem) -> None:
         return
     xp = namespace_of(problem.unary)
     named = [("unary", problem.unary), ("pairwise", problem.tables)]
-    named += [(f"pairwise {edge}", table) for edge, table in enumerate(problem.own or ())]
+    named += [(f"pairwise {edge}", table) for edge, table in enumerate(problem.edge_tables or ())]
     for name, array in named:
         if array.shape[1] and bool(xp.any(~(array < math.inf))):
             where = np.argwhere(~(to_numpy(array) < math.inf))[0].tolist()

@@ -56,7 +56,7 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
     entries = elimination_entries(problem)
     if 0 < entries <= QUICK_ENTRIES:
         return _select("elimination", f"its tables have {entries:.2g} entries")
-    has_tables = not problem.is_potts and problem.own is None
+    has_tables = not problem.is_potts and problem.edge_tables is None
     if has_tables and not Bits("max_flow").why_not(problem):
         return Selection(
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"

@@ -64,7 +64,7 @@ class BitRegions:
         Each bound holds for all states but those before it.
         """
         rows = slice(number, number + 1)
-        with heard_of(fixed.rest, lambda known: fixed.known(known)._replace(rows=rows)):
+        with heard_of(fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)):
             first = self._searched(fixed)
         return lawler(first, count, partial(self._others, fixed.problem))
 

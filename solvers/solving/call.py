@@ -308,7 +308,7 @@ def _within(request: Request, rows: Rows) -> Solution:
         named = kind.named(request.solver)
         chosen = named or kind.select_within(problem, rows, request.k or 1).solver
     if request.k is not None:
-        with heard_of(problem, lambda known: known):
+        with heard_of(problem, lambda incumbent: incumbent):
             return k_best_within(replace(request, problem=problem), rows, chosen)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
@@ -318,7 +318,7 @@ def _within(request: Request, rows: Rows) -> Solution:
     if states is not None:
         allowed = rows.satisfied(problem.columns(states))
     try:
-        with heard_of(problem, lambda known: known):
+        with heard_of(problem, lambda incumbent: incumbent):
             solution = chosen.solve_within(problem, rows, request.deadline)
     except SolveInterrupted as stopped:
         stop = _at_least(problem, stopped.solution, states, takes_start, allowed)
@@ -339,13 +339,13 @@ def _many(request: Request) -> Solution:
     problem = request.problem
     check_count(request.k, problem)
 
-    def choose(part: Any) -> CertifiedSolver[Any]:
+    def choose(batch: Any) -> CertifiedSolver[Any]:
         with preparing(request.deadline), kernels_hear_keyboard():
-            return named or kind.select(part).solver
+            return named or kind.select(batch).solver
 
-    def choose_ranking(part: Any) -> CertifiedSolver[Any]:
+    def choose_ranking(batch: Any) -> CertifiedSolver[Any]:
         with preparing(request.deadline), kernels_hear_keyboard():
-            return named or kind.select_ranking(part).solver
+            return named or kind.select_ranking(batch).solver
 
     with naming_alternatives(problem):
         named = kind.named(request.solver)

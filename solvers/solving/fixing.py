@@ -116,9 +116,9 @@ class Fixing:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""
         return z[:, self.values[0] < 0]
 
-    def known(self, known: Known) -> Known:
-        """What is known of the whole problem, by what is known of the rest."""
-        z, bound, rows = known
+    def known(self, incumbent: Known) -> Known:
+        """Return what is known of the whole problem, from what is known of the rest."""
+        z, bound, rows = incumbent
         if z is not None:
             whole = self.values[rows].copy()
             whole[:, self.values[0] < 0] = z
@@ -128,8 +128,8 @@ class Fixing:
             bound = bound + self.constant[rows] + self.problem.rounding[rows] / 2
         return Known(z, bound, rows)
 
-    def lifted(self, found: Solution[np.ndarray] | None) -> Solution:
-        """The solution of the whole problem, by that of the rest; None where there is none.
+    def lifted(self, solution: Solution[np.ndarray] | None) -> Solution:
+        """Return the solution of the whole problem, from that of the rest (None without a rest).
 
         Its bound holds for the states with these values alone.
         """
@@ -139,13 +139,13 @@ class Fixing:
         solver = "fixed"
         stats = {}
         optimal = np.ones(problem.batch, bool)
-        if found is not None:
-            z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
+        if solution is not None:
+            z[:, self.values[0] < 0] = solution.z.reshape(problem.batch, -1)
             # What folding the fixed scores into the others rounds, and the last sum.
-            bound = self.raised(np.ravel(found.bound))
-            optimal = np.ravel(found.optimal)
-            solver = found.solver
-            stats = dict(found.stats)
+            bound = self.raised(np.ravel(solution.bound))
+            optimal = np.ravel(solution.optimal)
+            solver = solution.solver
+            stats = dict(solution.stats)
         # The whole problem scores the state anew: sums in another order round differently.
         score = problem.score_flat(z)
         return Solution(

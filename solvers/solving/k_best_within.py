@@ -109,7 +109,7 @@ class _OneMoreConstraint:
             if states:
                 told_of = None
             try:
-                with heard_of(told_of, lambda known: known._replace(rows=of_one)):
+                with heard_of(told_of, lambda incumbent: incumbent._replace(rows=of_one)):
                     solution = self._searched(single, rows, states)
             except InfeasibleError:
                 if not states:

@@ -75,8 +75,8 @@ class Fixed(Protocol):
     def states(self, most: int) -> int:
         """How many states `rest` may have; `most` where there may be more."""
 
-    def known(self, known: Known) -> Known:
-        """What is known of the whole problem, by what is known of `rest`."""
+    def known(self, incumbent: Known) -> Known:
+        """Return what is known of the whole problem, from what is known of `rest`."""
 
     def lifted(self, solution: Solution | None) -> Solution:
         """The solution of the whole problem, by that of `rest`; None where there is none."""

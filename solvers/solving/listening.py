@@ -55,10 +55,10 @@ def heard_by(
     host = problem.to_host()
     kind = kind_of(problem)
 
-    def score(z: States, part: slice) -> Scores:
+    def score(z: States, rows: slice) -> Scores:
         instances = host
-        if part != slice(None):
-            instances = host.instances(part)
+        if rows != slice(None):
+            instances = host.instances(rows)
         return kind.score(instances, np.ascontiguousarray(z))
 
     bound = to_numpy(host.trivial_bound)
@@ -75,7 +75,7 @@ def _heard_from(
     callback: Callback,
     problem: Maximisable,
     score: Callable[[States, slice], Scores],
-    known: tuple[States, Scores, Scores],
+    begun: tuple[States, Scores, Scores],
 ) -> Iterator[None]:
     """As `heard_by`, of what is known.
 
@@ -83,7 +83,7 @@ def _heard_from(
         callback: gets a `Progress`.
         problem: that is solved.
         score: of states of some of the instances.
-        known: states `[batch, n]`, scores and bounds `[batch]` to begin with.
+        begun: states `[batch, n]`, scores and bounds `[batch]` to begin with.
 
     Raises:
         OptionError: the callback cannot be called.
@@ -94,11 +94,11 @@ def _heard_from(
         )
     begin = now()
 
-    def call(*known: np.ndarray) -> object:
-        z, scores, bounds = (problem.restore(array) for array in known)
+    def call(*arrays: np.ndarray) -> object:
+        z, scores, bounds = (problem.restore(array) for array in arrays)
         return callback(Progress(z, as_number(scores), as_number(bounds), now() - begin))
 
-    listener = Listener(problem, call, score, known)
+    listener = Listener(problem, call, score, begun)
     try:
         with watched_by(listener):
             yield
@@ -108,12 +108,12 @@ def _heard_from(
 
 
 @contextmanager
-def heard_of(part: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
-    """Inside it, what searches tell of a part is told of the problem that it helps to solve."""
+def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
+    """Pass on what searches tell of a subproblem, as news of the problem that it belongs to."""
     whole = watch()
     listener = None
     if whole is not None:
-        listener = Part(whole, part, lift)
+        listener = Part(whole, subproblem, lift)
     with watched_by(listener):
         yield
 
@@ -139,8 +139,8 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
     return call
 
 
-def with_word(found: Solution, solver: CertifiedSolver[Any]) -> Solution:
+def with_word(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
     """A solution that says where its solver has nothing to tell a callback."""
     if watch() is None or solver.capabilities.time_limit:
-        return found
-    return replace(found, stats={**found.stats, "callback": "unused"})
+        return solution
+    return replace(solution, stats={**solution.stats, "callback": "unused"})

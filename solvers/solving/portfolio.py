@@ -247,8 +247,8 @@ class Portfolio(CertifiedSolver[ProblemT]):
     def _argmax(self, problem: ProblemT, deadline: Deadline) -> Maximiser:
         ledgers: list[Ledger] = []
 
-        def search(part: ProblemT, until: Deadline, start: States | None) -> Outcome:
-            outcome = in_turn(part, self.turns(part, until), until, start)
+        def search(subproblem: ProblemT, until: Deadline, start: States | None) -> Outcome:
+            outcome = in_turn(subproblem, self.turns(subproblem, until), until, start)
             ledgers.append(outcome.ledger)
             return outcome
 

@@ -150,12 +150,12 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
 
     def _searched(self, problem: Problem, deadline: Deadline, search: Search) -> Maximiser:
         def solve(
-            part: Problem, until: Deadline, start: np.ndarray | None
+            subproblem: Problem, until: Deadline, start: np.ndarray | None
         ) -> tuple[np.ndarray, float]:
             states = None
             if start is not None:
                 states = start[None]
-            outcome = search(part, until, states)
+            outcome = search(subproblem, until, states)
             return outcome.z[0], float(outcome.bound[0])
 
         threads = self.threads or available_cores()
@@ -168,8 +168,8 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
         """
         names: Counter[str] = Counter()
 
-        def rank(part: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
-            states, bound, name = rank_in_turn(part, deadline, count)
+        def rank(subproblem: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
+            states, bound, name = rank_in_turn(subproblem, deadline, count)
             names[name] += 1
             return states, bound
 

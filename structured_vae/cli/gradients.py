@@ -31,6 +31,14 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--draws", type=int, default=10_000, help="gradient draws per image and setting"
     )
+    parser.add_argument(
+        "--estimators",
+        nargs="+",
+        type=str,
+        metavar="NAME",
+        help="estimators to measure, by the names of train; default: a usual choice of those that "
+        "fit the encoder",
+    )
     return parser
 
 
@@ -40,7 +48,13 @@ def run(chosen: Namespace, console: Console) -> None:
     check_count("draws", chosen.draws)
     from ..runs.gradients import gradient_figure  # loads torch
 
-    figure = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)
+    figure = gradient_figure(
+        chosen.folder,
+        chosen.checkpoint,
+        chosen.images,
+        chosen.draws,
+        estimators=chosen.estimators,
+    )
     reports = {name: report.to_dict() for name, report in figure.reports.items()}
     title = f"{chosen.folder}: gradients in the encoder's potentials"
     console.print(gradient_table(reports, title))

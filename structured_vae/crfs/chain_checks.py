@@ -49,7 +49,9 @@ def mask_of(mask: torch.Tensor | None, emissions: torch.Tensor) -> torch.Tensor:
     if mask is None:
         return emissions.new_ones(shape, dtype=torch.bool)
     if not is_tensor(mask) or mask.shape != shape:
-        received = list(mask.shape) if is_tensor(mask) else shortened(mask)
+        received = shortened(mask)
+        if is_tensor(mask):
+            received = str(list(mask.shape))
         raise StructureError(f"mask must be a tensor {list(shape)}; got {received}")
     return mask.to(emissions.device).bool()
 

@@ -19,6 +19,7 @@ from .datasets import (
     usual_binarisation,
 )
 from .files.idx import read_idx
+from .reader import Reader, StoredDataset, StoredSplit
 
 __all__ = [
     "ATTRIBUTES",
@@ -26,7 +27,10 @@ __all__ = [
     "IN_MEMORY",
     "TYPICAL",
     "ImageDataset",
+    "Reader",
     "Split",
+    "StoredDataset",
+    "StoredSplit",
     "binarisation_names",
     "dataset_names",
     "dataset_of_images",

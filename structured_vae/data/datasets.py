@@ -18,8 +18,9 @@ from .binarisation import BINARISATIONS, Binarisation, none
 from .folders import read_folder
 from .in_memory import images_in_memory
 from .own import read_own
+from .plug_ins import read_plug_in
 from .reader import Reader, StoredDataset, StoredSplit
-from .registry import READERS
+from .registry import BUILT_IN, READERS
 
 T = TypeVar("T")
 
@@ -170,7 +171,7 @@ def load_dataset(
             file.
         DataDownloadError: no root was named, and a file could not be downloaded.
         DataError: a file is damaged, or is not the official one; or a binarisation was asked for
-            CelebA.
+            CelebA; or the reader of a plug-in cannot be imported, or returns no images.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
@@ -181,7 +182,11 @@ def load_dataset(
     if binarisation is None:
         binarisation = usual_binarisation(name)
     chosen = _allowed(name, reader, binarisation)
-    return _dataset(name, reader.read(root), binarisation, chosen, reader.shown)
+    if name in READERS and name not in BUILT_IN:
+        stored = read_plug_in(name, reader, root)
+    else:
+        stored = reader.read(root)
+    return _dataset(name, stored, binarisation, chosen, reader.shown)
 
 
 def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDataset:

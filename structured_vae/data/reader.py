@@ -59,6 +59,13 @@ class Reader:
         binarisations: the binarisations that its images allow, by name; the first is the default.
         shown: whether pictures written during training may show its images; False if their terms
             forbid redistribution.
+
+    Example:
+        >>> from structured_vae.data.in_memory import images_in_memory
+        >>> images = np.random.default_rng(0).integers(0, 256, (10, 4, 4), np.uint8)
+        >>> reader = Reader(lambda root: images_in_memory(images))
+        >>> reader.read(None).size
+        (1, 4, 4)
     """
 
     read: Callable[[str | Path | None], StoredDataset]

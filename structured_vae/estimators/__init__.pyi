@@ -12,6 +12,7 @@ from .importance.local_disarm import LocalDisARM
 from .importance.multi_sample import OVIS, VIMCO
 from .importance.wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
 from .ram import RAM
+from .registry import ESTIMATORS
 from .relaxed.gapped_straight_through import GappedStraightThrough
 from .relaxed.gumbel_rao import GumbelRao
 from .relaxed.gumbel_softmax import GumbelSoftmax, StraightThrough
@@ -30,6 +31,7 @@ __all__ = [
     "ARM",
     "ARMS",
     "CARMS",
+    "ESTIMATORS",
     "NVIL",
     "OVIS",
     "RAM",

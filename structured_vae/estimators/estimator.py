@@ -13,7 +13,6 @@ from torch import nn
 from models.potentials import AnyPotentials
 
 from ..distributions import DensityDistribution, Distribution, Gibbs
-from ..distributions.argmax import AnySolver
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm as KLTerm
@@ -51,13 +50,15 @@ class Compared:
 
     Attributes:
         name: of the line or point in the figure, and in its record.
-        of_setting: makes the estimator of an epsilon or a temperature, and a solver.
+        of_options: makes the estimator of options whose epsilon and temperature are one setting.
         has_setting: whether there is an epsilon or a temperature, over which the figure draws it.
+        usual: whether the command measures it if the user names no estimators.
     """
 
     name: str
-    of_setting: Callable[[float, AnySolver], Estimator]
+    of_options: Callable[[EstimatorOptions], Estimator]
     has_setting: bool = True
+    usual: bool = True
 
 
 class Estimator(nn.Module, ABC):
@@ -78,6 +79,8 @@ class Estimator(nn.Module, ABC):
         perturbs: whether samples of coupled variables come from perturb-and-MAP, so that they are
             no samples of the Gibbs distribution.
         sleeps: whether a training adds the sleep phase, `sleep_loss`, to the loss of the encoder.
+        other_objective: what the encoder minimises, if that is not an expected cost E_q[cost(z)];
+            such an estimator cannot be compared with the gradient of one. Empty for the others.
     """
 
     kl: KLTerm
@@ -86,6 +89,7 @@ class Estimator(nn.Module, ABC):
     takes_completions: ClassVar[bool] = False
     perturbs: ClassVar[bool] = False
     sleeps: ClassVar[bool] = False
+    other_objective: ClassVar[str] = ""
     _distribution: type[DensityDistribution] = Gibbs
 
     @classmethod
@@ -95,8 +99,25 @@ class Estimator(nn.Module, ABC):
 
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
-        """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return ()
+        """Return the forms of this estimator that `structured-vae gradients` measures.
+
+        By default it is one form, with the usual number of samples, which is measured if a user
+        names the estimator. It is none where `other_objective` says why.
+        """
+        if cls.other_objective:
+            return ()
+        return (Compared(cls.__name__, cls._of_setting, cls._has_setting(), usual=False),)
+
+    @classmethod
+    def _of_setting(cls, options: EstimatorOptions) -> Self:
+        """Return the estimator with the usual number of samples."""
+        return cls.of_options(replace(options, samples=cls.usual_samples))
+
+    @classmethod
+    def _has_setting(cls) -> bool:
+        """Return whether a schedule of the estimator follows epsilon or the temperature."""
+        low, high = (EstimatorOptions.at(setting, n=2) for setting in (0.1, 0.2))
+        return cls._of_setting(low).scheduled(0) != cls._of_setting(high).scheduled(0)
 
     @property
     def over(self) -> StateSpace | None:

@@ -51,6 +51,7 @@ class MaximumLikelihood(Estimator):
     """
 
     kl = "none"
+    other_objective = "-log p(x), and KL(p(z | x) || q(z | x)) with p held fixed"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are more than 2^20 states."""

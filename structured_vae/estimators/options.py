@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from ..distributions.argmax import AnySolver
 from ..schedules import ExponentialDecay
@@ -36,6 +36,18 @@ class EstimatorOptions:
     epsilon: ExponentialDecay = field(default_factory=lambda: ExponentialDecay(start=0.1))
     epsilon_rule: EpsilonRule = "schedule"
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
+
+    @classmethod
+    def at(cls, setting: float, n: int, solver: AnySolver = "auto") -> Self:
+        """Return options with one value for epsilon and the temperature, at every step.
+
+        Args:
+            setting: the value.
+            n: length of a latent state.
+            solver: solves the argmaxes, by name or object.
+        """
+        constant = ExponentialDecay(start=setting, rate=0.0, floor=setting)
+        return cls(n=n, solver=solver, epsilon=constant, temperature=constant)
 
     def new_epsilon(self) -> Epsilon:
         """Return the module of the step; it may have a state, so each estimator gets a new one."""

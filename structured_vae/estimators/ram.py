@@ -73,7 +73,7 @@ class RAM(Estimator):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("RAM", lambda *_: cls(), has_setting=False),)
+        return (Compared("RAM", lambda _: cls(), has_setting=False),)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are fewer variables than `completions`."""

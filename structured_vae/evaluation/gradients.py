@@ -166,11 +166,13 @@ def _report(
         for name, value in stats.items():
             totals[name] = totals.get(name, 0.0) + count * value
         done += count
+    # The mean of n draws is off by chance, by variance / n in the square of each coordinate.
     away = sums / draws
     variance = _variance(away, squares / draws, draws, exact, potentials.unary.dtype)
     by_chance = variance.sum(dim=-1) / draws
     error = (variance / draws).sqrt()
     mean = exact + away
+    # A coordinate without noise has no standard error to measure its bias in.
     varies = error > 0
     z_score = 0.0
     if varies.any():

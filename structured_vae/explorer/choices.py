@@ -132,7 +132,10 @@ def controls(model: Explored) -> dict[int, int]:
 def set_bits(n: int, state: tuple[int, ...] | None) -> None:
     """Fix all bits, or free them."""
     for i in range(n):
-        st.session_state[f"bit {i}"] = None if state is None else str(state[i])
+        choice = None
+        if state is not None:
+            choice = str(state[i])
+        st.session_state[f"bit {i}"] = choice
 
 
 def fix_all_as_shown(n: int) -> None:

@@ -16,6 +16,7 @@ from structured_vae.explorer.choices import (
 from structured_vae.explorer.drawings import (
     DARK,
     LIGHT,
+    Palette,
     are_words,
 )
 from structured_vae.explorer.explored_model import Explored
@@ -53,13 +54,8 @@ def main(folder: str) -> None:
     """Show the whole page."""
     st.set_page_config(page_title="structured-vae explorer", layout="wide")
     model = opened(folder)
-    palette = LIGHT
-    if st.context.theme.type == "dark":
-        palette = DARK
-    width = "5rem"
-    if are_words(model.names):
-        width = "7.5rem"
-    st.html(f"<style>{STYLE.replace('%s', width)}</style>")
+    palette = _palette()
+    _show_style(model)
     read_link(model)
     st.title("structured-vae explorer")
     st.text(
@@ -99,10 +95,31 @@ def main(folder: str) -> None:
         bars(view)
     with right:
         decoded(view)
-    if posterior.couplings is not None:
-        couplings(view, posterior.couplings)
+    _show_panels(view)
+
+
+def _palette() -> Palette:
+    """Return the colours of the theme that the reader has chosen."""
+    if st.context.theme.type == "dark":
+        return DARK
+    return LIGHT
+
+
+def _show_style(model: Explored) -> None:
+    """Add the style of the page, with columns that are wide enough for the names of the bits."""
+    width = "5rem"
+    if are_words(model.names):
+        width = "7.5rem"
+    st.html(f"<style>{STYLE.replace('%s', width)}</style>")
+
+
+def _show_panels(view: View) -> None:
+    """Show the panels below the two columns."""
+    if view.encoded.couplings is not None:
+        couplings(view, view.encoded.couplings)
     best_states(view)
-    if model.parts.has_paths and image is not None:
+    # A path leads from the code of an image to that of another one.
+    if view.model.parts.has_paths and view.image is not None:
         path(view)
     samples(view)
     share(view)

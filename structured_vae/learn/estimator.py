@@ -23,7 +23,9 @@ from .sums import LogSums
 from .truth import Truth, possible_labels, sample_weights
 
 _PRESENT = find_spec("sklearn") is not None
-_Base: Any = importlib.import_module("sklearn.base").BaseEstimator if _PRESENT else object
+_Base: Any = object
+if _PRESENT:
+    _Base = importlib.import_module("sklearn.base").BaseEstimator
 
 
 # scikit-learn may be missing, so mypy cannot know this class. It is no `ClassifierMixin`, since

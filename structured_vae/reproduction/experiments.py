@@ -34,8 +34,8 @@ class Cell:
         experiment: the experiment whose folder holds the record.
         name: the name of the cell, without the seed.
         config: the configuration to train.
-        defining: paths, such as `("data", "name")`, of the settings that define the cell; the number of
-            epochs is not one of them.
+        defining: paths, such as `("data", "name")`, of the settings that define the cell; the
+            number of epochs is not one of them.
         refine: number of moves of a search per image in the evaluation, see `evaluate`.
         draws: number of posterior samples per image in the evaluation; None for its default.
         picture: whether the last picture of samples is kept beside the record.

@@ -59,9 +59,9 @@ def run_cells(
     cells: Sequence[Cell],
     places: Places,
     jobs: int = 1,
-    each: Callable[[Cell], Outcome] | None = None,
+    run_one: Callable[[Cell], Outcome] | None = None,
 ) -> Iterator[Outcome]:
-    """Train and evaluate cells, several side by side, and yield each as it ends.
+    """Train and evaluate cells, several side by side, and yield every outcome as its cell ends.
 
     The processes run under joblib; `joblib.parallel_config` can send them to a Dask or Ray cluster.
 
@@ -69,9 +69,9 @@ def run_cells(
         cells: the cells to run; the caller leaves out finished cells.
         places: the folders of the files.
         jobs: number of cells at once; several share the cores that this process may use.
-        each: a function of the cell that replaces `run_cell`.
+        run_one: a function of the cell that replaces `run_cell`.
     """
-    run = each
+    run = run_one
     if run is None:
         threads = None
         if jobs != 1:

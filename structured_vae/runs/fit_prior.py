@@ -83,12 +83,7 @@ def fit_prior(
         RunError: the folder is not a run, or its prior is part of the model; or `target` is a run.
         DivergedError: the cost of the first epoch is not finite.
     """
-    if epochs < 1:
-        raise ConfigError(f"epochs must be at least 1; got {epochs}")
-    if not learning_rate > 0:
-        raise ConfigError(f"learning_rate must be positive; got {learning_rate}")
-    if target is not None and Run.at(target).config_file.exists():
-        raise RunError(f"{target} is the folder of a run; name another one")
+    _check_options(epochs, learning_rate, target)
     config = Run.at(folder).config()
     custom = custom_objects_for(config, model, data, None)
     vae = load_vae(folder, which, custom.model)
@@ -122,6 +117,21 @@ def fit_prior(
     if target is not None:
         fitted.save_pretrained(target, training=_described(config, coded, fitted_prior))
     return FittedPrior(fitted, before, after, tuple(costs))
+
+
+def _check_options(epochs: int, learning_rate: float, target: str | Path | None) -> None:
+    """Raise before any work if an option of `fit_prior` is impossible.
+
+    Raises:
+        ConfigError: a number is too small.
+        RunError: `target` is the folder of a run.
+    """
+    if epochs < 1:
+        raise ConfigError(f"epochs must be at least 1; got {epochs}")
+    if not learning_rate > 0:
+        raise ConfigError(f"learning_rate must be positive; got {learning_rate}")
+    if target is not None and Run.at(target).config_file.exists():
+        raise RunError(f"{target} is the folder of a run; name another one")
 
 
 def _described(config: TrainConfig, coded: Coded[Any], prior: LearntPrior) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,9 +18,10 @@ from models.potentials import AnyPotentials
 from ..atomic import whole_file
 from ..distributions.argmax import AnySolver
 from ..environment import environment
-from ..errors import ConfigError, RunError
+from ..errors import ConfigError, EstimatorError, RunError
 from ..estimators import Estimator, TableDirect
 from ..estimators.estimator import Compared
+from ..estimators.options import EstimatorOptions
 from ..estimators.registry import ESTIMATORS
 from ..evaluation.gradients import GradientReport, gradient_report
 from ..seeds import Stream, generator
@@ -42,12 +43,47 @@ SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 def compared(has_setting: bool) -> dict[str, Compared]:
     """Return all forms of estimators by name, with or without an epsilon or a temperature."""
+    return {name: form for name, form in _forms().items() if form.has_setting == has_setting}
+
+
+def _forms(names: Iterable[str] | None = None) -> dict[str, Compared]:
+    """Return the forms of estimators by the names of their lines.
+
+    Args:
+        names: the names of the estimators; None for all.
+
+    Raises:
+        ConfigError: no estimator has a name, or one has another objective.
+    """
+    if names is None:
+        classes = list(ESTIMATORS.values())
+    else:
+        classes = [_comparable(name) for name in names]
     forms: dict[str, Compared] = {}
-    for estimator in ESTIMATORS.values():
+    for estimator in classes:
         for form in estimator.compared():
-            if form.has_setting == has_setting:
-                forms.setdefault(form.name, form)  # a plug-in may inherit the forms of its base
+            forms.setdefault(form.name, form)  # a plug-in may inherit the forms of its base
     return forms
+
+
+def _comparable(name: str) -> type[Estimator]:
+    """Return an estimator that has forms to compare.
+
+    Raises:
+        ConfigError: no estimator has this name, or its objective is not an expected cost.
+    """
+    try:
+        estimator = ESTIMATORS.named(name)
+    except EstimatorError as error:
+        raise ConfigError(str(error)) from error
+    if estimator.other_objective:
+        raise ConfigError(
+            f"the estimator {name} cannot be compared with the gradient of the expected cost: its "
+            f"encoder minimises {estimator.other_objective}"
+        )
+    if not estimator.compared():
+        raise ConfigError(f"the estimator {name} has no forms to compare: its compared() is empty")
+    return estimator
 
 
 @dataclass(frozen=True)
@@ -72,6 +108,7 @@ def gradient_figure(
     draws: int = 10_000,
     output: Path | None = None,
     *,
+    estimators: Iterable[str] | None = None,
     model: DiscreteVAE | None = None,
     data: Any = None,
 ) -> GradientFigure:
@@ -88,21 +125,24 @@ def gradient_figure(
         images: number of test images; at most the size of the test split.
         draws: for each image and setting.
         output: folder of the two files; default: the run's folder.
+        estimators: names of estimators. All of `ESTIMATORS` can be measured, except those whose
+            encoder minimises another objective: "maximum_likelihood", "vimco", "ovis",
+            "local_disarm", "wake_wake", "wake_sleep" and "reweighted_wake_sleep". Estimators that
+            adapt in training are measured as they start. None for a usual choice of those that fit
+            the encoder.
         model: the custom networks that the run trained; their weights are replaced.
         data: the images in memory that the run was trained on.
 
     Raises:
         RunError: the folder is not a run, or its checkpoint is missing or damaged.
-        ConfigError: no images, fewer than 2 draws, or too many bits to enumerate.
+        ConfigError: no images, fewer than 2 draws, or too many bits to enumerate; or a named
+            estimator is unknown, has another objective, or does not fit the encoder.
         DataError: images are missing or damaged.
     """
     if images < 1 or draws < 2:
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
+    forms = _forms(estimators)
     run = Run.at(folder)
-    if output is None:
-        place = run.folder
-    else:
-        place = Path(output)
     config = run.config()
     if not kind_of(config).compares_gradients:
         raise ConfigError(
@@ -117,16 +157,28 @@ def gradient_figure(
     if reasons := TableDirect().why_not(potentials):
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
     solver = fitting_solver(cast("EstimatorConfig", config).backend, vae)
-    estimators = _fitting(potentials, solver)
+    measured = _fitting(potentials, solver, forms, must_fit=estimators is not None)
     # The noise is that of evaluations, so a second call draws the same figure.
-    reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
+    reports = gradient_report(vae, x, measured, draws, generator(config.seed, Stream.EVALUATION))
+    measurement: dict[str, Any] = {"checkpoint": which, "images": len(x), "draws": draws}
+    measurement["config"] = config.to_dict()
+    return _written(reports, measurement, Path(output or run.folder))
+
+
+def _written(
+    reports: dict[str, GradientReport], measurement: dict[str, Any], place: Path
+) -> GradientFigure:
+    """Write the record and the picture, and return their places.
+
+    Args:
+        reports: the reports by name.
+        measurement: what was measured, for the record.
+        place: the folder of both files.
+    """
     picture = place / "gradients.png"
     record = place / "gradients.json"
-    values = {"checkpoint": which, "images": len(x), "draws": draws, "config": config.to_dict()}
-    values |= {
-        **environment(),
-        "reports": {name: report.to_dict() for name, report in reports.items()},
-    }
+    values = measurement | environment()
+    values["reports"] = {name: report.to_dict() for name, report in reports.items()}
     with whole_file(record) as unfinished:
         unfinished.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     with whole_file(picture) as unfinished:
@@ -134,20 +186,45 @@ def gradient_figure(
     return GradientFigure(reports, picture, record)
 
 
-def _fitting(potentials: AnyPotentials, solver: AnySolver) -> dict[str, Estimator]:
-    """Return the estimators that take such potentials, at every setting that they have."""
-    candidates = {
-        f"{name} {value:g}": form.of_setting(value, solver)
-        for name, form in compared(has_setting=True).items()
-        for value in SETTINGS
-    }
-    for name, form in compared(has_setting=False).items():
-        candidates[name] = form.of_setting(SETTINGS[0], solver)
-    return {
-        name: candidate
-        for name, candidate in candidates.items()
-        if not candidate.why_not(potentials)
-    }
+def _fitting(
+    potentials: AnyPotentials, solver: AnySolver, forms: Mapping[str, Compared], must_fit: bool
+) -> dict[str, Estimator]:
+    """Return the estimators that take such potentials, at every setting that they have.
+
+    Args:
+        potentials: the scores of the images.
+        solver: solves the argmaxes.
+        forms: forms of estimators by name.
+        must_fit: whether all of them must fit; else the usual ones that fit are returned.
+
+    Raises:
+        ConfigError: an estimator must fit, and does not.
+    """
+    candidates: dict[str, Estimator] = {}
+    for name, form in forms.items():
+        if not (must_fit or form.usual):
+            continue
+        settings: tuple[float, ...] = SETTINGS[:1]
+        if form.has_setting:
+            settings = SETTINGS
+        for value in settings:
+            options = EstimatorOptions.at(value, potentials.unary.shape[-1], solver)
+            candidate = form.of_options(options).eval()
+            reasons = candidate.why_not(potentials)
+            if reasons and must_fit:
+                raise ConfigError(
+                    f"the estimator {name} does not fit the encoder: {'; '.join(reasons)}"
+                )
+            if not reasons:
+                candidates[_name_at(form, value)] = candidate
+    return candidates
+
+
+def _name_at(form: Compared, setting: float) -> str:
+    """Return the name of a report: that of the form, and its setting if it has one."""
+    if form.has_setting:
+        return f"{form.name} {setting:g}"
+    return form.name
 
 
 def read_reports(record: Path) -> dict[str, GradientReport]:
@@ -207,7 +284,7 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
 
 
 def _deviation_lines(axes: Axes, reports: dict[str, GradientReport], norm: float) -> list[str]:
-    """Draw a line for each estimator without a setting, and return the names of those without noise.
+    """Draw a line for each estimator without a setting; return the names of those without noise.
 
     A logarithmic axis cannot show a deviation of zero.
 

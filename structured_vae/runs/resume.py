@@ -142,9 +142,10 @@ def _checkpoint_to_go_on_from(run: Run, config: TrainConfig, start: Which) -> Pa
     if checkpoint.exists():
         return checkpoint
     if other.exists():
+        resumption = run.how_to_resume(config, start=OTHER[start])
         raise RunError(
             f"{checkpoint} does not exist. The run does not start again, since that would replace "
-            f"{other.name}. Resume from that checkpoint: {run.how_to_resume(config, start=OTHER[start])}"
+            f"{other.name}. Resume from that checkpoint: {resumption}"
         )
     if (recorded := run.recorded_epochs()) > 1:
         raise RunError(

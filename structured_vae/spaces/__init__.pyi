@@ -5,6 +5,7 @@ from .constrained import ConstrainedBits
 from .labels import PairwiseLabels
 from .of_potentials import space_of
 from .paths import Paths, grid_paths
+from .registry import SPACES
 from .second_order import SecondOrderChains
 from .segments import Segments
 from .space import CustomSpace, StateSpace, as_space
@@ -14,6 +15,7 @@ from .sums.distribution import StructureGibbs
 from .trees import Arborescences, SpanningTrees
 
 __all__ = [
+    "SPACES",
     "Arborescences",
     "Assignments",
     "Bits",

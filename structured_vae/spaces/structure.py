@@ -55,8 +55,8 @@ def refuse_pairs(structure: object, pairwise: torch.Tensor | None) -> None:
         # A custom space goes by the name of its object.
         inner = getattr(structure, "structure", structure)
         raise StructureError(
-            f"{type(inner).__name__} takes one score per variable and no pairwise scores: leave out "
-            "pairwise, or pass a solver and constraints= instead of the structure"
+            f"{type(inner).__name__} takes one score per variable and no pairwise scores: leave "
+            "out pairwise, or pass a solver and constraints= instead of the structure"
         )
 
 

@@ -125,7 +125,7 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         return values.bernoulli(generator=self._random(Stream.BINARISATION, indices))
 
     def _random(self, stream: Stream, indices: torch.Tensor) -> torch.Generator:
-        return generator(self.seed, stream, self.sampler.epoch, part=int(indices[0]))
+        return generator(self.seed, stream, self.sampler.epoch, index=int(indices[0]))
 
 
 class LabelledImages(Dataset[tuple[torch.Tensor, torch.Tensor]]):

@@ -55,6 +55,6 @@ class SeededEpochs(BetweenSteps):
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Seed the global generator."""
         of_epoch = generator(
-            self.seed, Stream.NETWORKS, trainer.current_epoch, part=trainer.global_rank
+            self.seed, Stream.NETWORKS, trainer.current_epoch, index=trainer.global_rank
         )
         torch.manual_seed(of_epoch.initial_seed())

@@ -45,8 +45,8 @@ def check_reached(loss: torch.Tensor) -> None:
     """
     if torch.is_grad_enabled() and not loss.requires_grad:
         raise NetworkError(
-            "the loss depends on no parameter of the networks, so nothing would be learnt. Look for "
-            "detach() and torch.no_grad() in their forward methods, and for requires_grad=False"
+            "the loss depends on no parameter of the networks, so nothing would be learnt. Look "
+            "for detach() and torch.no_grad() in their forward methods, and for requires_grad=False"
         )
 
 

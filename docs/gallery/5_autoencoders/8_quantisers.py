@@ -20,13 +20,14 @@ import matplotlib.pyplot as plt
 import torch
 
 from models import paper_vae, quantised_vae
+from models.priors import PriorOptions
 from models.quantisers import codebook_use
 from structured_vae import Gibbs, StraightThrough, elbo_recipe, evaluate, load_dataset
 
 dataset = load_dataset("fashion-mnist-mini")
 images = torch.from_numpy(dataset.train.images)
 test = torch.from_numpy(dataset.test.images[:500])
-prior = {"prior": "made", "prior_hidden": 100}
+prior = {"prior": PriorOptions("made", hidden=100)}
 
 
 def trained(vae, loss, steps=300):

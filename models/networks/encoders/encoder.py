@@ -18,7 +18,10 @@ class Encoder(nn.Module):
     """The base class of encoders pixels -> hidden -> ReLU -> potentials over n bits.
 
     A subclass with pairwise scores sets `has_pairs`. Its pairwise scores are outputs of the network
-    for every pair, unless it overrides `pair_outputs` and `pair_scores`.
+    for every pair, unless it overrides `pair_outputs` and `pair_scores`. A subclass may have more
+    arguments, with defaults: they are options of `paper_vae`, and `encoder_options` of a
+    configuration. Where `pair_outputs` needs one, set it before you call the `__init__` of this
+    class.
 
     Args:
         pixels: number of pixels of an image.
@@ -33,6 +36,7 @@ class Encoder(nn.Module):
         has_pairs: whether bits have pairwise scores.
         nonnegative_pairs: whether no pairwise score is ever negative, so that a minimum cut finds
             the argmax. False unless a subclass declares it.
+        options: the arguments beside pixels, n and hidden that `paper_vae` made the encoder with.
         edges: the pairs `[e, 2]` of bits with a pairwise score.
         name: the name of the class.
     """
@@ -47,6 +51,7 @@ class Encoder(nn.Module):
     def __init__(self, pixels: int, n: int, hidden: int = 300, bandwidth: int = 0):
         super().__init__()
         self.pixels = pixels
+        self.options: dict[str, int | str] = {}
         pairs = torch.empty((0, 2), dtype=torch.long)
         if self.has_pairs:
             pairs = pairs_within(n, bandwidth)
@@ -84,7 +89,7 @@ class Encoder(nn.Module):
         arguments: dict[str, int | str] = {"n": self.n}
         if self.bandwidth:
             arguments["bandwidth"] = self.bandwidth
-        return arguments
+        return arguments | self.options
 
     def takes(self, space: LatentSpace) -> bool:
         """Return whether states may be restricted to a space, which has to have states of n bits.

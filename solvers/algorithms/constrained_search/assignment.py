@@ -170,7 +170,7 @@ def _least_cost(
 
 # A variable is an edge between its two groups: rows and columns are a 2-colouring.
 def _two_sides(count: int, ends: np.ndarray) -> np.ndarray | None:
-    """Return whether each group `[count]` is a row, so that the ends of each pair differ; or None."""
+    """Return whether each group `[count]` is a row; None if the ends of a pair cannot differ."""
     side = np.full(count, -1)
     for begin in range(count):
         if side[begin] >= 0:

@@ -210,7 +210,7 @@ class Exchanges:
         return best
 
     def _add(self, order: list[int]) -> None:
-        """Set variables to 1, one after the other, as far as that raises the score and is allowed."""
+        """Set variables to 1 in this order, where that raises the score and is allowed."""
         for i in order:
             after = self._activity + self._matrix[:, i : i + 1]
             if self._field[i] > 0 and ((after >= self._low) & (after <= self._high)).all():

@@ -129,7 +129,7 @@ class ConstrainedSearch:
 
     @cached_property
     def _scored(self) -> bool:
-        """Whether a score differs from 0; else every state that satisfies the constraints is best."""
+        """Whether a score differs from 0; if none does, every feasible state is best."""
         return bool(self._problem.unary.any() or self._problem.pairwise.any())
 
     @cached_property

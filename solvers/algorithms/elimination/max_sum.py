@@ -93,7 +93,7 @@ def max_sum(
 
 
 def _readable(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as contiguous arrays of one type, float32 or float64, copied only where needed."""
+    """Return both as contiguous arrays of one type, float32 or float64, copied only if needed."""
     dtype = np.result_type(unary, pairwise)
     if dtype != np.float32:
         dtype = np.dtype(np.float64)

@@ -59,17 +59,17 @@ class DomainWall:
         )
         return np.diff(sums[:, self.starts], axis=1)
 
-    def bound(self, bound: Scores, part: slice = slice(None)) -> Scores:
+    def bound(self, bound: Scores, rows: slice = slice(None)) -> Scores:
         """Return `[batch]` bounds on scores of labels, from bounds on scores of bits.
 
         The bound is minus infinity where it excludes every allowed assignment.
         """
-        total = bound + self.constant[part]
-        return np.where(total < self.least[part], -np.inf, total)
+        total = bound + self.constant[rows]
+        return np.where(total < self.least[rows], -np.inf, total)
 
-    def known(self, known: Known) -> Known:
-        """What is known of labels, by what is known of bits."""
-        z, bound, rows = known
+    def known(self, incumbent: Known) -> Known:
+        """Return what is known of the labels, from what is known of the bits."""
+        z, bound, rows = incumbent
         labels = None
         if z is not None:
             labels = self.labels(z)

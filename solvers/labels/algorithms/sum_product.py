@@ -108,13 +108,13 @@ class Conditionals:
         """
         return self._collected(self._scope_derivatives(direction))
 
-    def samples(self, uniforms: Array, given: Array | None = None) -> States:
+    def samples(self, uniforms: Array, evidence: Array | None = None) -> States:
         """Draw samples `[batch, samples, n]` by inverting the cumulative conditionals.
 
         Args:
             uniforms: in [0, 1).
-            given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where
-                all are drawn.
+            evidence: `[batch, samples, n]`, values that are not drawn, -1 for all others; None
+                where all are drawn.
         """
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
@@ -126,8 +126,8 @@ class Conditionals:
             draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
             # Counting without the last sum keeps the value below the number of values.
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
-            if given is not None:
-                fixed = given[:, :, variable]
+            if evidence is not None:
+                fixed = evidence[:, :, variable]
                 value = xp.where(fixed >= 0, fixed, value)
             chosen[variable] = value
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)

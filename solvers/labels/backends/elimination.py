@@ -69,7 +69,7 @@ def _states(problem: LabelProblem, buckets: Buckets) -> States:
     if buckets.width <= 1 and isinstance(problem.unary, np.ndarray):
         if problem.is_potts:
             return potts_max_sum(problem, buckets)
-        if problem.own is None:
+        if problem.edge_tables is None:
             return tree_max_sum(problem, buckets)
     states = [max_sum(batch, buckets) for batch in in_parts(problem, buckets)]
     if len(states) == 1:

@@ -46,7 +46,7 @@ class AntitheticPair(Sampled, ABC):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared(cls.__name__, lambda *_: cls(), has_setting=False),)
+        return (Compared(cls.__name__, lambda _: cls(), has_setting=False),)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, Literal, Self
 
 import torch
@@ -15,7 +16,7 @@ from ...distributions.argmax import AnySolver, argmax
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...objectives.recipes import KLTerm
-from ...schedules import Constant, Schedule
+from ...schedules import Schedule
 from ...spaces import StateSpace, Structure
 from ...spaces.completions import drawn_variables
 from ...spaces.of_potentials import Noise, unary_noise
@@ -128,9 +129,9 @@ class Direct(ByArgmax):
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
         return (
-            Compared("direct", lambda value, solver: cls(solver, Constant(value))),
+            Compared("direct", cls.of_options),
             Compared(
-                "direct, two-sided", lambda value, solver: cls(solver, Constant(value), sides=2)
+                "direct, two-sided", lambda options: cls.of_options(replace(options, sides=2))
             ),
         )
 

@@ -264,7 +264,9 @@ def _is_by_instance(by: object) -> bool:
 
 
 def _named(by_instance: bool) -> str:
-    return ", by='instance'" if by_instance else ""
+    if by_instance:
+        return ", by='instance'"
+    return ""
 
 
 def _mean_sizes(values: torch.Tensor) -> torch.Tensor:

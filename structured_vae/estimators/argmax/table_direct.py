@@ -12,7 +12,7 @@ from ...distributions import Distribution, Gibbs, PerturbAndMAP
 from ...errors import EstimatorError
 from ...noise import gumbel
 from ...objectives.costs import Cost
-from ...schedules import Constant, Schedule
+from ...schedules import Schedule
 from ...spaces.of_potentials import unary_noise
 from ..estimator import Compared, Estimate, Estimator, needs_samples
 from ..options import EstimatorOptions
@@ -77,7 +77,7 @@ class TableDirect(Estimator):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("direct, exact cost", lambda value, _: cls(Constant(value))),)
+        return (Compared("direct, exact cost", cls.of_options),)
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
         """Return the Gibbs distribution; with noise on the unary scores perturb-and-MAP."""

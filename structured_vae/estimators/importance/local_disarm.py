@@ -12,7 +12,7 @@ from ..antithetic.arm import antithetic_pair, disarm_factors
 from ..estimator import Estimate
 from ..reasons import not_independent_bits
 from ..sampled import Sampled
-from .multi_sample import effective_samples, importance_bound, log_sum_of_others
+from .multi_sample import MultiSample, effective_samples, importance_bound, log_sum_of_others
 
 
 class LocalDisARM(Sampled):
@@ -40,6 +40,7 @@ class LocalDisARM(Sampled):
     """
 
     kl = "weighted"
+    other_objective = MultiSample.other_objective
     usual_samples = 5
     least = 2
 

@@ -44,6 +44,7 @@ class MultiSample(Estimator, ABC):
     """
 
     kl = "weighted"
+    other_objective = "a bound over weights p(x, z) / q(z | x) of several samples"
     takes_any_density = True
     usual_samples = 5
 

@@ -28,6 +28,8 @@ class WakeWake(MultiSample):
         stochastic control flow: the name.
     """
 
+    other_objective = "KL(p(z | x) || q(z | x)) with p held fixed"
+
     def factors(self, log_weights: torch.Tensor) -> torch.Tensor:
         """Return minus the shares."""
         return -log_weights.softmax(dim=0)
@@ -56,6 +58,7 @@ class WakeSleep(MultiSample):
     """
 
     sleeps = True
+    other_objective = "-log q(z | x) over states and images that the model draws"
 
     def __init__(self, samples: int = 5):
         super().__init__(samples, least=1)
@@ -84,3 +87,4 @@ class ReweightedWakeSleep(WakeWake):
     """
 
     sleeps = True
+    other_objective = f"the sum of {WakeWake.other_objective} and of {WakeSleep.other_objective}"

@@ -12,7 +12,7 @@ from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...objectives.costs import Cost
-from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule
+from ...schedules import ExponentialDecay, Schedule, as_schedule
 from ...spaces import space_of
 from ...spaces.of_potentials import unary_noise
 from ..estimator import Compared, Estimate, Estimator, needs_samples
@@ -169,7 +169,7 @@ class GumbelSoftmax(Relaxation):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("Gumbel-softmax", lambda value, _: cls(Constant(value))),)
+        return (Compared("Gumbel-softmax", cls.of_options),)
 
     def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
         """Return the relaxed samples."""
@@ -198,4 +198,4 @@ class StraightThrough(HardRelaxation):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("straight-through", lambda value, _: cls(Constant(value))),)
+        return (Compared("straight-through", cls.of_options),)

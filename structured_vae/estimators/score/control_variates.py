@@ -128,7 +128,7 @@ class REBAR(ControlVariate):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("REBAR", lambda *_: cls(), has_setting=False),)
+        return (Compared("REBAR", lambda _: cls(), has_setting=False),)
 
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
         """Return eta cost(softmax(s / temperature)), `[samples, batch]`."""

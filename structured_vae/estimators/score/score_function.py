@@ -53,7 +53,7 @@ class ScoreFunction(Estimator):
     @classmethod
     def compared(cls) -> tuple[Compared, ...]:
         """Return the forms of this estimator that `structured-vae gradients` measures."""
-        return (Compared("score function, 2 samples", lambda *_: cls(2), has_setting=False),)
+        return (Compared("score function, 2 samples", lambda _: cls(2), has_setting=False),)
 
     @property
     def over(self) -> StateSpace | None:

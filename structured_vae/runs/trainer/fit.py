@@ -93,7 +93,9 @@ def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
 @contextmanager
 def _global_generator_restored() -> Iterator[None]:
     """Restore torch's global generator, which each epoch seeds for layers such as dropout."""
-    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    devices = []
+    if torch.cuda.is_available():
+        devices.append(torch.cuda.current_device())
     with torch.random.fork_rng(devices=devices):
         yield
 

@@ -81,13 +81,8 @@ def trainer_of(
         ConfigError: there is no such device, or there are too many processes or nodes.
         MissingPackageError: the logger's package is not installed.
     """
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(
-            "device is cuda, but torch finds no CUDA device; use --device cpu, or to resume a run, "
-            f"write device: cpu in {run.config_file}"
-        )
-    cuda = config.device != "cpu" and torch.cuda.is_available()
-    check_room(config.processes, cuda)
+    accelerator = _accelerator(config, run)
+    check_room(config.processes, accelerator == "cuda")
     check_nodes(config.nodes)
     ours = _our_callbacks(config, run, dataset, training)
     if logger is None:
@@ -97,8 +92,9 @@ def trainer_of(
     if progress:
         ours.append(_progress_bar())
     images_a_step = config.data.batch_size * config.processes * config.nodes
-    accelerator = "cuda" if cuda else "cpu"
-    one_process = config.processes * config.nodes == 1
+    strategy: str | DDPStrategy = DDPStrategy()
+    if config.processes * config.nodes == 1:
+        strategy = "auto"
     with quiet():
         chosen_logger: Logger | bool
         if logger is None:
@@ -109,7 +105,7 @@ def trainer_of(
             accelerator=accelerator,
             devices=config.processes,
             num_nodes=config.nodes,
-            strategy="auto" if one_process else DDPStrategy(),
+            strategy=strategy,
             max_epochs=config.epochs,
             callbacks=[*ours, *callbacks],
             profiler=NoProfiler(),
@@ -123,6 +119,23 @@ def trainer_of(
             log_every_n_steps=max(1, min(LOGGED_EVERY, len(dataset.train) // images_a_step)),
             use_distributed_sampler=False,
         )
+
+
+def _accelerator(config: TrainConfig, run: Run) -> str:
+    """Return "cuda" or "cpu".
+
+    Raises:
+        ConfigError: the configuration names a GPU, and there is none.
+    """
+    available = torch.cuda.is_available()
+    if config.device == "cuda" and not available:
+        raise ConfigError(
+            "device is cuda, but torch finds no CUDA device; use --device cpu, or to resume a run, "
+            f"write device: cpu in {run.config_file}"
+        )
+    if config.device == "cpu" or not available:
+        return "cpu"
+    return "cuda"
 
 
 def _our_callbacks(

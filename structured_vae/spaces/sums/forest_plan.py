@@ -166,22 +166,28 @@ def _round(
         _remove(graph, i)
     remaining: list[tuple[int, ...]] = [(), *((i,) for i in sorted(graph))]
     remaining += [(i, j) for i in sorted(graph) for j in sorted(graph[i]) if i < j]
+    # The rows of `split` are the scores before the round; its columns are the fields of the
+    # corners, then the scores after it.
     before = {bits: row for row, bits in enumerate(scores)}
     after = {bits: column for column, bits in enumerate(remaining)}
     split = np.zeros((len(scores), 4 * v + len(remaining)))
     merge = np.zeros((4 * v, len(remaining)))
     parents = np.zeros((drawn, v))
+    # Scores of bits that stay are copied.
     for bits, column in after.items():
         if bits in before:
             split[before[bits], 4 * v + column] = 1
+    # A chosen bit has at most two neighbours, so four corners: one score for each pair of values.
     for place, (i, ends) in enumerate(zip(chosen, neighbours, strict=True)):
         for corner, values in enumerate(CORNERS):
             split[before[(i,)], corner * v + place] = 1
             for j, value in zip(ends, values, strict=False):
                 split[before[_pair(i, j)], corner * v + place] = value
+        # Sums over the bit become scores of its neighbours and of their pair.
         for bits, shares in _shares(ends).items():
             for corner, share in shares.items():
                 merge[corner * v + place, after[bits]] += share
+        # The number of a corner is the value of the first neighbour plus twice that of the second.
         for weight, j in enumerate(ends, start=1):
             parents[places[j], place] = weight
     step = Round(v, torch.from_numpy(split), torch.from_numpy(merge), torch.from_numpy(parents))

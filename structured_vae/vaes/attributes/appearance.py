@@ -19,7 +19,7 @@ PERSONS: Final = 100
 @torch.no_grad()
 def appearance(
     vae: AttributeVAE,
-    found: Callable[[torch.Tensor], torch.Tensor],
+    recognise: Callable[[torch.Tensor], torch.Tensor],
     states: torch.Tensor,
     switched: Mapping[str, int],
     generator: torch.Generator,
@@ -33,14 +33,14 @@ def appearance(
 
     Args:
         vae: the VAE whose decoder is tested.
-        found: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
+        recognise: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
         states: `[states, n]`, every combination of the switched attributes.
         switched: the index of each switched attribute among the n, by name.
         generator: draws the persons.
         persons: the number of persons; averages and standard errors are over them.
     """
     faces = [vae.decoded(person[None], states) for person in vae.persons(persons, generator)]
-    seen = torch.stack([found(images) for images in faces])
+    seen = torch.stack([recognise(images) for images in faces])
     right = (seen == states).double()
     shown = torch.stack(faces)
     quantities = {}
@@ -68,18 +68,18 @@ def appearance(
 
 @torch.no_grad()
 def recognised(
-    found: Callable[[torch.Tensor], torch.Tensor],
+    recognise: Callable[[torch.Tensor], torch.Tensor],
     image_batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
     switched: Mapping[str, int],
 ) -> dict[str, Quantity]:
     """Return `recognised_NAME`, how often the other network is right about real faces.
 
     Args:
-        found: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
+        recognise: maps faces `[batch, pixels]` to the attributes `[batch, n]` that they show.
         image_batches: batches `(images [batch, pixels], attributes [batch, n])`.
         switched: the index of each requested attribute among the n, by name.
     """
-    right = torch.cat([(found(x) == labels).double() for x, labels in image_batches])
+    right = torch.cat([(recognise(x) == labels).double() for x, labels in image_batches])
     return {
         f"recognised_{name}": average(
             right[:, place], "exact", "share of faces of which that network knows it"

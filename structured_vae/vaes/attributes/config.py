@@ -6,12 +6,13 @@ from typing import Final, Literal
 
 from models.networks.encoders.registry import BIT_ENCODERS
 
-from ..config import LabelConfig, SolverConfig, at_least
+from ..config import EncoderConfig, LabelConfig, SolverConfig, at_least
+from ..config.class_options import titled
 from ..config.values import named
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttributesConfig(LabelConfig, SolverConfig):
+class AttributesConfig(LabelConfig, SolverConfig, EncoderConfig):
     """The attributes of CelebA, with a code for the person.
 
     Attributes:
@@ -29,7 +30,8 @@ class AttributesConfig(LabelConfig, SolverConfig):
     @property
     def title(self) -> str:
         """A name for the run's folder."""
-        seen = f"{self.encoder}-{self.labels}labels"
+        encoder = self.encoder + titled(self.options_of_encoder)
+        seen = f"{encoder}-{self.labels}labels"
         return f"{self._data_name}-{seen}-{self.estimator}-{self.solver}-seed{self.seed}"
 
     @property

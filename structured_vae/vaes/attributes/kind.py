@@ -44,7 +44,12 @@ class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
 
     def networks(self, config: AttributesConfig, pixels: int) -> AttributeVAE:
         """Return convolutional networks with fresh weights; the size of their images is fixed."""
-        return AttributeVAE(config.encoder, n=len(ATTRIBUTES), channels=config.channels)
+        return AttributeVAE(
+            config.encoder,
+            n=len(ATTRIBUTES),
+            channels=config.channels,
+            **config.options_of_encoder,
+        )
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the size of the images, which is fixed."""

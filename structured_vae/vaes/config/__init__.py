@@ -5,6 +5,7 @@ This package does not load torch.
 """
 
 from .data import DataConfig
+from .encoder import EncoderConfig
 from .gradient import FROM_PYTHON, GIBBS, EpsilonConfig, EstimatorConfig, SolverConfig
 from .labels import LabelConfig
 from .older import OLDER
@@ -18,6 +19,7 @@ __all__ = [
     "OLDER",
     "DataConfig",
     "Decay",
+    "EncoderConfig",
     "EpsilonConfig",
     "EstimatorConfig",
     "KLConfig",

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ...data import IN_MEMORY, dataset_names
+from ...data import IN_MEMORY
+from ...data.registry import READERS
 
 TrainOn = Literal["train", "train+validation"]
 
@@ -35,7 +36,7 @@ class DataConfig:
     @property
     def is_path(self) -> bool:
         """Whether the name is the path of a file or folder of the user."""
-        return self.name not in dataset_names() and not self.name.startswith(IN_MEMORY)
+        return self.name not in READERS and not self.name.startswith(IN_MEMORY)
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with these options."""

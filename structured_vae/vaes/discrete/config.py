@@ -9,9 +9,10 @@ from models.networks.encoders.registry import CATEGORICAL, ENCODERS
 
 from ...errors import ConfigError
 from ...spaces.registry import SPACES
-from ..config import GIBBS, RecipeConfig, at_least
+from ..config import GIBBS, EncoderConfig, RecipeConfig, at_least
+from ..config.class_options import read_options, titled
 from ..config.values import named
-from .spaces import BITS, read_options, space_of_options, takes
+from .spaces import BITS, space_of_options, takes
 
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs", "linear", "made", "transformer"]
@@ -42,7 +43,7 @@ One-sided direct optimization then reaches a bound of fewer nats, except for one
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteConfig(RecipeConfig):
+class DiscreteConfig(RecipeConfig, EncoderConfig):
     """Bits, or variables of k categories.
 
     Attributes:
@@ -96,6 +97,7 @@ class DiscreteConfig(RecipeConfig):
             latent = f"{self.encoder}{self.variables}x{self.k}-{self.couplings}"
         if self.bandwidth:
             latent += f"-band{self.bandwidth}"
+        latent += titled(self.options_of_encoder)
         if self.prior != "uniform":
             latent += f"-{self.prior}{self.prior_hidden or ''}-prior"
         if self.space != BITS:
@@ -111,9 +113,7 @@ class DiscreteConfig(RecipeConfig):
         title = self.space
         if takes(self.space, "k"):
             title += str(self.k)
-        for name, value in read_options(self.space_options).items():
-            title += f"-{name}{value}"
-        return title
+        return title + titled(read_options(self.space_options, "space_options"))
 
     @property
     def options_of_space(self) -> dict[str, int]:
@@ -123,7 +123,7 @@ class DiscreteConfig(RecipeConfig):
             options["k"] = self.k
         if self.rows:
             options["rows"] = self.rows
-        return options | read_options(self.space_options)
+        return options | read_options(self.space_options, "space_options")
 
     @property
     def latent(self) -> int:
@@ -286,6 +286,11 @@ class DiscreteConfig(RecipeConfig):
             )
         if self.prior == "gibbs":
             yield f"prior gibbs has scores for pairs, and the space {self.space} has none"
+        # The files of a model have the options of its encoder and of its space side by side.
+        for name in sorted(set(self.options_of_encoder) & set(self.options_of_space)):
+            yield (
+                f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
+            )
         try:
             space_of_options(self.space, self.n, self.options_of_space)
         except ConfigError as error:

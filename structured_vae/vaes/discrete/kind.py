@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import torch
 
 from models import DiscreteVAE, paper_vae
-from models.priors import Prior, States, named_prior
+from models.priors import Prior, PriorOptions, States, named_prior
 
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
@@ -121,12 +121,11 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             pixels=pixels,
             **sizes,
             hidden=config.hidden,
-            prior=config.prior,
-            prior_hidden=config.prior_hidden,
-            prior_layers=config.prior_layers,
+            prior=PriorOptions(config.prior, config.prior_hidden, config.prior_layers),
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,
+            **config.options_of_encoder,
             space=space_of_options(config.space, config.n, config.options_of_space),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Final
 
-from ...errors import ConfigError, StructureError, shortened
+from ...errors import ConfigError, StructureError
 from ...spaces.registry import SPACES
 
 if TYPE_CHECKING:
@@ -51,26 +51,3 @@ def space_of_options(space: str, n: int, options: Mapping[str, int]) -> StateSpa
     except (StructureError, TypeError) as error:
         raise ConfigError(f"the space {space} of n = {n} bits: {error}") from error
     return made
-
-
-def read_options(text: str) -> dict[str, int]:
-    """Return the options that a text such as "k=3,least=1" holds.
-
-    Raises:
-        ConfigError: the text does not have this form.
-
-    Example:
-        >>> read_options("k=3,least=1")
-        {'k': 3, 'least': 1}
-    """
-    options: dict[str, int] = {}
-    for assignment in filter(None, text.split(",")):
-        name, _, value = assignment.partition("=")
-        try:
-            options[name.strip()] = int(value)
-        except ValueError as error:
-            raise ConfigError(
-                "space_options must be names with whole numbers, such as k=3,least=1; got "
-                f"{shortened(text)}"
-            ) from error
-    return options

@@ -11,7 +11,7 @@ import torch
 from models import QuantisedVAE, quantised_vae
 from models.errors import SettingError
 from models.networks.token_grids import square_size
-from models.priors import AutoregressivePrior, Prior, named_prior
+from models.priors import AutoregressivePrior, Prior, PriorOptions, named_prior
 
 from ...errors import ConfigError
 from ...estimators import Estimator
@@ -53,9 +53,7 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
                 hidden=config.hidden,
                 channels=config.channels,
                 likelihood=config.likelihood,
-                prior=config.code_prior,
-                prior_hidden=config.prior_hidden,
-                prior_layers=config.prior_layers,
+                prior=PriorOptions(config.code_prior, config.prior_hidden, config.prior_layers),
             )
         except SettingError as error:
             raise ConfigError(str(error)) from error
