@@ -8,12 +8,13 @@ import pytest
 import torch
 from faces import few_faces
 from matplotlib import image
+from quiet_runs import resume, train
 from run_metrics import rows_but_times
 from torch.distributions import Normal
 
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.vaes.attributes import PIXELS
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from quiet_runs import resume, train
 from torch.distributions import Normal, kl_divergence
 
 from models import GaussianVAE, load_pretrained
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.evaluate import evaluate_run

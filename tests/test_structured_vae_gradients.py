@@ -13,6 +13,7 @@ import pytest
 import torch
 from enumeration import LEVEL, latent, seeded
 from matplotlib import image
+from quiet_runs import train
 
 from models import DiscreteVAE
 from models.networks.decoder import BinaryDecoder, CategoricalDecoder
@@ -29,7 +30,6 @@ from structured_vae import (
     ScoreFunction,
     TableDirect,
     TrainConfig,
-    train,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError

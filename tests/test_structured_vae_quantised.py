@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from quiet_runs import resume, train
 
 from models import QuantisedVAE, load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
 from models.vaes.quantised import FLOOR, QUANTISERS
-from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.evaluate import evaluate_run
@@ -212,7 +213,7 @@ def test_the_usual_options_of_lfq_keep_its_bits_in_use(tmp_path):
         logger="none",
         device="cpu",
     )
-    run = train(config, tmp_path / "run", False)
+    run = train(config, tmp_path / "run")
     assert run.metrics["validation/perplexity"][-1] > 1.3
 
 
