@@ -111,6 +111,12 @@ def _is_array(declared):
     return inspect.isclass(declared) and issubclass(declared, AbstractArray)
 
 
+@pytest.fixture
+def empty_figures(monkeypatch):
+    """Files of figures stay empty, for a test that looks at what is written beside them."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, file, **_: file.touch())
+
+
 @pytest.fixture(scope="session")
 def tiny_images():
     """The first images of the embedded data set: 300 to train on, 100 and 100 beside.

@@ -442,7 +442,7 @@ def test_errors_of_persons_know_that_neighbours_share_one():
         appearance(Random(), lambda images: images[:, :8], states, {}, generator, persons=50)[
             "change_person"
         ]
-        for _ in range(400)
+        for _ in range(200)
     ]
     spread = np.std([each.value for each in found])
     reported = np.mean([each.standard_error**2 for each in found]) ** 0.5

@@ -251,6 +251,7 @@ def test_the_figure_is_reproducible_and_gives_what_it_wrote(tmp_path):
 
 
 @tiny
+@pytest.mark.usefixtures("empty_figures")
 def test_a_record_of_gradients_says_of_how_many_images_and_lies_where_it_should(tmp_path):
     train(CATEGORIES, tmp_path / "run")
     found = gradient_figure(tmp_path / "run", "last", 1000, 2, output=str(tmp_path))

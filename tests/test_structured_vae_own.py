@@ -181,6 +181,7 @@ def test_own_networks_are_exported_and_explored(finished, tmp_path):
         assert explored.samples(10, 0).shape == (28, 280)
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_own_networks_have_a_figure_of_gradients(finished, arrays, tmp_path):
     figure = gradient_figure(
         finished.folder, images=2, draws=4, output=tmp_path, model=convolutional_vae(), data=arrays
