@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from matplotlib import image
+from PIL import Image
 
 from .atomic import whole_file
 
@@ -56,11 +56,12 @@ def save_grid(
     """
     shown = images.nan_to_num(nan=0.0).clamp(0, 1)  # the means of a Gaussian may lie outside
     tiles = grid(shown, columns, channels, height, width)
-    pixels = tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
+    levels = (255 * tiles).round().astype(np.uint8)
+    pixels = levels.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
     if channels == 1:
-        pixels = pixels[..., 0]
+        pixels = 255 - pixels[..., 0]
     with whole_file(path, inside) as unfinished:
-        image.imsave(unfinished, pixels, cmap="gray_r", vmin=0, vmax=1, format="png")
+        Image.fromarray(pixels).save(unfinished, format="png")
 
 
 def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> torch.Tensor:

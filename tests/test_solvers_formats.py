@@ -620,7 +620,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("format", DAMAGED)
-@examples(300)
+@examples(150)
 @given(data=st.data())
 def test_fuzz_damaged_archives(file, format, data):
     content = bytearray(DAMAGED[format])
@@ -657,19 +657,30 @@ def sparse_format(record):
     return "orlib" if record["sense"] == "max" else "qubo"
 
 
-def test_library_max_flow(library):
+every_size = pytest.mark.parametrize(
+    "largest", [2_000, pytest.param(math.inf, marks=pytest.mark.slow)]
+)
+
+
+@every_size
+def test_library_max_flow(library, largest):
     for path, record in library("maxflow"):
+        if record["n"] > largest:
+            continue
         conversion = read_problem(path)
         assert conversion.problem.n == record["n"]
         assert solved(conversion, "max_flow") == record["optimal"], record["name"]
 
 
-def test_library_markov_networks(library):
+@every_size
+def test_library_markov_networks(library, largest):
     instances = library("mrf")
     labellings = json.loads(
         gzip.decompress((instances[0][0].parents[1] / "solutions.json.gz").read_bytes())
     )
     for path, record in instances:
+        if record["n"] > largest:
+            continue
         if record["max_card"] > 2:
             with pytest.raises(ProblemFileError):
                 read_problem(path, "uai")

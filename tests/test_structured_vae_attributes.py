@@ -8,6 +8,7 @@ import pytest
 import torch
 from faces import few_faces
 from matplotlib import image
+from quiet_runs import resume, train
 from run_metrics import rows_but_times
 from torch.distributions import Normal
 
@@ -20,8 +21,6 @@ from structured_vae import (
     evaluate_run,
     export_run,
     load_vae,
-    resume,
-    train,
 )
 from structured_vae.cli import main
 from structured_vae.data import ATTRIBUTES, TYPICAL, Split
@@ -447,7 +446,7 @@ def test_errors_of_persons_know_that_neighbours_share_one():
         appearance(Random(), lambda images: images[:, :8], states, {}, generator, persons=50)[
             "change_person"
         ]
-        for _ in range(400)
+        for _ in range(200)
     ]
     spread = np.std([each.value for each in found])
     reported = np.mean([each.standard_error**2 for each in found]) ** 0.5

@@ -242,7 +242,8 @@ def test_evaluate_draws_as_many_samples_as_asked(cli, monkeypatch):
 @pytest.mark.parametrize(("encoder", "bound"), [("independent", True), ("general", False)])
 def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
     cli("train", "--run", "mine", *SMALL, "--encoder", encoder)
-    _, out, _ = cli("evaluate", "mine")
+    status, out, err = cli("evaluate", "mine")
+    assert status == 0, err
     assert ("not a bound" in out) == (not bound)
     assert ("histogram" in out) == ("gibbs_bound" in out) == (not bound)
 

@@ -1,7 +1,6 @@
 import base64
 import re
 import socket
-import time
 import zlib
 from dataclasses import replace
 from importlib.util import find_spec
@@ -482,23 +481,19 @@ def test_ink_is_one_on_white_and_on_black_paper():
     assert grey.max() == pytest.approx(102 / 255)
 
 
-def bomb(side=40_000):
-    """A small file that promises 40,000 x 40,000 pixels, or a picture of another side."""
+def bomb(width=40_000, height=40_000):
+    """A small file that promises 40,000 x 40,000 pixels, or a picture of another size."""
     content = bytearray(png(np.zeros((1, 1))))
-    content[16:24] = side.to_bytes(4, "big") * 2
+    content[16:24] = width.to_bytes(4, "big") + height.to_bytes(4, "big")
     content[29:33] = zlib.crc32(bytes(content[12:29])).to_bytes(4, "big")
     return bytes(content)
 
 
-def test_a_picture_of_one_column_takes_neither_memory_nor_time():
-    file = BytesIO()
-    Image.new("L", (1, 25_000_000)).save(file, "PNG", compress_level=1)
-    begin = time.process_time()
+def test_a_picture_of_one_column_is_refused_before_it_is_read():
     with pytest.raises(
         DataError, match="1 x 25000000 pixels; at most 25,000,000 are read, and 20,000 on a side"
     ):
-        read_upload(file.getvalue(), (3, 3), "threshold")
-    assert time.process_time() - begin < 1
+        read_upload(bomb(1, 25_000_000), (3, 3), "threshold")
 
 
 @pytest.mark.parametrize(
@@ -510,7 +505,7 @@ def test_a_picture_of_one_column_takes_neither_memory_nor_time():
         b"\x80\x04K\x01.",
         b"%PDF-1.4",
         bomb(),
-        bomb(10_000),
+        bomb(10_000, 10_000),
     ],
     ids=["empty", "text", "truncated", "pickle", "pdf", "bomb", "bomb that Pillow warns of"],
 )

@@ -96,7 +96,7 @@ def test_the_page_says_that_no_state_is_certified(tmp_path, monkeypatch, on_tiny
     from streamlit.testing.v1 import AppTest
 
     torch.manual_seed(0)
-    vae = paper_vae("general", pixels=784, n=N, hidden=5)
+    vae = paper_vae("general", pixels=on_tiny_images.pixels, n=N, hidden=5)
     vae.save_pretrained(tmp_path, training=AUTOREGRESSIVE.to_dict())
     monkeypatch.setattr("sys.argv", ["page.py", str(tmp_path)])
     file = find_spec("structured_vae.explorer.page").origin

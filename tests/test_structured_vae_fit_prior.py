@@ -59,7 +59,7 @@ def test_the_bound_improves_by_the_prior_alone(tmp_path, tiny_images, prior):
         assert torch.equal(weight, fitted.vae.encoder.state_dict()[name])
     loaded = load_pretrained(tmp_path / "out")
     assert loaded.arguments["prior"] == prior
-    x = torch.rand(3, 784)
+    x = torch.rand(3, tiny_images.pixels)
     assert torch.equal(loaded.encoder(x).unary, fitted.vae.encoder(x).unary)
     assert open_model(tmp_path / "out").training.prior == prior
 
@@ -75,7 +75,7 @@ def test_the_prior_of_a_gaussian_model_is_fitted(tmp_path, tiny_images):
     assert new["bound"].value == pytest.approx(new["reconstruction"].value + new["kl"].value)
     loaded = load_pretrained(tmp_path / "out")
     assert loaded.arguments["prior"] == "linear"
-    x = torch.rand(2, 784)
+    x = torch.rand(2, tiny_images.pixels)
     assert torch.equal(loaded.posterior(x).mean, load_vae(folder).posterior(x).mean)
     with pytest.raises(ConfigError, match="no prior of continuous variables is called 'gibbs'"):
         fit_prior(folder, "gibbs", data=tiny_images)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from quiet_runs import resume, train
 
 from models import Potentials
 from structured_vae import (
@@ -22,8 +23,6 @@ from structured_vae import (
     TrainConfig,
     evaluate_run,
     load_vae,
-    resume,
-    train,
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP
 from structured_vae.errors import EstimatorError, RunError

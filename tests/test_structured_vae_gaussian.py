@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from quiet_runs import resume, train
 from torch.distributions import Normal, kl_divergence
 
 from models import GaussianVAE, load_pretrained
@@ -16,8 +17,6 @@ from structured_vae import (
     evaluate_run,
     export_run,
     load_vae,
-    resume,
-    train,
 )
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model

@@ -14,6 +14,7 @@ import torch
 from enumeration import LEVEL, latent, seeded
 from matplotlib import image
 from paper_networks import paper_vae_of
+from quiet_runs import train
 
 from structured_vae import (
     ARM,
@@ -29,7 +30,6 @@ from structured_vae import (
     TableDirect,
     TrainConfig,
     gradient_report,
-    train,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
@@ -284,6 +284,7 @@ def test_the_figure_is_reproducible_and_gives_what_it_wrote(tmp_path):
 
 
 @tiny
+@pytest.mark.usefixtures("empty_figures")
 def test_a_record_of_gradients_says_of_how_many_images_and_lies_where_it_should(tmp_path):
     train(CATEGORIES, tmp_path / "run")
     found = gradient_figure(tmp_path / "run", "last", 1000, 2, output=str(tmp_path))

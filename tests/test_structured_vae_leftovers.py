@@ -6,12 +6,13 @@ import sys
 from dataclasses import replace
 
 import pytest
+from few_images import on_few_images  # noqa: F401  # used by itself
 
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.atomic import remove_leftovers, temporary_path, whole_file
 
 TINY = TrainConfig(
-    n=2, hidden=2, epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=1000)
+    n=2, hidden=2, epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=20)
 )
 
 

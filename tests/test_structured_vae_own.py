@@ -33,7 +33,7 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.data import dataset_of_images
+from structured_vae.data import dataset_of_images, load_dataset
 from structured_vae.errors import DataError, EstimatorError, MissingPackageError, RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.custom_objects import configured, custom_images
@@ -45,10 +45,11 @@ SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "
 
 
 @pytest.fixture(scope="module")
-def arrays(tiny_images):
+def arrays():
     """Grey images, some of each split."""
+    full = load_dataset("fashion-mnist-mini")
     return {
-        name: tiny_images.split(name).images[:count].reshape(-1, 28, 28)
+        name: full.split(name).images[:count].reshape(-1, 28, 28)
         for name, count in (("train", 150), ("validation", 50), ("test", 50))
     }
 
@@ -180,6 +181,7 @@ def test_own_networks_are_exported_and_explored(finished, tmp_path):
         assert explored.samples(10, 0).shape == (28, 280)
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_own_networks_have_a_figure_of_gradients(finished, arrays, tmp_path):
     figure = gradient_figure(
         finished.folder, images=2, draws=4, output=tmp_path, model=convolutional_vae(), data=arrays

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from quiet_runs import resume, train
 
 from models import QuantisedVAE, load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
@@ -17,8 +18,6 @@ from structured_vae import (
     evaluate_run,
     export_run,
     load_vae,
-    resume,
-    train,
 )
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
@@ -219,7 +218,7 @@ def test_the_usual_options_of_lfq_keep_its_bits_in_use(tmp_path):
         logger="none",
         device="cpu",
     )
-    run = train(config, tmp_path / "run", False)
+    run = train(config, tmp_path / "run")
     assert run.metrics["validation/perplexity"][-1] > 1.3
 
 

@@ -416,6 +416,7 @@ def test_a_grid_marks_what_is_as_good_as_the_paper(two_cells, tmp_path):
     assert "| bound, nats | exact | 0 of 1 | 1 of 1 |" in page
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_what_is_apart_is_shown_and_not_counted(two_cells):
     (experiments.CELLS / "tiny.yaml").write_text(
         GRID.replace("k2-", "mnist-k2-") + "apart: [mnist]\npaper_epochs: 7\n"
@@ -611,6 +612,7 @@ def test_hours_of_several_epochs_to_a_row_are_no_pause():
     assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 2, 3, 23])
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(
     two_cells, capsys
 ):
@@ -643,6 +645,7 @@ def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_com
     assert "in no commit" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_a_refined_bound_stands_beside_what_it_costs(two_cells):
     places = Places(Path("results"), Path("runs"))
     for cell in two_cells.cells():
@@ -661,6 +664,7 @@ def table_of(page):
     return [dict(zip(header, row, strict=True)) for row in body]
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_a_report_prints_its_verdict_and_whole_names(two_cells, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "30")
     places = Places(Path("results"), Path("runs"))

@@ -18,6 +18,7 @@ import pytest
 import torch
 import yaml
 from matplotlib import image
+from quiet_runs import resume, train
 from run_metrics import rows_but_times
 
 from solvers import UnknownSolverError
@@ -29,8 +30,6 @@ from structured_vae import (
     TrainConfig,
     evaluate_run,
     load_vae,
-    resume,
-    train,
 )
 from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
@@ -163,28 +162,22 @@ def test_the_same_seed_gives_the_same_run(tmp_path):
 
 
 @tiny
-def test_another_seed_gives_another_run(tmp_path):
-    for seed in (0, 1):
-        train(replace(SMALL, seed=seed, epochs=1), tmp_path / str(seed))
-    first, second = (checkpoint(tmp_path / name)["state_dict"] for name in "01")
+def test_another_seed_gives_another_run(tmp_path, whole):
+    train(replace(SMALL, seed=1, epochs=1), tmp_path / "run")
+    first = checkpoint(whole(replace(SMALL, epochs=1)))["state_dict"]
+    second = checkpoint(tmp_path / "run")["state_dict"]
     assert all(not torch.equal(first[name], second[name]) for name in first)
 
 
 @tiny
-def test_a_run_leaves_the_global_random_state_alone(tmp_path):
-    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    train(replace(SMALL, epochs=1), tmp_path / "run")
-    assert torch.equal(torch.random.get_rng_state(), torch_state)
-    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
-
-
-@tiny
-def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
-    train(replace(SMALL, epochs=1), tmp_path / "first")
+def test_a_run_neither_uses_nor_changes_the_global_random_state(tmp_path, whole):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1234)
-        train(replace(SMALL, epochs=1), tmp_path / "second")
-    assert_same_run(tmp_path / "first", tmp_path / "second")
+        torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+        train(replace(SMALL, epochs=1), tmp_path / "run")
+        assert torch.equal(torch.random.get_rng_state(), torch_state)
+        assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
+    assert_same_run(whole(replace(SMALL, epochs=1)), tmp_path / "run")
 
 
 @pytest.mark.spread(4)
@@ -365,12 +358,11 @@ def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path, monkeypatch
 @tiny
 @pytest.mark.parametrize("recipe", ["paper", "elbo"])
 @pytest.mark.parametrize("encoder", ["independent", "supermodular", "general"])
-def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
+def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, whole, encoder, recipe):
     config = replace(SMALL, encoder=encoder, recipe=recipe)
-    train(config, tmp_path / "whole")
     train(replace(config, epochs=1), tmp_path / "parts")
     resume(tmp_path / "parts", epochs=3)
-    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+    assert_same_run(whole(config), tmp_path / "parts", pictures=False)
     assert Run(tmp_path / "parts").config() == config
     assert json.loads((tmp_path / "parts" / "record.json").read_text())["config"]["epochs"] == 3
 
@@ -507,9 +499,8 @@ def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path, monkeypatch):
 @pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("epochs", [None, 2])
-def test_a_finished_run_is_not_resumed(tmp_path, epochs):
-    folder = tmp_path / "run"
-    train(SMALL, folder)
+def test_a_finished_run_is_not_resumed(tmp_path, whole, epochs):
+    folder = shutil.copytree(whole(SMALL), tmp_path / "run")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match=r"has trained all of its 3 epochs; for more: .* --epochs 6"):
         resume(folder, epochs)
@@ -517,10 +508,9 @@ def test_a_finished_run_is_not_resumed(tmp_path, epochs):
 
 
 @tiny
-def test_resume_refuses_impossible_epochs(tmp_path):
-    train(replace(SMALL, epochs=1), tmp_path / "run")
+def test_resume_refuses_impossible_epochs(run):
     with pytest.raises(ConfigError, match="epochs must be at least 1; got 0"):
-        resume(tmp_path / "run", epochs=0)
+        resume(run, epochs=0)
 
 
 @tiny
@@ -791,10 +781,9 @@ def test_what_killed_runs_left_is_removed_at_the_next_start(run, tmp_path):
 
 
 @tiny
-def test_metrics_and_record_agree(tmp_path):
-    train(replace(SMALL, seed=3), tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "record.json").read_text())
-    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
+def test_metrics_and_record_agree(whole):
+    record = json.loads((whole(SMALL) / "record.json").read_text())
+    with (whole(SMALL) / "metrics.csv").open(newline="") as file:
         rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
     assert record["epochs"] == rows
     assert [row["epoch"] for row in rows] == [1, 2, 3]
@@ -865,11 +854,13 @@ def git(folder, *arguments):
 
 
 @tiny
-def test_every_row_adds_up(tmp_path):
-    train(replace(SMALL, encoder="independent", recipe="elbo"), tmp_path / "independent")
-    train(SMALL, tmp_path / "general")
-    for name in ("independent", "general"):
-        for row in rows_but_times(tmp_path / name):
+def test_every_row_adds_up(whole):
+    folders = {
+        "independent": whole(replace(SMALL, encoder="independent", recipe="elbo")),
+        "general": whole(SMALL),
+    }
+    for name, folder in folders.items():
+        for row in rows_but_times(folder):
             for split in ("validation", "test"):
                 part = {key.removeprefix(f"{split}/"): value for key, value in row.items()}
                 assert part["bound"] == pytest.approx(part["reconstruction"] + part["kl"], rel=1e-6)
@@ -893,13 +884,12 @@ def test_metrics_are_those_of_the_checkpoints(tmp_path, monkeypatch, tiny_images
 
 
 @tiny
-def test_checkpoints_hold_tensors_and_plain_values(tmp_path):
-    train(SMALL, tmp_path / "run")
+def test_checkpoints_hold_tensors_and_plain_values(whole):
     for which, epochs in (("last", {2}), ("best", {0, 1, 2})):
-        loaded = checkpoint(tmp_path / "run", which)
+        loaded = checkpoint(whole(SMALL), which)
         assert loaded["epoch"] in epochs
         names = {name.removeprefix("vae.") for name in loaded["state_dict"]}
-        assert names == set(load_vae(tmp_path / "run", which).state_dict())
+        assert names == set(load_vae(whole(SMALL), which).state_dict())
 
 
 @tiny
@@ -910,20 +900,20 @@ def test_best_checkpoint_is_that_of_the_lowest_validation_bound(tmp_path):
 
 
 @tiny
-def test_loaded_networks_are_those_that_were_trained(tmp_path, tiny_images):
-    train(replace(SMALL, encoder="independent"), tmp_path / "run")
-    vae = load_vae(tmp_path / "run", "last")
+def test_loaded_networks_are_those_that_were_trained(whole, tiny_images):
+    run = whole(replace(SMALL, encoder="independent"))
+    vae = load_vae(run, "last")
     assert not vae.training
     with torch.no_grad():
         unary = vae.encoder(torch.from_numpy(tiny_images.validation.images)).unary.double()
     p = unary.sigmoid()
     kl = (p * (2 * p).log() + (1 - p) * (2 * (1 - p)).log()).sum(dim=1).mean()
-    row = rows_but_times(tmp_path / "run")[-1]
+    row = rows_but_times(run)[-1]
     assert row["validation/kl"] == pytest.approx(kl.item(), rel=1e-4, abs=1e-5)
 
 
 def test_loss_goes_down_on_the_embedded_images(tmp_path):
-    train(replace(SMALL, n=8, hidden=50), tmp_path / "run")
+    train(replace(SMALL, n=8, hidden=50, epochs=2), tmp_path / "run")
     rows = rows_but_times(tmp_path / "run")
     for name in ("train/cost", "validation/bound", "test/bound_surrogate"):
         values = [row[name] for row in rows]
@@ -931,6 +921,7 @@ def test_loss_goes_down_on_the_embedded_images(tmp_path):
     assert rows[-1]["validation/reconstruction"] < 400  # 784 log 2 = 543 before any training
 
 
+@tiny
 @pytest.mark.filterwarnings("error")
 def test_training_warns_of_nothing(tmp_path):
     train(replace(SMALL, epochs=1), tmp_path / "run")
@@ -940,10 +931,9 @@ def test_training_warns_of_nothing(tmp_path):
 @pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(("every", "epochs"), [(1, [1, 2, 3]), (2, [2, 3]), (3, [3]), (10, [3])])
-def test_evaluations_at_their_epochs(tmp_path, every, epochs):
-    train(SMALL, tmp_path / "each")
+def test_evaluations_at_their_epochs(tmp_path, whole, every, epochs):
     train(replace(SMALL, evaluate_every=every), tmp_path / "run")
-    expected = [row for row in rows_but_times(tmp_path / "each") if row["epoch"] in epochs]
+    expected = [row for row in rows_but_times(whole(SMALL)) if row["epoch"] in epochs]
     assert rows_but_times(tmp_path / "run") == expected
     assert checkpoint(tmp_path / "run", "last")["epoch"] == 2
     assert checkpoint(tmp_path / "run", "best")["epoch"] + 1 in epochs
@@ -1003,7 +993,7 @@ def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(
     make_validation_hard(monkeypatch, tiny_images)
     config = replace(SMALL, hidden=100, learning_rate=1e-2)
     train(config, tmp_path / "whole")
-    train(config, tmp_path / "run")
+    shutil.copytree(tmp_path / "whole", tmp_path / "run")
     assert checkpoint(tmp_path / "run", "best")["epoch"] < 2
     (tmp_path / "run" / "checkpoints" / "last.ckpt").write_bytes(b"half of it")
     with pytest.raises(
@@ -1027,8 +1017,7 @@ def test_a_run_without_a_best_checkpoint_is_gone_on_with_from_the_last(run):
 
 
 @tiny
-def test_a_run_without_any_checkpoint_is_begun_anew_in_its_first_epoch_alone(run, tmp_path):
-    train(replace(SMALL, epochs=2), tmp_path / "whole")
+def test_a_run_without_any_checkpoint_is_begun_anew_in_its_first_epoch_alone(run, whole):
     for which in ("last", "best"):
         (run / "checkpoints" / f"{which}.ckpt").unlink()
     first = (run / "metrics.csv").read_text()
@@ -1040,7 +1029,7 @@ def test_a_run_without_any_checkpoint_is_begun_anew_in_its_first_epoch_alone(run
         resume(run, epochs=2)
     (run / "metrics.csv").write_text(first)
     resume(run, epochs=2)
-    assert_same_run(tmp_path / "whole", run, pictures=False)
+    assert_same_run(whole(replace(SMALL, epochs=2)), run, pictures=False)
 
 
 # --- pictures -----------------------------------------------------------------------------------
@@ -1060,9 +1049,9 @@ def test_pictures_are_drawn_at_their_epochs(tmp_path, every, epochs):
 def test_pictures_have_ten_columns_and_ten_rows_of_doubled_images(tmp_path, tiny_images):
     train(replace(SMALL, epochs=1), tmp_path / "run")
     pictures = {path.name: image.imread(path) for path in (tmp_path / "run" / "pictures").iterdir()}
-    assert {picture.shape[:2] for picture in pictures.values()} == {(560, 560)}
-    top = pictures["reconstructions-0001.png"][::2, ::2, 0][:28]
-    originals = tiny_images.validation.images[:10].reshape(10, 28, 28)
+    assert {picture.shape[:2] for picture in pictures.values()} == {(280, 280)}
+    top = pictures["reconstructions-0001.png"][::2, ::2][:14]
+    originals = tiny_images.validation.images[:10].reshape(10, 14, 14)
     np.testing.assert_array_equal(top, 1 - np.concatenate(list(originals), axis=1))
 
 
@@ -1107,31 +1096,16 @@ def test_saved_grid_is_dark_on_light(tmp_path):
     )
     picture = image.imread(tmp_path / "a.png")
     assert picture.shape[:2] == (2, 6)
-    assert picture[0, ::2, 0].tolist() == pytest.approx([1.0, 0.0, 0.5], abs=0.01)
+    assert picture[0, ::2].tolist() == pytest.approx([1.0, 0.0, 0.5], abs=0.01)
 
 
 # --- folders and files that are not as they should be -------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, tiny_images):
-    """A run of one epoch, to be copied and damaged."""
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
-        train(replace(SMALL, epochs=1), folder)
-    return {
-        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
-
-
 @pytest.fixture
-def run(finished, tmp_path):
-    folder = tmp_path / "run"
-    for name, content in finished.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
+def run(whole, tmp_path):
+    """A run of one epoch, to be damaged."""
+    return shutil.copytree(whole(replace(SMALL, epochs=1)), tmp_path / "run")
 
 
 @tiny

@@ -27,9 +27,12 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of all kinds to a parser."""
     kinds = "; ".join(f"{name}: {_summary(name)}" for name in KINDS)
     parser.add_argument("--model", type=Literal[KINDS], default="discrete", help=kinds)
-    encoders = (*_choices("encoder"), *FORMER_ENCODERS)
+    encoders = tuple(_choices("encoder"))
     parser.add_argument(
-        "--encoder", type=Literal[encoders], default="general", help=_description_of_encoders()
+        "--encoder",
+        type=Literal[(*encoders, *FORMER_ENCODERS)],
+        default="general",
+        help=_description_of_encoders(encoders),
     )
     priors = tuple(_choices("prior"))
     parser.add_argument("--prior", type=Literal[priors], default="uniform", help=PRIOR)
@@ -67,10 +70,10 @@ def _add_names(group: Any, config: Any, options: set[str]) -> None:
             )
 
 
-def _description_of_encoders() -> str:
+def _description_of_encoders(encoders: Iterable[str]) -> str:
     """Return the description of the encoders, with their names and the former name gaussian."""
     described = _descriptions(config_classes()["discrete"])["encoder"]
-    names = ", ".join(_choices("encoder"))
+    names = ", ".join(encoders)
     return f"{described}. The names are {names}; gaussian stands for the model gaussian"
 
 
@@ -100,8 +103,8 @@ def _choices(option: str) -> Iterable[str]:
     choices: dict[str, None] = {}
     for kind in kinds_with(option):
         config = config_classes()[kind]
-        names = {field.name: names_of(field) for field in fields(config)}
-        of_kind = names[option] or choices_of(types_of(config)[option])
+        (of_option,) = (field for field in fields(config) if field.name == option)
+        of_kind = names_of(of_option) or choices_of(types_of(config)[option])
         choices |= dict.fromkeys(of_kind)
     return choices
 

@@ -40,7 +40,7 @@ def sample_pictures(experiment: Experiment, records: Records, folder: Path) -> F
         for axes in across:
             axes.set_axis_off()
         for axes, (name, path) in zip(across, pictures, strict=False):
-            axes.imshow(matplotlib.image.imread(path), cmap="gray")
+            axes.imshow(matplotlib.image.imread(path), cmap="gray", vmin=0, vmax=1)
             axes.set_title(name, fontsize=9)
     figure.suptitle(experiment.title)
     return figure
