@@ -290,7 +290,10 @@ def _fractions(numbers: np.ndarray) -> np.ndarray | None:
     # The unit of a few numbers divides that of all, and often shows that the sum is too large.
     few = [Fraction(repr(number)) for number in numbers[numbers != 0][:FEW].tolist()]
     unit = math.lcm(*(number.denominator for number in few))
-    if math.fsum(np.abs(numbers)) * unit >= 2 * MOST:
+    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    # In floats, the sum or the unit could overflow.
+    total = Fraction(math.fsum(np.abs(numbers) / largest)) * Fraction(largest)
+    if total * unit >= 2 * MOST:
         return None
     exact = [Fraction(repr(number)) for number in numbers.tolist()]
     unit = math.lcm(*(number.denominator for number in exact))
