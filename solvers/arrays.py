@@ -210,7 +210,7 @@ def _of_objects(array: np.ndarray, name: str, values: Any) -> np.ndarray:
     )
 
 
-def _is_float64(number: float) -> bool:
+def _is_float64(number: Any) -> bool:
     """Return whether float64 holds a number of Python without rounding."""
     if isinstance(number, float):
         return True

@@ -18,6 +18,7 @@ from solvers import (
     InfeasibleError,
     OptionError,
     Problem,
+    ProblemTooLargeError,
     SolveFailedError,
     UnsupportedProblemError,
     solve,
@@ -362,6 +363,12 @@ def test_numbers_at_the_ends_of_float64_are_constraints():
     assert solve([1.0, 2.0, 3.0], constraints=[largest]).score == 3.0
     least = linear([5e-324, 1e-323, 5e-324], "==", 1e-323)
     assert solve([1.0, 2.0, 3.0], constraints=[least]).score == 4.0
+
+
+def test_constraints_that_no_memory_holds_are_refused_before_any_work():
+    rules = [implies(i, i + 1) for i in range(10_000)]
+    with pytest.raises(ProblemTooLargeError, match="10000 constraints .* pass fewer constraints"):
+        solve(np.ones(2_000_000), constraints=rules)
 
 
 def test_a_signalling_nan_is_no_coefficient():

@@ -290,13 +290,13 @@ def test_the_best_assignments_of_a_long_chain_take_little_time():
 def test_the_best_assignments_of_many_chains_are_ranked_together():
     random = np.random.default_rng(0)
     edges = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
-    problem = LabelProblem.from_arrays(random.random((2000, 30, 5)), potts=0.5, edges=edges)
+    problem = LabelProblem.from_arrays(random.random((500, 30, 5)), potts=0.5, edges=edges)
     begin = time.process_time()
     solution = solve(problem, k_best=3)
-    assert time.process_time() - begin < 2.0  # one by one, they took 8 seconds
+    assert time.process_time() - begin < 1.0  # one by one, they took 2 seconds
     assert solution.optimal.all()
-    alone = solve(problem.instances(slice(1500, 1501)), k_best=3, solver="bits")
-    np.testing.assert_allclose(solution.score[1500], alone.score[0], atol=1e-12)
+    alone = solve(problem.instances(slice(400, 401)), k_best=3, solver="bits")
+    np.testing.assert_allclose(solution.score[400], alone.score[0], atol=1e-12)
 
 
 def test_the_best_assignments_have_names_and_go_with_fixed_values():
