@@ -178,7 +178,7 @@ def _array_of(values: Any, name: str) -> Array:
     except (TypeError, RuntimeError, OverflowError) as error:  # such as lists of sparse tensors
         raise ProblemError(f"{name} is not an array of numbers: {error}") from error
     if array.dtype == object:
-        _refuse_objects(array, name, values)
+        array = _of_objects(array, name, values)
     if array.dtype.kind == "f" and isinstance(values, list | tuple):
         _check_listed(array, values, name)
     return array
@@ -194,13 +194,30 @@ KEEPS_EXACT = (
 """The end of errors about numbers that float64 rounds."""
 
 
-def _refuse_objects(array: np.ndarray, name: str, values: Any) -> None:
-    """Raise for an array of objects, with the way out if they are numbers."""
-    if all(isinstance(entry, int | float | Fraction | Decimal) for entry in array.ravel().tolist()):
+def _of_objects(array: np.ndarray, name: str, values: Any) -> np.ndarray:
+    """Return an array of objects as float64, as of a table of pandas with columns of two types.
+
+    Raises:
+        ProblemError: the objects are no numbers, or float64 may round them.
+    """
+    entries = array.ravel().tolist()
+    if all(isinstance(entry, int | float) and _is_float64(entry) for entry in entries):
+        return array.astype(np.float64)
+    if all(isinstance(entry, int | float | Fraction | Decimal) for entry in entries):
         raise ProblemError(f"{name} has numbers that float64 may round; {KEEPS_EXACT}")
     raise ProblemError(
         f"{name} must be an array of real numbers, or lists of them; got {shortened(values)}"
     )
+
+
+def _is_float64(number: Any) -> bool:
+    """Return whether float64 holds a number of Python without rounding."""
+    if isinstance(number, float):
+        return True
+    try:
+        return int(float(number)) == number
+    except OverflowError:
+        return False
 
 
 def _check_listed(array: np.ndarray, values: Any, name: str) -> None:

@@ -16,6 +16,7 @@ from .algorithms.precision.units import to_units
 from .arrays import States
 from .constraints import Constraint, listed
 from .errors import OptionError, shortened
+from .limits.memory import check_memory
 
 MOST = 2**53
 """Sums of whole coefficients are smaller than this."""
@@ -49,6 +50,7 @@ class Rows:
 
         Raises:
             OptionError: `constraints` are not constraints, or name a variable that does not exist.
+            ProblemTooLargeError: their matrix takes more than the free memory.
         """
         listed_constraints = listed(constraints)
         for constraint in listed_constraints:
@@ -56,6 +58,12 @@ class Rows:
                 raise OptionError(
                     f"constraints are made by solvers.constraints; got {shortened(constraint)}"
                 )
+        # The rows, and the array that is made of them.
+        check_memory(
+            f"the matrix of {len(listed_constraints)} constraints over {n} variables",
+            2 * len(listed_constraints) * n,
+            "pass fewer constraints, such as one sum in place of several implies",
+        )
         rows = [_row(constraint, n) for constraint in listed_constraints]
         if not rows:
             return cls(np.zeros((0, n), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), ())
@@ -290,7 +298,10 @@ def _fractions(numbers: np.ndarray) -> np.ndarray | None:
     # The unit of a few numbers divides that of all, and often shows that the sum is too large.
     few = [Fraction(repr(number)) for number in numbers[numbers != 0][:FEW].tolist()]
     unit = math.lcm(*(number.denominator for number in few))
-    if math.fsum(np.abs(numbers)) * unit >= 2 * MOST:
+    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    # In floats, the sum or the unit could overflow.
+    total = Fraction(math.fsum(np.abs(numbers) / largest)) * Fraction(largest)
+    if total * unit >= 2 * MOST:
         return None
     exact = [Fraction(repr(number)) for number in numbers.tolist()]
     unit = math.lcm(*(number.denominator for number in exact))

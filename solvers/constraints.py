@@ -13,6 +13,8 @@ import math
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -27,11 +29,20 @@ Place: TypeAlias = int | tuple[int | str, Any] | str
 """A variable of a `Problem`; (variable, value) of a `LabelProblem`, 1 where it has the value; or
 the name of a variable of a conversion, or (name, value) by its own words, if the name is a text."""
 
+Number: TypeAlias = float | Fraction | Decimal
+"""A coefficient or a right side."""
+
 NUMBERS = (int, float, np.integer, np.floating)
 """The types of coefficients and right sides."""
 
+EXACT = (Fraction, Decimal)
+"""The other types of coefficients and right sides: numbers that float64 may round."""
+
 WHOLE = (int, np.integer)
 """The types of variables as places."""
+
+FLOAT_HOLDS = 2**53
+"""The largest integer up to which float64 holds all integers."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
@@ -58,7 +69,7 @@ class Constraint:
 
 
 def linear(
-    coefficients: Sequence[float] | Mapping[Any, float], comparison: Comparison, right: float
+    coefficients: Sequence[Number] | Mapping[Any, Number], comparison: Comparison, right: Number
 ) -> Constraint:
     """Require that sum_i coefficients_i z_i is at most, at least or equal to a number.
 
@@ -67,10 +78,10 @@ def linear(
             `LabelProblem` {(variable, value): coefficient}; of a conversion also
             {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers, and
             of labels {(name, value): coefficient}, if names are texts. Decimals are exact: 0.1 +
-            0.2 is 0.3. All numbers of a constraint are whole multiples of one unit. Where their sum
-            has more than 53 bits in this unit, as with many decimals of 17 digits, or with 3e16
-            next to 1, they are rounded to 53. A state that close to the right side may then count as on either
-            side.
+            0.2 is 0.3. So are numbers of type `Fraction` and `Decimal`. All numbers of a constraint
+            are whole multiples of one unit. Where their sum has more than 53 bits in this unit, as
+            with many decimals of 17 digits, or with 3e16 next to 1, they are rounded to 53. A state
+            that close to the right side may then count as on either side.
         comparison: "<=", ">=" or "==".
         right: the right side.
 
@@ -88,7 +99,10 @@ def linear(
         numbers = _named(coefficients)
     else:
         numbers = _listed(coefficients)
-    return Constraint(numbers, comparison, _number(right), f"linear({comparison} {right:g})")
+    number = _number(right)
+    name = f"linear({comparison} {float(number):g})"
+    numbers, number = _in_floats(numbers, number)
+    return Constraint(numbers, comparison, number, name)
 
 
 def cardinality(count: int) -> Constraint:
@@ -125,7 +139,32 @@ def implies(i: Place, j: Place) -> Constraint:
     return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})", True)
 
 
-def _named(coefficients: Mapping[Any, Any]) -> dict[Place, float]:
+def _in_floats(numbers: dict[Place, Any], right: Any) -> tuple[dict[Place, float], float]:
+    """Return coefficients and a right side without fractions, in the unit that makes them whole.
+
+    Where the whole numbers exceed float64, all numbers are rounded instead.
+    """
+    values = [*numbers.values(), right]
+    if not any(isinstance(value, EXACT) for value in values):
+        return numbers, right
+    fractions = [_fraction(value) for value in values]
+    unit = math.lcm(*(fraction.denominator for fraction in fractions))
+    whole = [int(fraction * unit) for fraction in fractions]
+    divisor = math.gcd(*whole) or 1
+    if sum(map(abs, whole)) // divisor < FLOAT_HOLDS:
+        values = [number // divisor for number in whole]
+    *coefficients, right = map(float, values)
+    return dict(zip(numbers, coefficients, strict=True)), right
+
+
+def _fraction(value: Any) -> Fraction:
+    """Return a number as a fraction; a float as the decimal that Python writes."""
+    if isinstance(value, float):
+        return Fraction(repr(value))
+    return Fraction(value)
+
+
+def _named(coefficients: Mapping[Any, Any]) -> dict[Place, Any]:
     """Return {variable: coefficient} with checked variables and numbers."""
     numbers = _finite(coefficients.values())
     if numbers is None or not _are_places(coefficients):
@@ -135,7 +174,7 @@ def _named(coefficients: Mapping[Any, Any]) -> dict[Place, float]:
 
 def _finite(values: Collection[Any]) -> np.ndarray | None:
     """Return numbers as an array; None if one is no finite number."""
-    if not all(issubclass(kind, NUMBERS) for kind in {*map(type, values)}):
+    if not _are_numbers(values, NUMBERS):
         return None
     try:
         numbers = np.fromiter(values, np.float64, len(values))
@@ -146,6 +185,11 @@ def _finite(values: Collection[Any]) -> np.ndarray | None:
     return numbers
 
 
+def _are_numbers(values: Collection[Any], types: tuple[type, ...]) -> bool:
+    """Return whether all values are of these types."""
+    return all(issubclass(kind, types) for kind in {*map(type, values)})
+
+
 def _are_places(values: Collection[Any]) -> bool:
     """Return whether all values are whole numbers of at least 0."""
     if not all(issubclass(kind, WHOLE) and kind is not bool for kind in {*map(type, values)}):
@@ -153,10 +197,12 @@ def _are_places(values: Collection[Any]) -> bool:
     return min(values, default=0) >= 0
 
 
-def _listed(coefficients: Any) -> dict[Place, float]:
+def _listed(coefficients: Any) -> dict[Place, Any]:
     """Return {variable: coefficient} of `[n]` numbers or of a sparse row."""
     if is_sparse(coefficients):
         return _of_sparse(coefficients)
+    if _are_exact(coefficients):
+        return _named(dict(enumerate(coefficients)))
     try:
         numbers = to_numpy(as_array(coefficients, "coefficients"))
     except (ProblemError, OverflowError):
@@ -167,6 +213,15 @@ def _listed(coefficients: Any) -> dict[Place, float]:
             f"{shortened(coefficients)}"
         )
     return _named(dict(enumerate(numbers.tolist())))
+
+
+def _are_exact(values: Any) -> bool:
+    """Return whether all values of a list or an array of objects are numbers of Python."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return False
+    if not isinstance(values, list | tuple | np.ndarray):
+        return False
+    return _are_numbers(values, (*NUMBERS, *EXACT))
 
 
 def _of_sparse(row: Any) -> dict[Place, float]:
@@ -187,7 +242,7 @@ def _group(group: Any) -> dict[Place, float] | None:
     if group is None:
         return None
     members = listed(group)
-    if members == [group]:
+    if len(members) == 1 and members[0] is group:
         raise OptionError(f"a group must be a list of variables; got {shortened(group)}")
     if _are_places(members):
         return dict.fromkeys(map(operator.index, members), 1.0)
@@ -230,15 +285,20 @@ def _whole(count: Any) -> int:
     return operator.index(count)
 
 
-def _number(value: Any) -> float:
+def _number(value: Any) -> Any:
+    """Return a finite number as a float; a fraction or a decimal as it is."""
     number = math.nan
-    if isinstance(value, NUMBERS):
+    if isinstance(value, (*NUMBERS, *EXACT)):
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
+        except ValueError:  # a signalling NaN of decimal
+            number = math.nan
     if not math.isfinite(number):
         raise OptionError(
             f"coefficients and right sides are finite numbers; got {shortened(value)}"
         )
+    if isinstance(value, EXACT):
+        return value
     return number

@@ -65,6 +65,20 @@ def ranked_states(
     Raises:
         SolveFailedError: the backend returned an impossible answer.
     """
+    ranked = ranked_labels(solver, problem, count, deadline)
+    if ranked is not None and states_of(problem.n, count + 1) == count:  # all of them
+        return replace(ranked, others=np.full(problem.batch, -math.inf))
+    return ranked
+
+
+def ranked_labels(
+    solver: CertifiedSolver[Any], problem: Any, count: int, deadline: Deadline | None = None
+) -> Ranked | None:
+    """Do the same for labels, without a word on whether these are all of the assignments.
+
+    Raises:
+        SolveFailedError: the backend returned an impossible answer.
+    """
     ranking = solver.best_states(problem, count, deadline or Deadline.after(None))
     if ranking is None:
         return None
@@ -73,10 +87,7 @@ def ranked_states(
             f"solver '{solver.name}' returned states of the shape {tuple(ranking.z.shape)} instead "
             f"of {count} states of each instance. This is a fault of the solver; choose another one"
         )
-    ranked = _ranked(solver, problem, ranking)
-    if states_of(problem.n, count + 1) == count:  # all of them
-        return replace(ranked, others=np.full(problem.batch, -math.inf))
-    return ranked
+    return _ranked(solver, problem, ranking)
 
 
 def states_of(free: int, most: int) -> int:

@@ -4,6 +4,7 @@ import itertools
 import operator
 import time
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from solvers import (
     InfeasibleError,
     OptionError,
     Problem,
+    ProblemTooLargeError,
     SolveFailedError,
     UnsupportedProblemError,
     solve,
@@ -337,6 +339,46 @@ def test_a_row_is_the_same_as_numbers_a_mapping_or_a_sparse_row(digits):
         ):
             rule = linear(coefficients, comparison, right)
             assert solve(scores, constraints=[rule]).score == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)],
+        np.array([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]),
+        {0: Fraction(1, 3), 1: Decimal("0.3"), 2: 0.4},
+    ],
+)
+def test_fractions_and_decimals_of_constraints_are_exact(weights):
+    # Rounded to floats, the thirds of the first two add up to less than 2/3.
+    limit = Fraction(2, 3)
+    solution = solve([1.0, 1.0, 1.0], constraints=[linear(weights, "<=", limit)])
+    assert solution.score == 2.0
+    least = [linear(weights, ">=", Decimal(1)), linear({0: 1}, "==", 1)]
+    assert solve([-1.0, -1.0, -1.0], constraints=least).score == -3.0
+
+
+def test_numbers_at_the_ends_of_float64_are_constraints():
+    largest = linear([1e308, 1e308, 1e308], "<=", 1.5e308)
+    assert solve([1.0, 2.0, 3.0], constraints=[largest]).score == 3.0
+    least = linear([5e-324, 1e-323, 5e-324], "==", 1e-323)
+    assert solve([1.0, 2.0, 3.0], constraints=[least]).score == 4.0
+
+
+def test_constraints_that_no_memory_holds_are_refused_before_any_work():
+    rules = [implies(i, i + 1) for i in range(10_000)]
+    with pytest.raises(ProblemTooLargeError, match="10000 constraints .* pass fewer constraints"):
+        solve(np.ones(2_000_000), constraints=rules)
+
+
+def test_a_signalling_nan_is_no_coefficient():
+    with pytest.raises(OptionError, match="finite"):
+        linear({0: Decimal("sNaN")}, "<=", 1)
+
+
+@pytest.mark.parametrize("group", [np.array([1]), (1,), {1}])
+def test_a_group_of_one_variable_may_be_an_array(group):
+    assert solve([1.0, 2.0], constraints=[at_most(0, group)]).score == 1.0
 
 
 def test_decimals_of_fifteen_digits_are_not_rounded():

@@ -79,6 +79,33 @@ def test_decimals_and_fractions_are_certified():
     assert spins.value == float(Fraction(1, 3) - Fraction(4, 3) - Fraction(1, 7))
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="longdouble is float64 here")
+@pytest.mark.parametrize("kind", ["dictionary", "matrix"])
+def test_units_of_long_doubles_that_floats_round_away_are_not_certified(kind):
+    large = np.longdouble(2**60)
+    terms = {(0, 0): -large, (1, 1): -(large + 1), (0, 1): 4 * large}
+    qubo = terms
+    if kind == "matrix":
+        qubo = np.zeros((2, 2), np.longdouble)
+        for place, term in terms.items():
+            qubo[place] = term
+    answer = solve(from_qubo(qubo))
+    assert answer.bound <= -(2**60) - 1
+    assert not answer.optimal or answer.assignment == {0: 0, 1: 1}
+
+
+def test_arrays_of_objects_are_taken_where_float64_holds_their_numbers():
+    table = pandas.DataFrame({"whole": [1, -2], "real": [0.5, 3.0]}).T.astype(object)
+    assert solve(table).score.tolist() == [1.0, 3.5]
+    assert solve(np.array([1, 2], object)).score == 3.0
+
+
+@pytest.mark.parametrize("qubo", [{("a", "a"): Decimal("sNaN")}, [[1, Decimal("sNaN")], [0, 1]]])
+def test_signalling_nans_are_refused_like_others(qubo):
+    with pytest.raises(ProblemError, match="finite"):
+        solve(from_qubo(qubo))
+
+
 def test_matrices_and_tables_of_exact_numbers():
     matrix = [[2**60 + 1, 0], [0, -(2**60)]]
     assert from_qubo(matrix).objective([1, 1]) == 1.0
@@ -192,7 +219,7 @@ def test_forbidden_entries_stand_beside_exact_ones():
         np.array([2**53 + 1, 1]),
         np.array([1, 2**63 + 1], np.uint64),
         [2**53 + 1, 0.5],
-        [2**70, 1],
+        [2**70 + 1, 1],
         [Fraction(1, 3), 1],
         [Decimal("0.1")],
     ],
@@ -207,6 +234,7 @@ def test_numbers_that_arrays_would_round_are_refused_with_the_way_out(unary):
 def test_large_integers_that_float64_has_are_taken():
     assert solve(np.array([2**60, -1])).score == 2.0**60
     assert solve([2**60, -1, 0.5]).score == 2.0**60 + 0.5
+    assert solve([2**70, -(2**70)]).score == 2.0**70
     sparse = scipy_sparse.csr_array(np.array([[2**60 + 1, 0], [0, 1]]))
     with pytest.raises(ProblemError, match="float64 rounds"):
         from_qubo(sparse)

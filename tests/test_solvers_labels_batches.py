@@ -34,7 +34,11 @@ def test_a_value_beyond_the_size_of_its_variable_cannot_be_fixed(fix):
         solve(np.zeros((2, 2, 3)), sizes=[3, 2], fix=fix)
 
 
-@pytest.mark.parametrize("fix", [{0: 2}, [2, -1]], ids=["dict", "array"])
+@pytest.mark.parametrize(
+    "fix",
+    [{0: 2}, [2, -1], {0: 2.0}, [2.0, -1.0]],
+    ids=["dict", "array", "dict of floats", "array of floats"],
+)
 def test_the_last_value_of_a_larger_variable_can_be_fixed(fix):
     assert solve(np.zeros((2, 3)), sizes=[3, 2], fix=fix).labels[0] == 2
 

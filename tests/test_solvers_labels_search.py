@@ -253,6 +253,51 @@ def test_the_best_assignments_come_in_order(seed, count, solver):
         assert (labels[many:] == -1).all()
 
 
+@pytest.mark.parametrize("pairs", ["tables", "one table", "potts"])
+def test_the_best_assignments_of_a_forest_are_those_of_enumeration(pairs):
+    random = np.random.default_rng(len(pairs))
+    # Two trees, with edges in both directions, and variables without edges.
+    edges = [[1, 0], [1, 2], [3, 1], [5, 4]]
+    unary = random.integers(-2, 3, (2, 7, 3)).astype(float)
+    unary[:, 4, 1] = -np.inf
+    tables = random.normal(size=(4, 3, 3))
+    tables[0, 0, 2] = -np.inf
+    scores = {
+        "tables": {"pairwise": tables},
+        "one table": {"pairwise": tables[1]},
+        "potts": {"potts": [0.5, -1.0, 2.0, 1.0]},
+    }[pairs]
+    sizes = [3, 3, 2, 3, 3, 2, 1]
+    problem = LabelProblem.from_arrays(unary, **scores, edges=edges, sizes=sizes)
+    solution = solve(problem, k_best=40, solver="elimination")
+    expected = all_of(problem)[:, :40]
+    np.testing.assert_allclose(solution.score, expected, atol=1e-12)
+    np.testing.assert_allclose(problem.score(solution.labels[:, 7]), expected[:, 7], atol=1e-12)
+    assert solution.optimal.all()
+
+
+def test_the_best_assignments_of_a_long_chain_take_little_time():
+    random = np.random.default_rng(0)
+    edges = np.stack([np.arange(399), np.arange(1, 400)], axis=1)
+    tables = random.random((399, 30, 30))
+    begin = time.process_time()
+    solution = solve(random.random((400, 30)), tables, edges=edges, k_best=4)
+    assert time.process_time() - begin < 2.0  # a search for each variable took 7.5 seconds
+    assert solution.optimal.all()
+
+
+def test_the_best_assignments_of_many_chains_are_ranked_together():
+    random = np.random.default_rng(0)
+    edges = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
+    problem = LabelProblem.from_arrays(random.random((500, 30, 5)), potts=0.5, edges=edges)
+    begin = time.process_time()
+    solution = solve(problem, k_best=3)
+    assert time.process_time() - begin < 1.0  # one by one, they took 2 seconds
+    assert solution.optimal.all()
+    alone = solve(problem.instances(slice(400, 401)), k_best=3, solver="bits")
+    np.testing.assert_allclose(solution.score[400], alone.score[0], atol=1e-12)
+
+
 def test_the_best_assignments_have_names_and_go_with_fixed_values():
     vote = from_factors([2, 3], [((0, 1), np.arange(6.0).reshape(2, 3))], names=["coat", "shoe"])
     first, second = solve(vote, k_best=2)

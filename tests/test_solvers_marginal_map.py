@@ -87,6 +87,8 @@ def test_what_is_out_of_reach_says_what_to_do():
         marginal_map(wide, range(17))
     with pytest.raises(OptionError, match="20 is no variable"):
         marginal_map(wide, [20])
+    with pytest.raises(OptionError, match="must be a list"):
+        marginal_map(wide, 1)
     with pytest.raises(OptionError, match="comes twice"):
         marginal_map(wide, [1, 1])
     with pytest.raises(OptionError, match="'c' is no variable"):

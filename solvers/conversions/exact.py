@@ -17,6 +17,9 @@ from ..errors import ProblemError
 WHOLE = 2**53
 """Integers below it are float64 numbers."""
 
+EXACT = (int, np.integer, np.longdouble, Fraction, Decimal)
+"""The types of numbers that float64 may round."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExactTerms:
@@ -70,7 +73,7 @@ def is_rounded(number: Any) -> bool:
         return False
     if isinstance(number, int | np.integer) and abs(int(number)) < WHOLE:
         return False
-    if not isinstance(number, int | np.integer | Fraction | Decimal):
+    if not isinstance(number, EXACT):
         return False
     rounded = as_float(number)
     return math.isfinite(rounded) and fraction_of(number) != Fraction(rounded)
@@ -78,10 +81,12 @@ def is_rounded(number: Any) -> bool:
 
 def as_float(number: Any) -> Any:
     """Return an exact number as a float; infinity beyond all floats, and anything else as it is."""
-    if not isinstance(number, int | np.integer | Fraction | Decimal):
+    if not isinstance(number, EXACT):
         return number
     try:
         return float(number)
+    except ValueError:  # a signalling NaN of decimal
+        return math.nan
     except OverflowError:
         if number > 0:
             return math.inf
@@ -92,9 +97,9 @@ def fraction_of(number: Any) -> Fraction:
     """Return a number as a fraction; 0 for one that is not finite, which no sum of terms has."""
     if isinstance(number, np.integer):
         return Fraction(int(number))
-    if isinstance(number, np.floating):
-        number = float(number)
     try:
+        if isinstance(number, np.floating):
+            return Fraction(*number.as_integer_ratio())
         return Fraction(number)
     except (OverflowError, ValueError):
         return Fraction(0)
@@ -160,7 +165,7 @@ def _exact_entries(values: Any) -> np.ndarray | None:
         values = values.to_numpy()
     if not isinstance(values, list | tuple | np.ndarray):
         return None
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuO":
+    if isinstance(values, np.ndarray) and not _may_round(values.dtype):
         return None
     try:
         array = np.array(values, dtype=object)
@@ -172,6 +177,11 @@ def _exact_entries(values: Any) -> np.ndarray | None:
     if numbers and special:
         return array
     return None
+
+
+def _may_round(kind: np.dtype) -> bool:
+    """Return whether float64 may round the numbers of an array."""
+    return kind.kind in "iuO" or (kind.kind == "f" and kind.itemsize > 8)
 
 
 def floats(numbers: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -194,5 +204,10 @@ def by_places(values: Any) -> Any:
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         return values
     places: dict[Hashable, Any] = {(i, i): array[i, i] for i in range(len(array))}
-    places.update({place: number for place, number in np.ndenumerate(array) if number != 0})
+    places.update({place: number for place, number in np.ndenumerate(array) if _counts(number)})
     return places
+
+
+def _counts(number: Any) -> bool:
+    """Return whether a number is not 0, also for a signalling NaN, which cannot be compared."""
+    return bool(as_float(number) != 0 or fraction_of(number))

@@ -47,6 +47,8 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
                 raise OptionError(
                     f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
                 )
+            if isinstance(value, float | np.floating) and float(value).is_integer():
+                value = int(value)
             if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
                 raise OptionError(
                     f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
@@ -64,6 +66,8 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
             f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; "
             f"got {shortened(fix)}"
         ) from error
+    if values.dtype.kind == "f" and (values == np.rint(values)).all():
+        values = values.astype(np.int64)
     if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
         raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
     return values

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Scores, States
 from ..constraint_rows import Rows
 from ..limits.deadline import Deadline
-from ..ranking import Ranked
+from ..ranking import Ranked, ranked_labels
 from ..solving.kinds import Choose, Kind, Selection
 from .fixing import LabelFixing
 from .indicators import rows_of
@@ -81,8 +81,8 @@ class Labelled(Kind[LabelProblem]):
     def ranked(
         self, solver: LabelSolver, problem: LabelProblem, count: int, deadline: Deadline | None
     ) -> Ranked | None:
-        """Return None: solvers of labels find one assignment at a time."""
-        return None
+        """Return several assignments that a solver finds at once; None where it finds one alone."""
+        return ranked_labels(solver, problem, count, deadline)
 
     def exclusion(self, choose: Choose, deadline: Deadline) -> LabelRegions:
         """Return the search that excludes one assignment after the other by forbidding values."""

@@ -28,12 +28,13 @@ SMALL = 1 << 30
 """Bytes up to which the free memory is not checked."""
 
 
-def check_memory(what: str, numbers: int) -> None:
+def check_memory(what: str, numbers: int, remedy: str = "pass it in parts") -> None:
     """Raise if numbers in double precision do not fit into the free memory.
 
     Args:
         what: the name of the array, for the error.
         numbers: how many numbers it has.
+        remedy: what to do instead, for the error.
 
     Raises:
         ProblemTooLargeError: they take more than the free memory.
@@ -42,7 +43,7 @@ def check_memory(what: str, numbers: int) -> None:
     if needs_room(numbers) and needed > (room := free_memory()):
         raise ProblemTooLargeError(
             f"{what} takes {gibibytes(needed)} in double precision, and only "
-            f"{gibibytes(room)} of memory are free; pass it in parts"
+            f"{gibibytes(room)} of memory are free; {remedy}"
         )
 
 

@@ -108,7 +108,7 @@ def _ranked(
     None if the backend cannot rank states, or if a search is asked for a single state.
     """
     if not solver.capabilities.time_limit:
-        return kind.ranked(solver, fixed.rest, count, None)
+        return kind.ranked(solver, fixed.rest, count, deadline)
     if count == 1 or not solver.ranks:
         return None
     # a search, in a thread of its own as all are

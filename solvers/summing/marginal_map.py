@@ -93,6 +93,8 @@ def marginal_map(
         raise ProblemError(
             f"the problem is a batch of {inner.batch}; pass one instance, problem.instances(...)"
         )
+    if not isinstance(variables, Iterable):
+        raise OptionError(f"variables must be a list of variables; got {shortened(variables)}")
     places = _places(problem, inner, list(variables))
     whole = float(np.ravel(to_numpy(_sums(inner, fixed or None, method)))[0])
     best, mass, count = _best(inner, places, fixed, method)

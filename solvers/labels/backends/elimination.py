@@ -9,8 +9,9 @@ import numpy as np
 from ...algorithms.elimination.treewidth import treewidth_bound
 from ...arrays import States, namespace_of
 from ...limits.deadline import Deadline
-from ...solution import Maximiser
+from ...solution import Maximiser, Ranking
 from ...solver import Capabilities
+from ..algorithms.best_labels import best_labels
 from ..algorithms.buckets import WIDEST, Buckets, buckets_of, in_parts, why_not_eliminated
 from ..algorithms.max_sum import max_sum
 from ..algorithms.potts_max_sum import potts_max_sum
@@ -63,6 +64,20 @@ class Elimination(LabelSolver):
         return Maximiser(
             _states(problem, buckets), stats={"width": buckets.width, "entries": buckets.entries}
         )
+
+    def best_states(self, problem: LabelProblem, count: int, deadline: Deadline) -> Ranking | None:
+        """Return the `count` assignments of highest score on a forest; None on other graphs.
+
+        None also if an instance has fewer assignments, if the lists would take long, or if time
+        runs out.
+        """
+        buckets = buckets_of(problem)
+        if buckets.width > 1 or problem.own is not None:
+            return None
+        states = best_labels(problem, buckets, count, deadline)
+        if states is None:
+            return None
+        return Ranking(states)
 
 
 def _states(problem: LabelProblem, buckets: Buckets) -> States:
