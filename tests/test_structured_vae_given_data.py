@@ -227,6 +227,25 @@ def test_sixteen_bits_are_cut_to_eight(tmp_path):
     )
 
 
+def test_sixteen_bits_are_cut_to_eight_among_coloured_images(tmp_path):
+    save(tmp_path, [GREY[0].astype(np.uint16) * 256, *COLOUR[:5]])
+    images = all_images(load_dataset(str(tmp_path), binarisation="none"))
+    wanted = np.stack([GREY[0]] * 3).reshape(1, -1) / np.float32(255)
+    assert rows(wanted) <= rows(images)
+
+
+@pytest.mark.parametrize("mode", ["LA", "RGBA"])
+def test_drawings_on_a_transparent_ground_are_on_white(tmp_path, mode):
+    shapes = np.where(GREY[:10] > 128, 255, 0).astype(np.uint8)
+    ink = np.zeros((*shapes.shape, len(mode)), np.uint8)
+    ink[..., -1] = shapes  # black ink whose shape is in the transparency alone
+    save(tmp_path, ink)
+    images = all_images(load_dataset(str(tmp_path), binarisation="none"))
+    grey = (255 - shapes) / np.float32(255)
+    wanted = np.repeat(grey[:, None], images.shape[1] // 24, axis=1)
+    assert rows(images) == rows(wanted)
+
+
 def break_size(folder):
     save(folder, [*GREY[:5], GREY[0, :2]])
 

@@ -232,3 +232,74 @@ def test_wrong_arguments_get_errors_before_jax_runs(name):
     call, words = WRONG[name]
     with pytest.raises((ValueError, LookupError), match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda u, w: svj.argmax_layer(u, w, edges=EDGES).sum(axis=-1),
+        lambda u, w: svj.structured_hinge(u, w, edges=EDGES, target=TARGET),
+        lambda u, w: svj.gibbs_likelihood(u, w, edges=EDGES, target=TARGET),
+        lambda u, w: svj.gibbs_likelihood(u, target=TARGET) + 0 * w.sum(axis=-1),
+        lambda u, w: svj.argmax_layer(u, solver=KOfN(2)).sum(axis=-1) + 0 * w.sum(axis=-1),
+    ],
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_score_that_is_not_finite_makes_the_results_of_its_instance_nan(loss, value):
+    wrong = UNARY.copy()
+    wrong[1, 2] = value
+    values, (gradient, _) = of_jax(loss, wrong, PAIRS)
+    expected, (expected_gradient, _) = of_jax(loss, UNARY, PAIRS)
+    assert np.isnan(values).tolist() == [False, True, False]
+    assert np.isnan(gradient).any(axis=-1).tolist() == [False, True, False]
+    np.testing.assert_array_equal(values[::2], expected[::2])
+    np.testing.assert_array_equal(gradient[::2], expected_gradient[::2])
+
+
+def test_an_incoming_gradient_that_is_not_finite_makes_that_of_its_instance_nan():
+    slope = np.ones((3, 1), np.float32)
+    slope[1] = np.inf
+    _, (gradient, _) = of_jax(
+        lambda u, w: slope * svj.argmax_layer(u, w, edges=EDGES), UNARY, PAIRS
+    )
+    assert np.isnan(gradient).all(axis=-1).tolist() == [False, True, False]
+
+
+def test_a_forbidden_variable_of_a_structure_does_not_enlarge_the_step():
+    scores = np.array([[0.5, 0.2, -np.inf, -np.inf]], np.float32)
+    weights = np.array([[1.0, -2.0, 1.0, 1.0]], np.float32)
+
+    def layer(unary):
+        return weights * svj.argmax_layer(unary, solver=KOfN(1))
+
+    _, (gradient,) = of_jax(layer, scores)
+    _, (expected,) = of_jax(lambda u: layer(u) * np.array([1, 1, 0, 0]), scores)
+    assert np.isfinite(gradient).all()
+    assert gradient[0, :2].any()
+    assert np.sign(gradient).tolist() == np.sign(expected).tolist()
+
+
+def test_tags_beyond_the_end_of_a_chain_may_have_any_value_and_others_must_be_in_range():
+    emissions = RANDOM.normal(size=(2, 4, 3)).astype(np.float32)
+    chain = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    lengths = np.array([4, 2])
+
+    def likelihood(tags):
+        return svj.chain_log_likelihood(emissions, tags, *chain, lengths)
+
+    expected = likelihood(np.array([[0, 1, 2, 0], [1, 1, 0, 0]]))
+    padded = likelihood(np.array([[0, 1, 2, 0], [1, 1, -100, 99]]))
+    np.testing.assert_array_equal(padded, expected)
+    out_of_range = likelihood(np.array([[0, -1, 2, 0], [1, 1, 0, 0]]))
+    assert np.isnan(out_of_range).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_a_chain_with_a_nan_score_has_no_tags_and_a_nan_likelihood(length):
+    emissions = RANDOM.normal(size=(2, length, 3)).astype(np.float32)
+    emissions[0, 0, 1] = np.nan
+    chain = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    tags = svj.chain_decode(emissions, *chain)
+    assert (np.asarray(tags) == -1).all(axis=-1).tolist() == [True, False]
+    value = svj.chain_log_likelihood(emissions, np.zeros((2, length), int), *chain)
+    assert np.isnan(value).tolist() == [True, False]

@@ -7,11 +7,14 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
+from optional import optional
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from structured_vae import ConfigError
 from structured_vae.errors import DataError
 from structured_vae.learn import ChainCRF, ChainSSVM, GraphCRF, GraphSSVM
+
+pandas = optional("pandas")
 
 TAGS = ["O", "B", "I"]
 
@@ -215,3 +218,50 @@ def test_wrong_class_weights_get_an_error_of_ours(weight):
     x, y = chains()
     with pytest.raises(ConfigError, match="class_weight"):
         ChainCRF(class_weight=weight).fit(x, y)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan")])
+@pytest.mark.parametrize("others", ["text", "number"])
+def test_a_missing_label_is_refused_and_never_becomes_a_class(missing, others):
+    x, y = chains()
+    if others == "number":
+        y = [[float(ord(label)) for label in labels] for labels in y]
+    y[1] = [missing, *y[1][1:]]
+    with pytest.raises(DataError, match=r"y has (None|nan|np\.float64\(nan\)) as the label"):
+        ChainCRF().fit(x, y)
+    with pytest.raises(DataError, match="as the label"):
+        ChainCRF().fit(x, [np.array(labels, object) for labels in y])
+
+
+def test_a_missing_label_of_a_pandas_series_is_refused():
+    x, y = chains()
+    series = [pandas.Series(labels) for labels in y]
+    series[0].iloc[0] = pandas.NA
+    with pytest.raises(DataError, match="as the label"):
+        ChainCRF().fit(x, series)
+
+
+@pytest.mark.parametrize("make", [ChainCRF, GraphCRF])
+def test_tables_whose_columns_have_another_order_are_refused(make):
+    x, y = chains()
+    tables = [pandas.DataFrame(features, columns=list("pqrs")) for features in x]
+    turned = [table[["s", "p", "q", "r"]] for table in tables]
+    if make is GraphCRF:
+        tables = [(table, edges_of(table)) for table in tables]
+        turned = [(table, edges_of(table)) for table in turned]
+    model = make().fit(tables, y)
+    assert model.feature_names_in_.tolist() == list("pqrs")
+    assert len(model.predict(tables)) == len(x)
+    for call in (model.predict, model.predict_proba, model.solve):
+        with pytest.raises(DataError, match="same order"):
+            call(turned)
+    with pytest.raises(DataError, match=r"X\[1\] must have the columns"):
+        make().fit([tables[0], *turned[1:]], y)
+
+
+def test_training_without_tables_forgets_the_names_of_columns():
+    x, y = chains()
+    tables = [pandas.DataFrame(features, columns=list("pqrs")) for features in x]
+    model = ChainCRF().fit(tables, y).fit(x, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert len(model.predict([table[list("spqr")] for table in tables])) == len(x)

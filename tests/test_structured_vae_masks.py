@@ -83,6 +83,13 @@ def test_class_weights_multiply_a_loss_by_the_mean_weight_of_its_target_bits(los
     torch.testing.assert_close(value, means * expected)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_class_weights_of_instances_without_variables_are_zero_and_not_nan(loss):
+    scores = torch.zeros(2, 0)
+    value = loss()(scores, target=scores, class_weight=torch.ones(2), generator=seeded())
+    assert value.tolist() == [0.0, 0.0]
+
+
 def test_class_and_sample_weights_of_the_likelihood_by_enumeration():
     scores = torch.randn(2, 4, generator=seeded()).requires_grad_()
     target = torch.tensor([[1.0, 0, 0, 0], [1.0, 1, 1, 0]])

@@ -1,6 +1,7 @@
 """Run folders that are in use, removed, or hold files of another kind than they should."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -284,3 +285,14 @@ def test_an_upload_of_25_megapixels_takes_little_more_than_its_pixels(tmp_path, 
     command = [sys.executable, "-c", MEASURED, str(tmp_path / "large")]
     said = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=True)
     assert int(said.stdout) < 160
+
+
+def test_commands_in_messages_quote_the_name_of_a_folder(tmp_path):
+    folder = tmp_path / "my first run"
+    Run(folder).create(TINY)
+    with pytest.raises(RunError) as raised:
+        train(TINY, folder)
+    command = str(raised.value).partition("Resume it: ")[2].partition(", or")[0]
+    assert shlex.split(command) == ["structured-vae", "resume", str(folder)]
+    resumed = Run(folder).how_to_resume(TINY, epochs=3)
+    assert shlex.split(resumed) == ["structured-vae", "resume", str(folder), "--epochs", "3"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
@@ -45,4 +47,4 @@ def run(chosen: Namespace, console: Console) -> None:
     files = sorted(path for path in folder.iterdir() if path.is_file())
     console.print(file_table(files, "exported"))
     if not not_shown(load_exported(folder)):
-        console.print(f"explore it: structured-vae explore {folder}")
+        console.print(f"explore it: structured-vae explore {shlex.quote(str(folder))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 # ActionConfigFile is public, but not in __all__
@@ -103,4 +104,4 @@ def _print_run(folder: Path, console: Console) -> None:
         return
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     console.print(file_table(files, "files of this run"))
-    console.print(f"evaluate it: structured-vae evaluate {folder}")
+    console.print(f"evaluate it: structured-vae evaluate {shlex.quote(str(folder))}")

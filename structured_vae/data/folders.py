@@ -45,6 +45,7 @@ def read_folder(folder: str | Path) -> StoredDataset:
     all images, and the splits are drawn at random (see `drawn_splits`). The images lie directly in
     a split's folder, or in one subfolder per class; classes are numbered in the order of their
     names. If all images are grey, they are read as grey; otherwise as red, green and blue.
+    Transparent pixels become white.
 
     Args:
         folder: a folder with .png, .jpg, .jpeg or .bmp files.
@@ -143,15 +144,33 @@ def _pixels(file: Path, grey: bool) -> NDArray[Any]:
         mode = "L"
     with _opened(file) as image:
         try:
-            if grey and image.mode in SIXTEEN_BITS:
-                upper_bits = np.asarray(image).astype(np.uint16) >> 8
-                return upper_bits.astype(np.uint8)
-            pixels = np.asarray(image.convert(mode))
+            pixels = np.asarray(_on_white(_of_eight_bits(image)).convert(mode))
         except (OSError, SyntaxError, ValueError) as error:
             raise DataError(f"{file} is damaged: {error}") from error
     if grey:
         return pixels
     return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def _of_eight_bits(image: Image.Image) -> Image.Image:
+    """Return the upper bits of an image with 16 bits, which Pillow would clip at 255."""
+    from PIL import Image  # not at the top: `structured-vae-solvers` does not install it
+
+    if image.mode not in SIXTEEN_BITS:
+        return image
+    upper_bits = np.asarray(image).astype(np.uint16) >> 8
+    return Image.fromarray(upper_bits.astype(np.uint8))
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """Return an image on a white ground; drawings often hold their shape in transparency alone."""
+    from PIL import Image  # not at the top: `structured-vae-solvers` does not install it
+
+    if "A" not in image.getbands() and "transparency" not in image.info:
+        return image
+    layer = image.convert("RGBA")
+    ground = Image.new("RGBA", layer.size, "white")
+    return Image.alpha_composite(ground, layer)
 
 
 @contextmanager

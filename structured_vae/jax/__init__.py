@@ -3,6 +3,9 @@
 They call the solvers of this package on the host, by `jax.pure_callback`, and have gradients by
 `jax.custom_vjp`. `jax.jit`, `jax.vmap` and `jax.grad` transform them. JAX is an extra:
 `pip install 'structured-vae[jax]'`.
+
+As usual in JAX, they do not raise if a score is nan. Instead, the results of this instance are nan,
+and those of the other instances are not affected.
 """
 
 import importlib.util

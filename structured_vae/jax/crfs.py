@@ -10,14 +10,15 @@ import numpy as np
 
 from solvers import labels
 
-from .scores import edges_of
+from .scores import edges_of, usable
 from .sums import differentiable
 
 
 def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
     """Return log Z `[...]` of variables of k labels in nats; its gradient is the marginals.
 
-    Sums are exact, by variable elimination in float64 on the host.
+    Sums are exact, by variable elimination in float64 on the host. Minus infinity forbids a label
+    or a pair of labels. An instance with a score of nan or plus infinity has the value nan.
 
     Args:
         unary: `[..., n, k]`.
@@ -39,7 +40,7 @@ def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
     unary = jnp.asarray(unary)
     shape = (*unary.shape[:-2], *jnp.shape(tables)[-3:])
     tables = jnp.broadcast_to(jnp.asarray(tables, unary.dtype), shape)
-    return differentiable(sums, along, 2)(unary, tables)
+    return differentiable(sums, along, 2, forbidding=True)(unary, tables)
 
 
 def chain_log_likelihood(
@@ -47,11 +48,12 @@ def chain_log_likelihood(
 ) -> Any:
     """Return the log likelihood `[...]` of tags under a linear-chain CRF, in nats.
 
-    It is that of `LinearChainCRF`, with parameters as arguments.
+    It is that of `LinearChainCRF`, with parameters as arguments. It is nan if a score of the chain
+    is nan or plus infinity, or one of its tags is out of range.
 
     Args:
         emissions: `[..., length, k]`.
-        tags: `[..., length]`, integers from 0 to k - 1.
+        tags: `[..., length]`, integers from 0 to k - 1; any integers beyond the end of a chain.
         transitions: `[k, k]`, from rows to columns.
         start: `[k]`.
         end: `[k]`.
@@ -62,7 +64,11 @@ def chain_log_likelihood(
     """
     unary, tables, on = _chain(emissions, transitions, start, end, lengths)
     length, k = unary.shape[-2:]
-    tags = jnp.asarray(tags)
+    tags = jnp.where(on, jnp.asarray(tags), 0)
+    in_range = ((tags >= 0) & (tags < k)).all(axis=-1)
+    tags = jnp.clip(tags, 0, k - 1)
+    # Added to the scores, so that the gradients are nan too.
+    unary = unary + jnp.where(in_range, 0.0, jnp.nan)[..., None, None]
     chosen = jnp.take_along_axis(unary, tags[..., None], axis=-1)[..., 0]
     score = jnp.where(on, chosen, 0.0).sum(axis=-1)
     if length == 1:
@@ -79,6 +85,8 @@ def chain_decode(
 ) -> Any:
     """Return the best tags `[..., length]` of each chain, -1 beyond its end; without a gradient.
 
+    A chain with a score of nan or plus infinity has the tags -1.
+
     Args:
         emissions: as in `chain_log_likelihood`.
         transitions: as in `chain_log_likelihood`.
@@ -94,12 +102,13 @@ def chain_decode(
     edges = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1)
 
     def solved(unary: Any, tables: Any) -> np.ndarray:
+        scores, accepted = usable([np.asarray(unary), np.asarray(tables)], 2, forbidding=True)
         # A chain of one position has no pairs, and a problem without edges needs no solver.
         if length == 1:
-            only: np.ndarray = np.asarray(unary).argmax(axis=-1).astype(np.int32)
-            return only
-        best = labels.solve(np.asarray(unary), np.asarray(tables), edges=edges)
-        chosen: np.ndarray = np.asarray(best.labels).astype(np.int32)
+            best = scores[0].argmax(axis=-1)
+        else:
+            best = np.asarray(labels.solve(*scores, edges=edges).labels)
+        chosen: np.ndarray = np.where(accepted[..., None], best, -1).astype(np.int32)
         return chosen
 
     answer = jax.ShapeDtypeStruct(unary.shape[:-1], jnp.int32)

@@ -19,7 +19,7 @@ from ..errors import ConfigError, shortened
 from ..noise import checked_draws
 from ..schedules import positive
 from ..spaces import Structure, as_space, is_structure
-from .scores import edges_of, gaps, products
+from .scores import edges_of, gaps, products, usable, with_nan
 
 
 def argmax(
@@ -30,6 +30,9 @@ def argmax(
     solver: str | ArgmaxSolver | Structure = "auto",
 ) -> Any:
     """Return the state of highest score `[..., n]`, without a gradient.
+
+    An instance with a score that is not finite has the state nan. With a structure, minus infinity
+    keeps a variable at 0.
 
     Args:
         unary: `[..., n]`.
@@ -84,7 +87,8 @@ def argmax_layer(
     """Return the argmax `[..., n]` with the gradient of implicit MLE, (z - z') / epsilon.
 
     z' is the argmax of the scores with `unary - epsilon * grad`, where grad is the incoming
-    gradient. It is the function of `structured_vae.ArgmaxLayer`; the gradient is biased.
+    gradient. It is the function of `structured_vae.ArgmaxLayer`; the gradient is biased. It is nan
+    in instances whose incoming gradient is not finite.
 
     With a key and `samples` above 1, it is the mean of z over so many draws of noise, with entries
     from 0 to 1. Its gradient is the mean of the gradients that single draws have for the same
@@ -176,8 +180,10 @@ def _implicit_mle(
 def _relative(sizes: Any, slope: Any) -> Any:
     """Return the median of the nonzero gaps over the mean absolute slope, `[..., 1]`."""
     # Gaps of zero go behind all others, so that the median is that of the nonzero ones.
-    ordered = jnp.sort(jnp.where(sizes > 0, sizes, jnp.inf), axis=-1)
-    count = (sizes > 0).sum(axis=-1, keepdims=True)
+    # The infinite gaps of forbidden variables do not count either.
+    counted = (sizes > 0) & jnp.isfinite(sizes)
+    ordered = jnp.sort(jnp.where(counted, sizes, jnp.inf), axis=-1)
+    count = counted.sum(axis=-1, keepdims=True)
     middle = jnp.take_along_axis(ordered, jnp.maximum(count - 1, 0) // 2, axis=-1)
     gap = jnp.where(count > 0, middle, 1.0)
     steep = jnp.abs(slope)
@@ -189,17 +195,18 @@ def _relative(sizes: Any, slope: Any) -> Any:
 def _solved(
     unary: Any, pairwise: Any, edges: np.ndarray | None, solver: str | ArgmaxSolver
 ) -> np.ndarray:
-    couplings = None
+    scores = [_on_host(unary)]
     if pairwise is not None:
-        couplings = _on_host(pairwise)
-    solution = solvers.solve(_on_host(unary), couplings, edges=edges, solver=solver)
-    return np.asarray(solution.z).astype(np.asarray(unary).dtype)
+        scores.append(_on_host(pairwise))
+    scores, accepted = usable(scores, 1)
+    solution = solvers.solve(*scores, edges=edges, solver=solver)
+    return with_nan(np.asarray(solution.z), accepted).astype(np.asarray(unary).dtype)
 
 
 def _of_structure(scores: Any, structure: Structure) -> np.ndarray:
-    values = np.array(_on_host(scores))
-    z: np.ndarray = as_space(structure).argmax(torch.from_numpy(values)).numpy()
-    return z.astype(np.asarray(scores).dtype)
+    (values,), accepted = usable([_on_host(scores)], 1, forbidding=True)
+    z: np.ndarray = as_space(structure).argmax(torch.from_numpy(np.array(values))).numpy()
+    return with_nan(z, accepted).astype(np.asarray(scores).dtype)
 
 
 def _on_host(scores: Any) -> np.ndarray:

@@ -141,6 +141,9 @@ def gibbs_likelihood(unary: Any, pairwise: Any = None, *, target: Any, edges: An
     unary = jnp.asarray(unary)
     target = target_of(target, unary)
     if pairs is None:
+        finite = jnp.isfinite(unary).all(axis=-1, keepdims=True)
+        # Added to the scores, so that the gradients are nan too.
+        unary = unary + jnp.where(finite, 0.0, jnp.nan)
         total = jax.nn.softplus(unary).sum(axis=-1)
     else:
         total = log_partition(unary, pairwise, edges=pairs)

@@ -77,3 +77,40 @@ def gaps(unary: Any, pairwise: Any, edges: np.ndarray | None, z: Any) -> Any:
         field = field.at[..., first].add(pairwise * z[..., second])
         field = field.at[..., second].add(pairwise * z[..., first])
     return jnp.abs(field)
+
+
+def usable(
+    scores: list[np.ndarray], event: int, forbidding: bool = False
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return scores that solvers accept, and which instances `[...]` have such scores.
+
+    A function of JAX cannot raise for some of its values. So the scores of the other instances
+    become 0 here, and the caller sets their results to nan.
+
+    Args:
+        scores: scores of one kind or more, on the host, with the same leading dimensions.
+        event: the number of trailing dimensions of the first scores that belong to one instance.
+        forbidding: whether minus infinity is accepted, which forbids a variable or a label.
+    """
+    leading = scores[0].ndim - event
+    accepted = np.ones(scores[0].shape[:leading], bool)
+    for values in scores:
+        allowed = np.isfinite(values)
+        if forbidding:
+            allowed |= np.isneginf(values)
+        accepted &= allowed.all(axis=tuple(range(leading, values.ndim)))
+    if accepted.all():
+        return scores, accepted
+    return [np.where(_in_front(accepted, values), values, 0) for values in scores], accepted
+
+
+def with_nan(values: np.ndarray, accepted: np.ndarray) -> np.ndarray:
+    """Return values `[..., ...]` with nan in the instances that are not accepted `[...]`."""
+    if accepted.all():
+        return values
+    return np.where(_in_front(accepted, values), values, np.nan)
+
+
+def _in_front(accepted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return `accepted` with as many dimensions as `values`."""
+    return accepted.reshape(*accepted.shape, *[1] * (values.ndim - accepted.ndim))

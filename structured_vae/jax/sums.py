@@ -11,7 +11,7 @@ import numpy as np
 
 import solvers
 
-from .scores import edges_of
+from .scores import edges_of, usable, with_nan
 
 HostSums = Callable[..., tuple[np.ndarray, ...]]
 
@@ -19,7 +19,8 @@ HostSums = Callable[..., tuple[np.ndarray, ...]]
 def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
     """Return log Z `[...]` of bits in nats; its gradient is the marginals.
 
-    Sums are exact, in float64 on the host. The gradient has a derivative in reverse mode.
+    Sums are exact, in float64 on the host. The gradient has a derivative in reverse mode. An
+    instance with a score that is not finite has the value nan.
 
     Args:
         unary: `[..., n]`.
@@ -50,18 +51,21 @@ def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
     return differentiable(sums, along, 1)(unary, pairwise)
 
 
-def differentiable(sums: HostSums, along: HostSums, event: int) -> Any:
+def differentiable(sums: HostSums, along: HostSums, event: int, forbidding: bool = False) -> Any:
     """Return log Z of two kinds of scores as a function of JAX, with two derivatives.
 
     Args:
         sums: gives log Z and the two marginals of scores on the host.
         along: gives the derivative of the marginals along two directions.
         event: the number of trailing dimensions of the first scores that belong to one instance.
+        forbidding: whether scores may be minus infinity.
     """
 
     def called(host: HostSums, shapes: Any, *args: Any) -> Any:
         def flat(*values: Any) -> tuple[np.ndarray, ...]:
-            answers = host(*(np.asarray(value, np.float64) for value in values))
+            wide = [np.asarray(value, np.float64) for value in values]
+            scores, accepted = usable(wide, event, forbidding)
+            answers = [with_nan(np.asarray(answer), accepted) for answer in host(*scores)]
             pairs = zip(answers, shapes, strict=True)
             # `vmap` may have added dimensions in front, so the leading ones are those of the
             # values.

@@ -14,6 +14,7 @@ from ..crfs import TagRules
 from ..errors import ConfigError, DataError, MissingPackageError, shortened
 from .decoding import Decoded, HammingLoss, decode
 from .dictionaries import are_dictionaries, check_dictionaries, vectorizer_of
+from .feature_names import check_names, names_of
 from .frank_wolfe import FrankWolfe
 from .inputs import Inputs, is_table, labels_of, of_rows, stacked
 from .instances import Instances, Weights
@@ -44,6 +45,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         classes_: `[k]`, the labels, sorted.
         n_features_in_: d.
         feature_names_: `[d]`, the names of the features, if they were dictionaries.
+        feature_names_in_: `[d]`, the names of the columns, if features were tables of pandas.
         n_iter_: number of training steps or passes.
         objective_: the final value of the objective.
     """
@@ -71,8 +73,9 @@ class LinearEstimator(_Base):  # type: ignore[misc]
             the estimator itself.
 
         Raises:
-            DataError: X or y has another form, a label is None, features are not finite, labels
-                break the rules of the scheme, or a sample weight is out of range.
+            DataError: X or y has another form, a label is None or nan, features are not finite,
+                tables of features have different columns, labels break the rules of the scheme, or
+                a sample weight is out of range.
             ConfigError: a parameter of this estimator has an invalid value.
             StructureError: a label is not one of the scheme.
             MissingPackageError: scikit-learn or scipy is not installed.
@@ -265,6 +268,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        self._keep_names(names_of([self._features_of(instance) for instance in x]))
         self._vectorizer = vectorizer_of(self._dictionaries(x))
         if self._vectorizer is not None:
             self.feature_names_ = self._vectorizer.get_feature_names_out()
@@ -279,6 +283,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
                 self, x, accept_sparse="csr", dtype=np.float64, reset=False
             )
             return stacked(of_rows(features), self._borders)
+        self._check_names(x)
         inputs = self._inputs(self._without_dictionaries(x))
         pair_width = len(self._weights.pairs)
         if inputs.pair_features is None and pair_width > 1:
@@ -286,6 +291,24 @@ class LinearEstimator(_Base):  # type: ignore[misc]
                 f"X must have pair features of {pair_width} columns, as in training; it has none"
             )
         return stacked(inputs, self._borders, self.n_features_in_, pair_width)
+
+    def _keep_names(self, names: np.ndarray | None) -> None:
+        """Set or delete the names of the columns, as scikit-learn does for a single table."""
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_names(self, x: Any) -> None:
+        """Raise if tables of features have other columns than in training.
+
+        Raises:
+            DataError: the columns differ.
+        """
+        names = names_of([self._features_of(instance) for instance in x])
+        names_of_training = getattr(self, "feature_names_in_", None)
+        if names is not None and names_of_training is not None:
+            check_names(names, names_of_training, "X", "the training instances")
 
     def _dictionaries(self, x: Any) -> list[Any]:
         """Return the features of each instance, where they are dictionaries; else nothing."""

@@ -216,10 +216,20 @@ def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
     return np.concatenate(arrays)
 
 
+def is_missing(label: object) -> bool:
+    """Return whether a label is None, nan, or what pandas has for a missing value."""
+    if label is None or type(label).__name__ == "NAType":
+        return True
+    return isinstance(label, float | np.floating) and bool(np.isnan(label))
+
+
 def _label_array(labels: Any) -> np.ndarray:
-    """Return labels as an array, which holds objects where one of them is a set or None."""
+    """Return labels as an array, which holds objects where one of them is a set or missing.
+
+    numpy would make the text "nan" of a nan beside texts.
+    """
     is_list = isinstance(labels, list | tuple)
-    if is_list and any(label is None or isinstance(label, set | frozenset) for label in labels):
+    if is_list and any(is_missing(label) or isinstance(label, set | frozenset) for label in labels):
         array = np.empty(len(labels), object)
         array[:] = labels
         return array

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConfigError, DataError, shortened
+from .inputs import is_missing
 from .instances import Instances
 
 
@@ -32,12 +33,13 @@ class Truth:
         """Make the truth from labels `[nodes]`, some of which may be sets of labels.
 
         Raises:
-            DataError: a label is None, labels cannot be sorted, or all sets are empty.
+            DataError: a label is None or nan, labels cannot be sorted, or all sets are empty.
         """
+        if labels.dtype.kind in "fO":
+            _refuse_missing(labels)
         if labels.dtype != object:
             classes, numbers = np.unique(labels, return_inverse=True)
             return cls(classes, numbers.reshape(-1).astype(np.int64), None)
-        _refuse_none(labels)
         sets = [_as_set(label) for label in labels]
         every = sorted_labels(set().union(*sets))
         if not len(every):
@@ -202,15 +204,19 @@ def _as_set(label: Any) -> set[Any] | frozenset[Any]:
     return {label}
 
 
-def _refuse_none(labels: np.ndarray) -> None:
-    """Raise if a label is missing.
+def _refuse_missing(labels: np.ndarray) -> None:
+    """Raise if a label is missing, or a label of a set.
 
     Raises:
-        DataError: a label is None.
+        DataError: a label is None or nan.
     """
-    missing = [node for node, label in enumerate(labels) if label is None]
-    if missing:
-        raise DataError(
-            f"y has None as the label of node {missing[0]} of all nodes in order. Pass the set of "
-            "its possible labels, or an empty set where nothing is known"
-        )
+    for node, label in enumerate(labels):
+        if _is_set(label):
+            missing = any(is_missing(possible) for possible in label)
+        else:
+            missing = is_missing(label)
+        if missing:
+            raise DataError(
+                f"y has {shortened(label)} as the label of node {node} of all nodes in order. Pass "
+                "the set of its possible labels, or an empty set where nothing is known"
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -153,7 +154,8 @@ def _checkpoint_to_go_on_from(run: Run, config: TrainConfig, start: Which) -> Pa
             "would "
             f"replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or train "
             "in "
-            f"another folder: structured-vae train --config {run.config_file} --run FOLDER"
+            f"another folder: structured-vae train --config "
+            f"{shlex.quote(str(run.config_file))} --run FOLDER"
         )
     return None
 

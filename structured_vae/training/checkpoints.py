@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any, Final
@@ -110,7 +111,9 @@ def damaged(path: Path, error: UnsoundError) -> RunError:
 
 
 def _advice(path: Path) -> str:
-    instead = INSTEAD.get(path.name, "take another one").format(run=path.parent.parent)
+    instead = INSTEAD.get(path.name, "take another one").format(
+        run=shlex.quote(str(path.parent.parent))
+    )
     return f"The other one of the run may still serve: {instead}"
 
 

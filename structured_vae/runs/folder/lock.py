@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import socket
 import warnings
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def locked(run: Run) -> Iterator[None]:
     except Timeout as error:
         raise RunError(
             f"{_named(holder)} is training in {run.folder}. Wait until it ends, or end it; then: "
-            f"structured-vae resume {run.folder}"
+            f"structured-vae resume {shlex.quote(str(run.folder))}"
         ) from error
     except (OSError, NotImplementedError) as error:
         # Any other error would come back at the first write.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -144,7 +145,7 @@ class Run:
         objects = list(config.from_python)
         if config.data.name.startswith(IN_MEMORY):
             objects.append("data")
-        command = f"structured-vae resume {self.folder}"
+        command = f"structured-vae resume {shlex.quote(str(self.folder))}"
         call = [repr(str(self.folder))]
         if epochs is not None:
             command += f" --epochs {epochs}"
@@ -178,7 +179,7 @@ class Run:
         if self.config_file.exists():
             raise RunError(
                 f"{self.folder} already holds a run. Resume it: structured-vae resume "
-                f"{self.folder}, "
+                f"{shlex.quote(str(self.folder))}, "
                 "or resume(folder) in Python; or name another folder: --run FOLDER, folder="
             )
         self._refuse_files_of_others()

@@ -53,9 +53,9 @@ def weights_of_bits(
     checked = checked_weights(class_weight, (2,), "class_weight")
     off, on = checked.to(target)
     weights: torch.Tensor = off + (on - off) * target
-    if forbidden is None:
-        return weights.mean(dim=-1)
-    counted = ~forbidden
+    counted = torch.ones_like(target, dtype=torch.bool)
+    if forbidden is not None:
+        counted = ~forbidden
     sums: torch.Tensor = (weights * counted).sum(dim=-1)
     # An instance whose bits are all forbidden has the weight 0, not NaN.
     return sums / counted.sum(dim=-1).clamp_min(1)
