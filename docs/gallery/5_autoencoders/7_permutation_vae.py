@@ -60,7 +60,8 @@ models = {name: trained(estimator) for name, estimator in estimators.items()}
 # Both estimators sample a code as the argmax of noisy scores. The probability of such a code is not
 # known, so the KL is estimated from the frequencies of 200 samples. In expectation this estimate is
 # not below the KL, so the printed bound is valid. There are only 24 permutations of four elements,
-# so :math:`-\log p(x)` is an exact sum. Lower is better.
+# so :math:`-\log p(x)` is an exact sum. Lower is better. After 150 steps, direct optimization is
+# ahead.
 
 for name, vae in models.items():
     generator = torch.Generator().manual_seed(0)

@@ -95,6 +95,7 @@ print(z.int().tolist())
 #
 # A machine hums while it is on, and the recording is noisy. A network with one convolution scores
 # each step of the recording. It learns from the true runs, with the exact likelihood as the loss.
+# On new data, the best run has less than half of the wrong steps of a threshold for each step.
 
 n = 40
 generator = torch.Generator().manual_seed(0)
@@ -129,8 +130,8 @@ for name, predicted in (("each step by itself", single), ("the best run", run)):
 
 # %%
 # The picture shows one of the 500 recordings. The grey line is the recording, and the blue area
-# shows when the machine is on. The best run (red) needs no threshold. The probability P(on) is the
-# marginal of each step: it falls slowly where an end of the run is uncertain.
+# shows when the machine is on. The best run is red. The probability P(on) is the marginal of each
+# step: it falls slowly where an end of the run is uncertain.
 
 row = 5
 figure, axes = plt.subplots(figsize=(7, 3))
