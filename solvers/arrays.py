@@ -215,7 +215,7 @@ def _is_float64(number: Any) -> bool:
     if isinstance(number, float):
         return True
     try:
-        return int(float(number)) == number
+        return bool(int(float(number)) == number)
     except OverflowError:
         return False
 

@@ -367,7 +367,7 @@ def test_numbers_at_the_ends_of_float64_are_constraints():
 
 def test_constraints_that_no_memory_holds_are_refused_before_any_work():
     rules = [implies(i, i + 1) for i in range(10_000)]
-    with pytest.raises(ProblemTooLargeError, match="10000 constraints .* pass fewer constraints"):
+    with pytest.raises(ProblemTooLargeError, match=r"10000 constraints .* pass fewer constraints"):
         solve(np.ones(2_000_000), constraints=rules)
 
 

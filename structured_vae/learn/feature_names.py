@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def names_of(instances: Sequence[Any]) -> np.ndarray | None:
     return np.array(names, object)
 
 
-def check_names(columns: Sequence[str], names: Sequence[str], name: str, others: str) -> None:
+def check_names(columns: Iterable[str], names: Iterable[str], name: str, others: str) -> None:
     """Raise unless the columns of a table are those of others, in the same order.
 
     Args:

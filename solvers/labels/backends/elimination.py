@@ -72,7 +72,7 @@ class Elimination(LabelSolver):
         runs out.
         """
         buckets = buckets_of(problem)
-        if buckets.width > 1 or problem.own is not None:
+        if buckets.width > 1 or problem.edge_tables is not None:
             return None
         states = best_labels(problem, buckets, count, deadline)
         if states is None:
