@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Final
 
 TEMPORARY: Final = re.compile(
@@ -24,8 +26,11 @@ LONGEST_TARGET: Final = 40
 def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path beside `path`; at the end, the file there replaces `path`.
 
+    A device or a pipe, such as /dev/stdout, is not replaced: the content is written into it.
+
     Args:
-        path: the file; missing parent folders are made.
+        path: the file; missing parent folders are made. If it is a symbolic link and `inside` is
+            None, the file that it leads to is replaced, and the link stays.
         inside: a folder that contains `path` and must exist; only folders below it are made.
 
     Raises:
@@ -43,6 +48,12 @@ def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
+    if path.exists() and not path.is_file():
+        with _written_into(path) as unfinished:
+            yield unfinished
+        return
+    if inside is None and path.is_symlink():
+        path = path.resolve()
     if inside is not None and not inside.is_dir():
         raise FileNotFoundError(f"the folder {inside} does not exist any more")
     if inside is None or path.parent != inside:
@@ -55,6 +66,16 @@ def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
         _wait_for_disk(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _written_into(special: Path) -> Iterator[Path]:
+    """Yield a temporary path; at the end, write the file there into a device or a pipe."""
+    with TemporaryDirectory() as folder:
+        unfinished = Path(folder, special.name)
+        yield unfinished
+        with unfinished.open("rb") as content, special.open("wb") as stream:
+            copyfileobj(content, stream)
 
 
 def temporary_path(path: Path) -> Path:

@@ -204,3 +204,19 @@ def test_a_file_that_cannot_be_read_is_an_error_of_ours(tmp_path):
     link.symlink_to("/proc/self/mem")
     with pytest.raises(ProblemFileError, match=r"cannot be read|not a regular file"):
         read_problem(link)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "i,j,score\na,,1\na,b,2\nb,,-1\n",
+        "score;j;i\n1;;a\n2;b;a\n-1;;b\n",
+        "i\tj\tscore\na\t\t1\na\tb\t2\nb\t\t-1\n",
+        ",i,j,score\n0,a,,1\n1,a,b,2\n2,b,,-1\n",
+        '"","i","j","score"\n"1","a",NA,1\n"2","a","b",2\n"3","b",NA,-1\n',
+    ],
+)
+def test_a_table_is_recognised_by_its_line_of_names(tmp_path, table):
+    path = tmp_path / "no_suffix"
+    path.write_text(table)
+    assert solve(read_problem(path)).value == 2.0

@@ -113,3 +113,26 @@ def test_files_of_another_program_are_not_replaced_by_a_training(tmp_path):
         train(replace(TINY, seed=1), tmp_path, progress=False)
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.csv"]
     assert (tmp_path / "metrics.csv").read_text() == "precious"
+
+
+def test_a_pipe_is_written_into_and_stays(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(pipe) as part:
+        part.write_text("all of it")
+    assert os.read(reader, 100) == b"all of it"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path):
+    target = tmp_path / "target.txt"
+    target.write_text("old")
+    link = tmp_path / "link.txt"
+    link.symlink_to(target)
+    with whole_file(link) as part:
+        part.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"

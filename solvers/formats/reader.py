@@ -27,7 +27,7 @@ from .programs.wcnf import read_wcnf
 from .quadratic.biq_mac import read_biq_mac, read_or_library, read_or_library_problems
 from .quadratic.bqpjson import read_bqpjson
 from .quadratic.coo import read_coo
-from .quadratic.csv import read_csv
+from .quadratic.csv import header_starts, read_csv
 from .quadratic.dimod_files import read_dimod
 from .quadratic.matrix_market import read_matrix_market, read_matrix_market_cut
 from .quadratic.npz import read_npz
@@ -37,6 +37,9 @@ from .quadratic.uai import read_uai
 
 MAX_BYTES = 2**28
 """Largest size of a text, after decompression, unless the caller says otherwise."""
+
+MOST_WORDS = 6
+"""Largest number of words that identify a format."""
 
 MAGIC_BYTES = 8
 """Largest number of bytes that identify a format."""
@@ -73,7 +76,7 @@ class Format(Generic[ReadT]):
 
     def begins(self, words: Sequence[bytes]) -> bool:
         """Return whether the words of a text identify the format."""
-        start = b" ".join(words[:3]).lower() + b" "
+        start = b" ".join(words[:MOST_WORDS]).lower() + b" "
         return any(start.startswith(first + b" ") for first in self.first_words)
 
 
@@ -174,6 +177,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
     "csv": Format(
         "a table with the columns i, j and score, a variable's own where j is empty; the score",
         partial(lines, read_csv),
+        header_starts(),
         suffixes=(".csv", ".tsv"),
     ),
     "uai": Format(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -51,6 +52,23 @@ EXACT = 2**53
 
 LONGEST = 40
 """Largest number of digits of an integer; a longer name stays as it is written."""
+
+
+def header_starts() -> tuple[bytes, ...]:
+    """Return the lines of names that identify a table, with single blanks between words.
+
+    Example:
+        >>> b"i,j,score" in header_starts()
+        True
+    """
+    starts = []
+    for separator in (",", ", ", ";", "; ", "|", " | ", " "):
+        for quote in ("", '"'):
+            for order in itertools.permutations(COLUMNS):
+                names = separator.join(f"{quote}{name}{quote}" for name in order)
+                # Pandas and R leave the name of the column of row numbers empty.
+                starts += [names, f"{quote}{quote}{separator}{names}".lstrip()]
+    return tuple(start.encode() for start in starts)
 
 
 def read_csv(text: TextFile) -> Conversion:
