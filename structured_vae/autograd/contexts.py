@@ -1,4 +1,4 @@
-"""Autograd for code of a caller, wherever we call it from."""
+"""Autograd inside of operators, of `no_grad` and of `inference_mode`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import numpy as np
 import torch
 
 _EVERYTHING: Final = (
@@ -27,3 +28,32 @@ def autograd_allowed() -> Iterator[None]:
     dispatch = torch._C._ForceDispatchKeyGuard(*_EVERYTHING)
     with dispatch, torch.inference_mode(False), torch.enable_grad():
         yield
+
+
+@contextmanager
+def gradients_allowed() -> Iterator[None]:
+    """Let the block compute gradients inside of `no_grad` and of `inference_mode`.
+
+    Tensors that were made in `inference_mode` have to pass `of_autograd` inside the block.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
+def of_autograd(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor, or a copy if it was made in `inference_mode`, where torch keeps no graph.
+
+    Call it outside of `inference_mode`.
+    """
+    if tensor.is_inference():
+        return tensor.clone()
+    return tensor
+
+
+def constant(array: np.ndarray) -> torch.Tensor:
+    """Return an array as a tensor that autograd takes, also if this is `inference_mode`.
+
+    Objects keep such tensors, and a later training may use them.
+    """
+    with torch.inference_mode(False):
+        return torch.from_numpy(array)

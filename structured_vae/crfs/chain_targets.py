@@ -8,6 +8,7 @@ import torch
 
 from models.traced import is_traced
 
+from ..autograd.contexts import gradients_allowed
 from ..spaces.sums.chain_logarithms import BELOW
 from ..spaces.sums.chain_sums import Chains
 from .chain_positions import Positions
@@ -71,7 +72,8 @@ def uniform_score(chains: Chains) -> torch.Tensor:
         pairs = level.pair_marginals(differentiable=False)
     if is_traced():
         return chains.expected_score(level.marginals(), pairs)
-    with torch.enable_grad():
+    with gradients_allowed():
+        level = level.of_autograd()
         emissions = level.emissions.requires_grad_()
         total = replace(level, emissions=emissions).log_partition().sum()
         (marginals,) = torch.autograd.grad(total, emissions)

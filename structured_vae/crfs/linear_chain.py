@@ -10,6 +10,7 @@ from torch import nn
 from models.traced import holds, is_traced
 from solvers import Solution
 
+from ..autograd.contexts import gradients_allowed, of_autograd
 from ..autograd.recording import between_graphs, refuse_recording
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
@@ -185,7 +186,10 @@ class LinearChainCRF(nn.Module):
             return self._traced_marginals(emissions, mask)
         differentiable = self._learns(emissions)
         # The marginals are the gradient of log Z in the emissions.
-        with torch.enable_grad():
+        with gradients_allowed():
+            emissions = of_autograd(emissions)
+            if mask is not None:
+                mask = of_autograd(mask)
             if not emissions.requires_grad:
                 emissions = emissions.detach().requires_grad_()
             total = possible_log_partition(self._batch(emissions, mask)[0]).sum()

@@ -15,6 +15,7 @@ from models.traced import holds, is_traced
 from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
+from ..autograd.contexts import constant
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
@@ -90,9 +91,9 @@ class PairwiseLabels:
         object.__setattr__(self, "edges", pairs)
         object.__setattr__(self, "sizes", like.sizes)
         object.__setattr__(self, "_like", like)
-        object.__setattr__(self, "_swapped", torch.from_numpy(pairs[:, 0] > pairs[:, 1]))
-        object.__setattr__(self, "_ends", torch.from_numpy(pairs.astype(np.int64)))
-        object.__setattr__(self, "_value_counts", torch.from_numpy(like.sizes.astype(np.int64)))
+        object.__setattr__(self, "_swapped", constant(pairs[:, 0] > pairs[:, 1]))
+        object.__setattr__(self, "_ends", constant(pairs.astype(np.int64)))
+        object.__setattr__(self, "_value_counts", constant(like.sizes.astype(np.int64)))
 
     @property
     def e(self) -> int:

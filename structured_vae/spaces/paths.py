@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import torch
 
+from ..autograd.contexts import constant
 from ..errors import StructureError, shortened
 from ..noise import gumbel
 from .checks.arcs import arcs_of
@@ -260,10 +261,10 @@ def _level_of(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     entering = [list(graph.in_edges(node, keys=True)) for node in level]
     shape = len(level), max(map(len, entering))
-    tails = torch.zeros(shape, dtype=torch.long)
-    places = torch.full(shape, none)
+    tails = np.zeros(shape, np.int64)
+    places = np.full(shape, none)
     for row, arcs in enumerate(entering):
         for column, (tail, _, place) in enumerate(arcs):
             tails[row, column] = position[tail]
             places[row, column] = place
-    return tails, places
+    return constant(tails), constant(places)

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import torch
 
+from ..autograd.contexts import constant
 from ..errors import StructureError
 from .checks.arcs import arcs_of
 from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
@@ -60,7 +61,7 @@ class SpanningTrees(StateSpace):
         place = _places(np.concatenate([edges, edges[:, ::-1]]), len(edges))
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "_count", len(edges))
-        object.__setattr__(self, "_place", torch.from_numpy(place))
+        object.__setattr__(self, "_place", constant(place))
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a tree of highest score `[..., batch, n]`, as `Structure` specifies.
@@ -149,7 +150,7 @@ class Arborescences(StateSpace):
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))
         object.__setattr__(self, "root", root)
-        object.__setattr__(self, "_place", torch.from_numpy(place[np.ix_(order, order)]))
+        object.__setattr__(self, "_place", constant(place[np.ix_(order, order)]))
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return an arborescence of highest score `[..., batch, n]`, as `Structure` specifies.

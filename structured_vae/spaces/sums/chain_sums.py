@@ -5,12 +5,13 @@ score(x) = start[x_1] + sum_t emissions[t, x_t] + sum_t transitions[x_t, x_(t+1)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
 from models.traced import is_traced, is_transformed
 
+from ...autograd.contexts import gradients_allowed, of_autograd
 from .chain_logarithms import by_logarithms
 from .chain_operators import compiled_gradients, compiled_log_partition, log_partition
 
@@ -81,11 +82,16 @@ class Chains:
             gradient = torch.func.grad(self._log_partition_of_steps)
             marginals: torch.Tensor = gradient(steps)
             return marginals
-        steps.requires_grad_()
-        with torch.enable_grad():
-            total = self._log_partition_of_steps(steps)
+        with gradients_allowed():
+            steps = of_autograd(steps).requires_grad_()
+            total = self.of_autograd()._log_partition_of_steps(steps)
             (marginals,) = torch.autograd.grad(total, steps, create_graph=differentiable)
         return marginals
+
+    def of_autograd(self) -> Chains:
+        """Return the same scores as tensors that autograd takes, outside of `inference_mode`."""
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Chains(**{name: of_autograd(tensor) for name, tensor in tensors.items()})
 
     def _log_partition_of_steps(self, steps: torch.Tensor) -> torch.Tensor:
         """Return the sum of log Z with further scores of steps, `[length - 1, batch, k, k]`."""

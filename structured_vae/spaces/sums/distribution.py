@@ -10,6 +10,7 @@ import torch
 from models import Potentials
 from models.traced import is_traced
 
+from ...autograd.contexts import gradients_allowed, of_autograd
 from ..checks.batches import refuse_impossible
 
 
@@ -58,10 +59,10 @@ class StructureGibbs:
         if not self.scores.numel():  # no number, but a part of the graph
             return self.scores * 0.0
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
-        scores = self.scores
-        if not differentiable:
-            scores = scores.detach().requires_grad_()
-        with torch.enable_grad():
+        with gradients_allowed():
+            scores = of_autograd(self.scores)
+            if not differentiable:
+                scores = scores.detach().requires_grad_()
             total = self._total(scores).sum()
             (marginals,) = torch.autograd.grad(total, scores, create_graph=differentiable)
         return marginals
