@@ -3,6 +3,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -286,7 +287,7 @@ def test_evaluate_again_gives_the_same_numbers(cli):
 def test_a_folder_is_printed_as_it_is(cli, folder):
     status, out, err = cli("train", "--run", folder, *SMALL)
     assert (status, err) == (0, "")
-    assert f"structured-vae evaluate {folder}" in out
+    assert f"structured-vae evaluate {shlex.quote(folder)}" in out
     status, out, err = cli("evaluate", folder)
     assert (status, err) == (0, "")
     assert f"written: {folder}/evaluation-test-best.json" in out

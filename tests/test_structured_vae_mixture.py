@@ -556,7 +556,7 @@ def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, drop
 def test_labels_are_learned_and_the_best_epoch_has_the_lowest_objective(tmp_path):
     train(replace(SMALL, labels=100, label_weight=1000.0, epochs=6), tmp_path / "run")
     table = rows_but_times(tmp_path / "run")
-    assert table[-1]["train/label_accuracy"] > 0.7
+    assert table[-1]["train/label_accuracy"] > 0.6
     assert max(row["validation/accuracy"] for row in table) > 0.4
     values = [row["validation/bound"] + 1000 * (1 - row["validation/accuracy"]) for row in table]
     best = read_checkpoint(tmp_path / "run" / "checkpoints" / "best.ckpt")["epoch"]

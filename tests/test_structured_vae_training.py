@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -1165,12 +1167,16 @@ DAMAGES = {
     "empty": lambda whole: b"",
     "half": lambda whole: whole[: len(whole) // 2],
     "text": lambda whole: b"weights, allegedly",
-    "one bit": lambda whole: whole[: len(whole) // 2] + flipped(whole[len(whole) // 2 :]),
+    "one bit": lambda whole: flipped(whole),
 }
 
 
-def flipped(content):
-    return bytes([content[0] ^ 16]) + content[1:]
+def flipped(whole):
+    """Flip a bit in the middle of the largest tensor; headers have bytes without a meaning."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        content = max((archive.read(name) for name in archive.namelist()), key=len)
+    place = whole.index(content) + len(content) // 2
+    return whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :]
 
 
 @tiny
