@@ -196,6 +196,14 @@ def test_the_whole_bound_is_trained(encoder, kind):
 
 
 @every_case
+def test_the_weight_of_the_kl_holds_for_the_prior_as_well(encoder, kind):
+    vae, x = model(encoder, kind), images()
+    potentials = vae.encoder(x)
+    whole, tenth = (elbo_recipe(vae, x, potentials, "density", weight).kl for weight in (1.0, 0.1))
+    torch.testing.assert_close(tenth, whole / 10)
+
+
+@every_case
 @pytest.mark.parametrize("weight", [1.0, 10.0])
 def test_maximum_likelihood_has_the_prior_in_it_whatever_a_kl_would_weigh(encoder, kind, weight):
     vae, x = model(encoder, kind), images()
