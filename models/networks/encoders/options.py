@@ -69,6 +69,9 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
         SettingError: the encoder has no such option, or a number is too small.
     """
     names = options_of_encoder(name)
+    # Variables of categories have pairs only if they are coupled.
+    if not ENCODERS[name].has_pairs and options.get("couplings", "none") == "none":
+        names = tuple(option for option in names if option != "bandwidth")
     defaults = _arguments(ENCODERS[name])
     chosen: dict[str, int | str] = {}
     for option, value in options.items():
