@@ -66,7 +66,9 @@ def ranked_states(
         SolveFailedError: the backend returned an impossible answer.
     """
     ranked = ranked_labels(solver, problem, count, deadline)
-    if ranked is not None and states_of(problem.n, count + 1) == count:  # all of them
+    if ranked is None:
+        return None
+    if states_of(problem.n, count + 1) == count:  # all of them
         return replace(ranked, others=np.full(problem.batch, -math.inf))
     return ranked
 

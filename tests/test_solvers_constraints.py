@@ -358,6 +358,11 @@ def test_fractions_and_decimals_of_constraints_are_exact(weights):
     assert solve([-1.0, -1.0, -1.0], constraints=least).score == -3.0
 
 
+def test_three_thirds_are_one():
+    whole = linear([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)], "==", 1)
+    assert solve([1.0, 1.0, -1.0], constraints=[whole]).score == 1.0
+
+
 def test_numbers_at_the_ends_of_float64_are_constraints():
     largest = linear([1e308, 1e308, 1e308], "<=", 1.5e308)
     assert solve([1.0, 2.0, 3.0], constraints=[largest]).score == 3.0
