@@ -308,7 +308,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         names = names_of([self._features_of(instance) for instance in x])
         names_of_training = getattr(self, "feature_names_in_", None)
         if names is not None and names_of_training is not None:
-            check_names(names, names_of_training, "X", "the training instances")
+            check_names(list(names), list(names_of_training), "X", "the training instances")
 
     def _dictionaries(self, x: Any) -> list[Any]:
         """Return the features of each instance, where they are dictionaries; else nothing."""
