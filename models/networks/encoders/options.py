@@ -85,9 +85,6 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
                 chosen[option] = value
         elif not without_effect:
             raise SettingError(_why_not(name, option, value, names))
-    has_pairs = ENCODERS[name].has_pairs or chosen.get("couplings", "none") != "none"
-    if "bandwidth" in chosen and not has_pairs:
-        raise SettingError(_why_not(name, "bandwidth", chosen["bandwidth"], names))
     return chosen
 
 
