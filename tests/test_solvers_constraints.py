@@ -358,9 +358,10 @@ def test_fractions_and_decimals_of_constraints_are_exact(weights):
     assert solve([-1.0, -1.0, -1.0], constraints=least).score == -3.0
 
 
-def test_three_thirds_are_one():
-    whole = linear([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)], "==", 1)
-    assert solve([1.0, 1.0, -1.0], constraints=[whole]).score == 1.0
+def test_two_elevenths_are_not_rounded():
+    # As decimals of 16 digits, 1/11 and 1/11 are more than 2/11.
+    limit = linear([Fraction(1, 11), Fraction(1, 11)], "<=", Fraction(2, 11))
+    assert solve([1.0, 1.0], constraints=[limit]).score == 2.0
 
 
 def test_numbers_at_the_ends_of_float64_are_constraints():
