@@ -52,7 +52,7 @@ suppress_warnings = ["ref.python"]
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(torch|lightning|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*",
+        r"(torch|lightning|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types|fractions|decimal)\b.*",
     ),
     (r"py:class", r".*'|'.*"),
     (
@@ -70,7 +70,8 @@ nitpick_ignore_regex = [
     (
         r"py:class",
         r"(models\.priors\.causal\.InOrder|NamedClasses|solvers\.summing\.call\.(Exact)?Options|Pairs"
-        r"|structured_vae\.spaces\.completions\.BitCompletions)",
+        r"|structured_vae\.spaces\.completions\.BitCompletions|structured_vae\.data\.binarisation\.Binarisation"
+        r"|structured_vae\.vaes\.config\.encoder\.EncoderConfig)",
     ),  # types of parts that no user names
     # Of fields that a dataclass inherits from another file, whose names Sphinx does not resolve.
     (
