@@ -20,7 +20,7 @@ from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver
-from .selection import QUICKLY_CUT, selected_at_once
+from .selection import QUICKLY_CUT, QUICKLY_ENUMERABLE, selected_at_once
 
 
 def solved_at_once(
@@ -43,6 +43,9 @@ def solved_at_once(
     if not _is_one_instance(unary, pairwise):
         return None
     topology = None
+    is_auto = isinstance(solver, str) and solver == "auto"
+    if edges is not None and is_auto and _shows_negative_pairs(unary, pairwise):
+        return None
     try:
         named = BITS.named(solver)
         if edges is not None:
@@ -54,6 +57,17 @@ def solved_at_once(
     # Few variables alone decide here: looking at the scores would take longer than solving.
     chosen = named or selected_at_once(len(unary))
     return _solved(chosen, topology, unary, pairwise, begin)
+
+
+def _shows_negative_pairs(unary: np.ndarray, pairwise: np.ndarray) -> bool:
+    """Return whether a short look finds a negative score that "auto" has no kernel for.
+
+    Beyond the variables that are enumerated, its kernel is for nonnegative scores of pairs. The
+    first or last score is usually negative if any is. This spares a look at the edges.
+    """
+    if len(unary) <= QUICKLY_ENUMERABLE or not pairwise.size:
+        return False
+    return bool(pairwise.item(0) < 0 or pairwise.item(-1) < 0)
 
 
 def _solved_checked(solver: Any, problem: Problem, begin: float) -> Solution[np.ndarray] | None:
