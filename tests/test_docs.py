@@ -224,8 +224,8 @@ def of_exact_benchmarks():
         for third in (False, True)
     )
     words = "families of problems, it takes at most twice the time of our best backend."
-    compete = "If the backends that call other packages also compete, on"
-    yield f"On {{}} of {{}} {words} {compete} {others[0]}.", [*ours]
+    compete = "families if the backends that call other packages also compete"
+    yield f"On {{}} of {{}} {words} This holds for {others[0]} {compete}.", [*ours]
     longest = max(row["seconds"] for row in rows if row["proved"])
     yield "`auto` needs at most {:.0f} s for each of its proofs", [longest]
     yield "`auto` proves {} of the {} binary problems of QPLIB", [*of_qplib()]
@@ -1015,7 +1015,8 @@ def of_two_hundred_bits():
     early = ("RAM, chain, 1 completion", "direct, two sides, 1 flip")
     best = [run["curves"]["validation/bound"] for run in every if run["estimator"] in early]
     best = [1 + found.index(min(found)) for found in best]
-    yield "best validation bound comes after {},000 to {},000 of", [min(best), max(best)]
+    ends = [min(best), max(best)]
+    yield "until the best validation bound, over seeds and data sets | {},000 to {},000 |", ends
     names = dict.fromkeys(run["estimator"] for run in runs)
     of = {
         name: {
