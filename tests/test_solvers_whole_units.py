@@ -211,3 +211,24 @@ def test_subnormal_scores_are_solved(tiny):
         np.array([[tiny, 1.0]]), np.array([[0.3]]), edges=[(0, 1)], solver="exhaustive"
     )
     assert solution.z.tolist() == [[1, 1]]
+
+
+def test_real_scores_in_single_precision_are_certified():
+    """Each float32 score has few digits for a float64, but real numbers are no units."""
+    generator = np.random.default_rng(0)
+    unary = generator.normal(size=(30, 80)).astype(np.float32)
+    pairwise = np.triu(np.abs(generator.normal(size=(30, 80, 80))), 1).astype(np.float32)
+    assert solve(unary, pairwise, solver="max_flow").optimal.all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_penalties_in_single_precision_hide_no_units(seed):
+    random = np.random.default_rng(seed)
+    penalty = random.choice([1e10, 1e14, 1e15, 1e18])
+    scale = random.choice([1.0, 0.5, 1000.0, 2.0**-40])
+    unary, pairwise, edges = with_penalties(random, 5, penalty, scale)
+    unary, pairwise = unary.astype(np.float32), pairwise.astype(np.float32)
+    solution = solve(unary, pairwise, edges=edges)
+    scores = exact_scores(unary.tolist(), pairwise.tolist(), edges)
+    if solution.optimal:
+        assert scores[tuple(solution.z.tolist())] == max(scores.values())

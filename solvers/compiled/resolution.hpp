@@ -17,8 +17,11 @@ inline constexpr double EXACT_UNITS = 0x1p50;
 // Largest smallest score, in units, of scores that do not count as real numbers if most are short.
 inline constexpr double SMALL_UNITS = 0x1p33;
 
-// Largest multiple of its last binary digit that a short score is; few real numbers are short.
-inline constexpr double SHORT = 0x1p47;
+// Largest multiple of its last binary digit that a short score is: at least five digits less than
+// its type holds, as few real numbers are.
+template <class Score>
+inline constexpr std::uint64_t SHORT =
+    std::uint64_t{1} << (sizeof(Score) == sizeof(float) ? 18 : 47);
 
 // Share of the smallest score at which decimals are recognised.
 inline constexpr double LEAST_DECIMAL = 1e-4;
@@ -72,8 +75,8 @@ public:
             if (!suspicious(b)) continue;
             least[b] = least_of(b);
             units[b] = std::min(last_digit(first_[b], 0.0), last_digit(second_[row_of(b)], 0.0));
-            const Count few = count_short(first_[b]);
-            const Count more = count_short(second_[row_of(b)]);
+            const Count few = count_short(first_[b], least[b]);
+            const Count more = count_short(second_[row_of(b)], least[b]);
             short_share[b] = static_cast<double>(few.of_short + more.of_short) /
                              static_cast<double>(few.all + more.all);
         }
@@ -106,22 +109,26 @@ private:
         return least;
     }
 
-    // Returns the 53 binary digits of a score as a whole number, and their exponent.
-    static Index whole_digits(double value, int& exponent) {
-        return static_cast<Index>(std::ldexp(std::frexp(value, &exponent), 53));
+    // Returns the binary digits of a nonzero score from its first to its last 1, as a whole number.
+    static std::uint64_t significant_digits(double value) {
+        constexpr int fraction_bits = 52;
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+        std::uint64_t whole = bits & ((std::uint64_t{1} << fraction_bits) - 1);
+        if ((bits >> fraction_bits & 0x7ff) != 0) whole |= std::uint64_t{1} << fraction_bits;
+        return whole >> std::countr_zero(whole);
     }
 
+    // Counts short scores. A float32 score much larger than the smallest one does not count: a
+    // penalty has all digits of its type, whatever the others are.
     template <class Score>
-    static Count count_short(std::span<const Score> scores) {
+    static Count count_short(std::span<const Score> scores, double least) {
+        const double most = sizeof(Score) == sizeof(float) ? 0x1p24 * least : INFINITE;
         Count count;
         for (Score score : scores) {
             const double value = static_cast<double>(score);
-            if (value == 0.0 || value == -INFINITE) continue;
+            if (value == 0.0 || value == -INFINITE || std::abs(value) > most) continue;
             ++count.all;
-            int exponent = 0;
-            const Index whole = whole_digits(value, exponent);
-            const double size = std::abs(static_cast<double>(whole));
-            count.of_short += size <= SHORT * static_cast<double>(whole & -whole);
+            count.of_short += significant_digits(value) <= SHORT<Score>;
         }
         return count;
     }
