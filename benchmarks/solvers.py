@@ -189,7 +189,7 @@ def run(
 
 
 def _best_scores(contenders: Iterable[Ours | Theirs], batch: int) -> np.ndarray:
-    """Return the best score of each instance, `[batch]`; nobody's may beat what ours proved."""
+    """Return the best score of each instance, `[batch]`; no score may exceed one that ours proved."""
     best = np.full(batch, -np.inf)
     everyone = list(contenders)
     for call in everyone:

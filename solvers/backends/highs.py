@@ -142,7 +142,7 @@ class _Search:
             "output_flag": False,
             "threads": 1,
             # Its presolve takes longer than the search for dense problems. That of 1.14.0 also
-            # proves optima that are none.
+            # returns false proofs of optimality.
             "presolve": "off",
             "mip_rel_gap": 0.0,
             "mip_abs_gap": self._scores.gap,
