@@ -20,6 +20,7 @@ import numpy as np
 
 from ...arrays import Pairwise, Scores, States, Unary
 from ...compiled._kernels import elimination as kernels
+from ...compiled.plain import plain
 from ...compiled.threads import NANOSECONDS_A_THREAD, over_slices, threads_in_memory
 from ...limits.deadline import WATCHED, Deadline
 from ...limits.memory import turn_of
@@ -95,18 +96,10 @@ def max_sum(
 
 def _readable(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both as contiguous arrays of one type, float32 or float64, copied only if needed."""
-    if _is_plain(unary) and _is_plain(pairwise):  # the usual case, for which `require` is slow
-        return unary, pairwise
-    dtype = np.result_type(unary, pairwise)
-    if dtype != np.float32:
-        dtype = np.dtype(np.float64)
-    return np.require(unary, dtype, ("C", "A")), np.require(pairwise, dtype, ("C", "A"))
-
-
-def _is_plain(scores: np.ndarray) -> bool:
-    """Return whether scores are float64, contiguous and aligned."""
-    flags = scores.flags
-    return scores.dtype is DOUBLE and flags.c_contiguous and flags.aligned
+    dtype = DOUBLE
+    if unary.dtype == pairwise.dtype == np.float32:
+        dtype = unary.dtype
+    return plain(unary.astype(dtype, copy=False)), plain(pairwise.astype(dtype, copy=False))
 
 
 def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
