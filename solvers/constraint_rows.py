@@ -15,6 +15,7 @@ from .algorithms.constrained_search.linear_rows import Constraints
 from .algorithms.precision.units import to_units
 from .arrays import States
 from .constraints import Constraint, listed
+from .decimals import decimal_of
 from .errors import OptionError, shortened
 from .limits.memory import check_memory
 
@@ -296,14 +297,14 @@ def _fractions(numbers: np.ndarray) -> np.ndarray | None:
     None if their sum has more than 53 bits.
     """
     # The unit of a few numbers divides that of all, and often shows that the sum is too large.
-    few = [Fraction(repr(number)) for number in numbers[numbers != 0][:FEW].tolist()]
+    few = [decimal_of(number) for number in numbers[numbers != 0][:FEW].tolist()]
     unit = math.lcm(*(number.denominator for number in few))
     largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
     # In floats, the sum or the unit could overflow.
     total = Fraction(math.fsum(np.abs(numbers) / largest)) * Fraction(largest)
     if total * unit >= 2 * MOST:
         return None
-    exact = [Fraction(repr(number)) for number in numbers.tolist()]
+    exact = [decimal_of(number) for number in numbers.tolist()]
     unit = math.lcm(*(number.denominator for number in exact))
     whole = [int(number * unit) for number in exact]
     if sum(map(abs, whole)) >= MOST:

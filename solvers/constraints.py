@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from .arrays import as_array, is_sparse, to_numpy
+from .decimals import FLOAT_HOLDS, decimal_of
 from .errors import OptionError, ProblemError, shortened
 from .options import is_whole
 
@@ -40,9 +41,6 @@ EXACT = (Fraction, Decimal)
 
 WHOLE = (int, np.integer)
 """The types of variables as places."""
-
-FLOAT_HOLDS = 2**53
-"""The largest integer up to which float64 holds all integers."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
@@ -160,7 +158,7 @@ def _in_floats(numbers: dict[Place, Any], right: Any) -> tuple[dict[Place, float
 def _fraction(value: Any) -> Fraction:
     """Return a number as a fraction; a float as the decimal that Python writes."""
     if isinstance(value, float):
-        return Fraction(repr(value))
+        return decimal_of(value)
     return Fraction(value)
 
 

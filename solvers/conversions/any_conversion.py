@@ -17,11 +17,11 @@ import numpy as np
 
 from ..arrays import ArrayT
 from ..constraints import Constraint
+from ..decimals import decimal_of
 from ..errors import OptionError, did_you_mean, shortened
 from ..problems.any_problem import AnyProblem
 from ..solution import Solution
 from .answer import Answer
-from .exact import decimal_of
 from .objective import Objective, beyond, folding_hides_units, total
 
 ProblemT = TypeVar("ProblemT", bound=AnyProblem[Any])

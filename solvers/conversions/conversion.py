@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..arrays import as_array, to_numpy
 from ..constraints import Constraint
+from ..decimals import decimal_of
 from ..errors import OptionError, ProblemError, shortened
 from ..problems.problem import Problem
 from ..solution import Solution
@@ -169,9 +169,9 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         if not spins:
             return constraint
         # as decimals: sum c s = 2 sum c z - sum c
-        right = Fraction(repr(float(constraint.right)))
+        right = decimal_of(constraint.right)
         for place in spins:
-            right += Fraction(repr(float(numbers[place])))
+            right += decimal_of(numbers[place])
             numbers[place] *= 2
         return replace(constraint, coefficients=numbers, right=float(right))
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ..decimals import decimal_of
 from ..errors import ProblemError, SolverError, shortened
 from ..problems.problem import Problem
 from .any_conversion import AnyConversion
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
-from .exact import binary_of, decimal_of, floats
+from .exact import binary_of, floats
 from .ising import from_ising
 from .polynomials.polynomial import Variables, from_polynomial
 from .polynomials.quadratisation import Quadratisation

@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ProblemError
-
-WHOLE = 2**53
-"""Integers below it are float64 numbers."""
+from ..decimals import FLOAT_HOLDS, finite
 
 EXACT = (int, np.integer, np.longdouble, Fraction, Decimal)
 """The types of numbers that float64 may round."""
@@ -71,7 +68,7 @@ def is_rounded(number: Any) -> bool:
     """
     if isinstance(number, float | bool):
         return False
-    if isinstance(number, int | np.integer) and abs(int(number)) < WHOLE:
+    if isinstance(number, int | np.integer) and abs(int(number)) < FLOAT_HOLDS:
         return False
     if not isinstance(number, EXACT):
         return False
@@ -105,19 +102,6 @@ def fraction_of(number: Any) -> Fraction:
         return Fraction(0)
 
 
-def decimal_of(number: Any) -> Fraction:
-    """Return a number as the decimal that it prints as.
-
-    Raises:
-        ProblemError: the number is not finite.
-
-    Example:
-        >>> decimal_of(0.1)
-        Fraction(1, 10)
-    """
-    return Fraction(repr(finite(number)))
-
-
 def binary_of(number: Any) -> Fraction:
     """Return a number as the binary fraction that float64 holds.
 
@@ -125,18 +109,6 @@ def binary_of(number: Any) -> Fraction:
         ProblemError: the number is not finite.
     """
     return Fraction(finite(number))
-
-
-def finite(number: Any) -> float:
-    """Return a number as a float.
-
-    Raises:
-        ProblemError: the number is not finite.
-    """
-    value = float(number)
-    if not math.isfinite(value):
-        raise ProblemError(f"a coefficient is {value}; coefficients must be finite")
-    return value
 
 
 def separated(values: Any) -> tuple[Any, list[Fraction] | None]:

@@ -13,8 +13,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from ..constraints import Comparison
+from ..decimals import FLOAT_HOLDS, decimal_of
 from ..errors import ProblemError, shortened
-from .exact import WHOLE, ExactTerms, decimal_of
+from .exact import ExactTerms
 from .objective import Objective, total
 
 ROUNDING = Fraction(1, 2**52)
@@ -163,7 +164,7 @@ def room_for_rounding(label: Any, row: Sequence[Fraction], levels: Sequence[Frac
     unit = math.lcm(*(number.denominator for number in row))
     magnitude = sum(map(abs, row), Fraction(0))
     rounded = any(decimal_of(number) != number for number in row)
-    if len(levels) == 1 or (magnitude * unit < WHOLE and not rounded):
+    if len(levels) == 1 or (magnitude * unit < FLOAT_HOLDS and not rounded):
         return 0.0
     # More room than half the distance would let the next level pass for this one.
     room = min(after - before for before, after in pairwise(levels)) / 2

@@ -16,8 +16,8 @@ import numpy as np
 from ...arrays import as_array, to_numpy
 from ...constraints import Constraint
 from ...conversions.any_conversion import AnyConversion
-from ...conversions.exact import decimal_of
 from ...conversions.objective import folding_error, sums_are_exact
+from ...decimals import decimal_of
 from ...errors import OptionError, ProblemError, shortened
 from ..problem import LabelProblem
 

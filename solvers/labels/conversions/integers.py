@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...conversions.exact import decimal_of
 from ...conversions.objective import FactorSum
 from ...conversions.penalties import Penalised
+from ...decimals import decimal_of
 from ...errors import ProblemError, shortened
 from .conversion import LabelConversion
 from .factors import Factor, from_factors
