@@ -22,6 +22,7 @@ from solvers.problems.pairs import topology_of
 
 MAX_FLOW = solver_class("max_flow")
 EXHAUSTIVE = solver_class("exhaustive")
+ELIMINATION = solver_class("elimination")
 
 
 def best_score(unary, pairwise):
@@ -68,6 +69,77 @@ def test_the_answer_is_that_of_a_checked_problem(n, seed, digits):
     assert_same(solve(problem), checked)
     for matrix in (pairwise, pairwise + pairwise.T):
         assert_same(solve(unary, matrix), checked)
+
+
+def forest_of(n, seed, chords=0):
+    """The pairs of a random forest, and some more between near variables."""
+    draw = np.random.default_rng(seed)
+    pairs = {(int(draw.integers(0, j)), j) for j in range(1, n) if draw.random() < 0.9}
+    for i in draw.integers(0, n - 2, chords).tolist():
+        pairs.add((i, i + 2))
+    return np.array(sorted(pairs))
+
+
+@given(
+    n=st.integers(21, 90),
+    seed=st.integers(0, 2**32 - 1),
+    digits=st.integers(0, 6),
+    chords=st.sampled_from([0, 3]),
+)
+@examples(40)
+def test_an_elimination_is_that_of_a_checked_problem(n, seed, digits, chords):
+    edges = forest_of(n, seed, chords)
+    draw = np.random.default_rng(seed)
+    unary = draw.normal(size=n).round(digits)
+    pairwise = draw.normal(size=len(edges)).round(digits)
+    checked = solve(Problem.from_arrays(unary, pairwise, edges=edges), time_limit=LONG)
+    prepared = prepare(edges, n)
+    for solution in (
+        solve(unary, pairwise, edges=edges),
+        solve(Problem.from_arrays(unary, pairwise, edges=edges)),
+        solve(unary, pairwise, edges=edges, solver=checked.solver),
+        prepared(unary, pairwise),
+    ):
+        assert_same(solution, checked)
+
+
+def test_a_forest_takes_one_call_once_it_is_planned(monkeypatch):
+    def no_search(*_):
+        pytest.fail("the usual steps ran")
+
+    n = 100
+    edges = forest_of(n, 3)
+    draw = np.random.default_rng(4)
+    unary = draw.normal(size=n)
+    pairwise = draw.normal(size=len(edges))
+    checked = solve(unary, pairwise, edges=edges)
+    assert checked.solver == "elimination"
+    monkeypatch.setattr(ELIMINATION, "_argmax", no_search)
+    assert_same(solve(unary, pairwise, edges=edges), checked)
+    assert_same(prepare(edges, n)(unary, pairwise), checked)
+    z = np.empty(n, np.int8)
+    topology = topology_of(edges, n)
+    assert ELIMINATION().maximise_at_once(topology, unary[:-1], pairwise, z[:-1]) is None
+    assert ELIMINATION().maximise_at_once(topology, unary, pairwise[:-1], z) is None
+    assert ELIMINATION().maximise_at_once(None, unary, np.zeros((n, n)), z) is None
+
+
+def test_scores_that_need_another_look_are_not_eliminated_at_once():
+    n = 40
+    edges = forest_of(n, 5)
+    ones = np.ones(len(edges))
+    solve(np.ones(n), -ones, edges=edges)
+    hiding = np.ones(n)
+    hiding[0] = 2.0**60
+    hiding[1] = -(2.0**60)
+    checked = solve(Problem.from_arrays(hiding, -ones, edges=edges), time_limit=LONG)
+    solution = solve(hiding, -ones, edges=edges)
+    assert (solution.bound, solution.optimal) == (checked.bound, checked.optimal)
+    for fault in (np.nan, np.inf, 1e308):
+        unary = np.ones(n)
+        unary[:2] = fault
+        with pytest.raises(ProblemError):
+            solve(unary, -ones, edges=edges)
 
 
 @given(n=st.integers(2, 62), seed=st.integers(0, 2**32 - 1), digits=st.integers(0, 6))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Problem, SolverError, labels, solve, solver_class
+from solvers.compiled.resolution import resolutions
 from solvers.labels import LabelProblem
 
 SOLVERS = [
@@ -232,3 +233,34 @@ def test_penalties_in_single_precision_hide_no_units(seed):
     scores = exact_scores(unary.tolist(), pairwise.tolist(), edges)
     if solution.optimal:
         assert scores[tuple(solution.z.tolist())] == max(scores.values())
+
+
+@examples(60)
+@given(seeds, st.sampled_from([np.float32, np.float64]))
+def test_units_of_a_batch_are_those_of_its_instances(seed, dtype):
+    random = np.random.default_rng(seed)
+    scales = 10.0 ** random.integers(-12, 12, (6, 1))
+    unary = (random.integers(-9, 10, (6, 4)) * scales).astype(dtype)
+    pairwise = random.integers(-5, 6, (6, 6)) * 10.0 ** random.integers(-12, 16, (6, 6))
+    pairwise = pairwise.astype(dtype)
+    magnitude = np.abs(unary.astype(float)).sum(axis=1) + np.abs(pairwise.astype(float)).sum(axis=1)
+    factor = 22 * 2.0**-52
+
+    def units(rows):
+        return resolutions(unary[rows], pairwise[rows], magnitude[rows], factor)
+
+    alone = [units(slice(b, b + 1)) for b in range(6)]
+    batch = units(slice(None))
+    if batch is None:
+        batch = np.full(6, np.inf)
+    expected = [np.inf if unit is None else unit[0] for unit in alone]
+    assert batch.tolist() == expected
+
+
+def test_long_penalties_in_float32_do_not_make_short_scores_real_numbers():
+    unary = np.arange(1, 9, dtype=np.float32)[None] * 2.0**-20  # no decimals
+    unary = unary.astype(np.float32)
+    penalties = np.full((1, 8), 2.0**41 / 3, np.float32)
+    magnitude = unary.sum(axis=1) + penalties.sum(axis=1, dtype=float)
+    units = resolutions(unary, penalties, magnitude, 34 * 2.0**-52)
+    assert units.tolist() == [-np.inf]

@@ -9,6 +9,7 @@ import numpy as np
 from ..algorithms.elimination.best_states import best_states
 from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_of
 from ..algorithms.elimination.max_sum import max_sum
+from ..algorithms.elimination.one_instance import maximise_at_once
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
 from ..algorithms.local_search.tabu import tabu_search
@@ -20,7 +21,7 @@ from ..limits.memory import free_memory
 from ..options import check_threads
 from ..problems.problem import Problem
 from ..problems.topology import Topology
-from ..solution import Maximiser, Ranking
+from ..solution import AtOnce, Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
 LONG_ENTRIES = 1 << 26
@@ -80,6 +81,12 @@ class Elimination(ArgmaxSolver):
     def entries(problem: Problem) -> int:
         """Return the number of table entries of the best plan: the work for one instance."""
         return problem.topology.recall(cached_plan).entries
+
+    def maximise_at_once(
+        self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
+    ) -> AtOnce | None:
+        """Solve one instance of a graph with small tables that was eliminated before."""
+        return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         plan = problem.topology.recall(cached_plan)

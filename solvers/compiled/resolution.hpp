@@ -102,20 +102,14 @@ private:
     template <class Score>
     static double least_in(std::span<const Score> scores) {
         double least = INFINITE;
-        for (Score score : scores) {
-            const double value = std::abs(static_cast<double>(score));
-            if (0.0 < value && value < least) least = value;
+        const Score* values = scores.data();
+        const Index count = length(scores);
+#pragma omp simd reduction(min : least)
+        for (Index k = 0; k < count; ++k) {
+            const double size = std::abs(static_cast<double>(values[k]));
+            least = std::min(least, size > 0.0 ? size : INFINITE);
         }
         return least;
-    }
-
-    // Returns the binary digits of a nonzero score from its first to its last 1, as a whole number.
-    static std::uint64_t significant_digits(double value) {
-        constexpr int fraction_bits = 52;
-        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-        std::uint64_t whole = bits & ((std::uint64_t{1} << fraction_bits) - 1);
-        if ((bits >> fraction_bits & 0x7ff) != 0) whole |= std::uint64_t{1} << fraction_bits;
-        return whole >> std::countr_zero(whole);
     }
 
     // Counts short scores. A float32 score much larger than the smallest one does not count: a
@@ -123,37 +117,48 @@ private:
     template <class Score>
     static Count count_short(std::span<const Score> scores, double least) {
         const double most = sizeof(Score) == sizeof(float) ? 0x1p24 * least : INFINITE;
-        Count count;
-        for (Score score : scores) {
-            const double value = static_cast<double>(score);
-            if (value == 0.0 || value == -INFINITE || std::abs(value) > most) continue;
-            ++count.all;
-            count.of_short += significant_digits(value) <= SHORT<Score>;
+        const Score* values = scores.data();
+        Index of_short = 0;
+        Index all = 0;
+#pragma omp simd reduction(+ : of_short, all)
+        for (Index k = 0; k < length(scores); ++k) {
+            const double value = static_cast<double>(values[k]);
+            const double size = std::abs(value);
+            const bool counts = (size > 0.0) & (value != -INFINITE) & (size <= most);
+            const bool is_short = size <= static_cast<double>(SHORT<Score>) * last_digit(value);
+            all += counts;
+            of_short += counts & is_short;
         }
-        return count;
+        return {of_short, all};
     }
 
-    // Returns the largest power of two that divides a value that is neither zero nor infinite.
+    // Returns the largest power of two that divides a value; infinity for zero and for infinities.
+    //
+    // Clearing the last 1 of the fraction takes just that digit away.
     static double last_digit(double value) {
-        constexpr int fraction_bits = 52;
+        constexpr std::uint64_t fraction_bits = (std::uint64_t{1} << 52) - 1;
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-        const int exponent = static_cast<int>(bits >> fraction_bits & 0x7ff);
-        const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
-        if (exponent == 0) return 0x1p-1074 * static_cast<double>(fraction & (~fraction + 1));
-        const int zeros = fraction ? std::countr_zero(fraction) : fraction_bits;
-        const int place = exponent + zeros - fraction_bits;  // of the digit, as an exponent
-        if (place <= 0) return std::ldexp(1.0, place - 1023);
-        return std::bit_cast<double>(static_cast<std::uint64_t>(place) << fraction_bits);
+        const double rest = std::bit_cast<double>(bits & (bits - 1));
+        const double size = std::abs(value);  // a power of two where the fraction is 0
+        const double digit = (bits & fraction_bits) != 0 ? std::abs(value - rest) : size;
+        return size > 0.0 ? digit : INFINITE;
     }
 
     // Returns the largest power of two that divides all scores; 0 if it is below `useful`.
+    //
+    // The first score decides alone for nearly all real numbers.
     template <class Score>
     static double last_digit(std::span<const Score> scores, double useful) {
+        if (!scores.empty() && last_digit(static_cast<double>(scores[0])) < useful) return 0.0;
+        constexpr Index block = 64;
         double least = INFINITE;
-        for (Score score : scores) {
-            const double value = static_cast<double>(score);
-            if (value == 0.0 || value == -INFINITE) continue;
-            const double digit = last_digit(value);
+        const Score* values = scores.data();
+        for (Index first = 0; first < length(scores); first += block) {
+            const Index end = std::min(first + block, length(scores));
+            double digit = INFINITE;
+#pragma omp simd reduction(min : digit)
+            for (Index k = first; k < end; ++k)
+                digit = std::min(digit, last_digit(static_cast<double>(values[k])));
             if (digit < useful) return 0.0;
             least = std::min(least, digit);
         }

@@ -55,6 +55,13 @@ class Topology:
             result = make(self.n, self.edges(), *arguments)
             return self._computed.setdefault(key, result)  # type: ignore[no-any-return]
 
+    def recalled(self, make: Callable[..., T], *arguments: Any) -> T | None:
+        """Return what `recall` has computed before; None if it was never asked."""
+        key: object = make
+        if arguments:
+            key = (make, arguments)
+        return self._computed.get(key)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Topology, (self.n, self._pairs)
 

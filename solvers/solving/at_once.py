@@ -20,7 +20,7 @@ from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver
-from .selection import QUICKLY_CUT, QUICKLY_ENUMERABLE, selected_at_once
+from .selection import MOST_AT_ONCE, QUICKLY_CUT, selected_at_once
 
 
 def solved_at_once(
@@ -43,9 +43,6 @@ def solved_at_once(
     if not _is_one_instance(unary, pairwise):
         return None
     topology = None
-    is_auto = isinstance(solver, str) and solver == "auto"
-    if edges is not None and is_auto and _shows_negative_pairs(unary, pairwise):
-        return None
     try:
         named = BITS.named(solver)
         if edges is not None:
@@ -54,20 +51,7 @@ def solved_at_once(
         return None
     if topology is not None and not topology.e:
         return None
-    # Few variables alone decide here: looking at the scores would take longer than solving.
-    chosen = named or selected_at_once(len(unary))
-    return _solved(chosen, topology, unary, pairwise, begin)
-
-
-def _shows_negative_pairs(unary: np.ndarray, pairwise: np.ndarray) -> bool:
-    """Return whether a short look finds a negative score that "auto" has no kernel for.
-
-    Beyond the variables that are enumerated, its kernel is for nonnegative scores of pairs. The
-    first or last score is usually negative if any is. This spares a look at the edges.
-    """
-    if len(unary) <= QUICKLY_ENUMERABLE or not pairwise.size:
-        return False
-    return bool(pairwise.item(0) < 0 or pairwise.item(-1) < 0)
+    return _solved(named, topology, unary, pairwise, begin)
 
 
 def _solved_checked(solver: Any, problem: Problem, begin: float) -> Solution[np.ndarray] | None:
@@ -82,8 +66,7 @@ def _solved_checked(solver: Any, problem: Problem, begin: float) -> Solution[np.
         named = BITS.named(solver)
     except SolverError:  # `solve` raises it in its turn
         return None
-    chosen = named or selected_at_once(problem.n)
-    return _solved(chosen, problem.topology, unary, pairwise, begin)
+    return _solved(named, problem.topology, unary, pairwise, begin)
 
 
 def solved_over(
@@ -100,34 +83,43 @@ def solved_over(
     begin = perf_counter()
     if not _is_one_instance(unary, pairwise) or len(unary) != topology.n or not topology.e:
         return None
-    chosen = named or selected_at_once(len(unary))
-    return _solved(chosen, topology, unary, pairwise, begin)
+    return _solved(named, topology, unary, pairwise, begin)
 
 
 def _is_one_instance(unary: Any, pairwise: Any) -> bool:
-    """Return whether both are float64 arrays of numpy, of one instance of few variables."""
+    """Return whether both are float64 arrays of numpy, of one instance that may be small."""
     if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
         return False
     if unary.dtype is not DOUBLE or pairwise.dtype is not DOUBLE or unary.ndim != 1:
         return False
-    return len(unary) <= QUICKLY_CUT
+    n = len(unary)
+    # More variables are solved at once on trees and their like alone, which have few pairs.
+    return n <= QUICKLY_CUT or (n <= MOST_AT_ONCE and 2 * pairwise.size <= 3 * n)
 
 
 def _solved(
-    solver: ArgmaxSolver,
+    named: ArgmaxSolver | None,
     topology: Topology | None,
     unary: np.ndarray,
     pairwise: np.ndarray,
     begin: float,
 ) -> Solution[np.ndarray] | None:
-    if "maximise_at_once" not in type(solver).__dict__:  # see there
-        return None
+    """Return the solution of the first kernel that takes the instance, or None."""
+    # Few variables and their pairs decide here: a look at all scores takes as long as solving.
+    if named is None:
+        chosen = selected_at_once(len(unary), topology, pairwise)
+    else:
+        chosen = (named,)
     z = np.empty(len(unary), np.int8)
-    try:
-        answer = solver.maximise_at_once(topology, unary, pairwise, z)
-    except TypeError:  # of another layout
-        return None
-    if answer is None:
-        return None
-    score, bound, proved, stats = answer
-    return Solution(z, score, proved, bound, solver.name, stats, perf_counter() - begin)
+    for solver in chosen:
+        if "maximise_at_once" not in type(solver).__dict__:  # see there
+            return None
+        try:
+            answer = solver.maximise_at_once(topology, unary, pairwise, z)
+        except TypeError:  # of another layout
+            return None
+        if answer is not None:
+            score, bound, proved, stats = answer
+            seconds = perf_counter() - begin
+            return Solution(z, score, proved, bound, solver.name, stats, seconds)
+    return None

@@ -14,6 +14,7 @@ from ..constraint_rows import Rows
 from ..errors import SolverUnavailableError, UnsupportedProblemError
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
+from ..problems.topology import Topology
 from ..registry import solver_class
 from ..solver import ArgmaxSolver, CertifiedSolver
 from .kinds import Selection, check_any_problem, kind_of
@@ -30,6 +31,9 @@ ENUMERABLE = 20
 
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
+
+MOST_AT_ONCE = 256
+"""Up to this n the checks of one instance take longer than its elimination, on trees."""
 
 ELIMINABLE = 18
 """Treewidth up to which elimination takes some milliseconds per instance."""
@@ -213,15 +217,30 @@ def _is_cut_quickly(problem: Problem) -> bool:
     return problem.is_supermodular
 
 
-def selected_at_once(n: int) -> ArgmaxSolver:
-    """Return what `select_bits` takes for one instance of n variables and some pairs.
+def selected_at_once(
+    n: int, topology: Topology | None, pairwise: np.ndarray
+) -> tuple[ArgmaxSolver, ...]:
+    """Return what `select_bits` may take for one small instance, in this order.
 
-    Where its scores decide, `max_flow` stands for the case that no pairwise score is negative; else
-    it declines.
+    Where its scores decide, a solver declines those that are not for it.
+
+    Args:
+        n: number of variables.
+        topology: the pairs, at least one; None for a matrix of scores.
+        pairwise: their scores.
     """
     if n <= QUICKLY_ENUMERABLE:
-        return _named("exhaustive")
-    return _named("max_flow")
+        return (_named("exhaustive"),)
+    solvers: tuple[ArgmaxSolver, ...] = ()
+    # The first or last score is usually negative if any is, which spares a call of the kernel.
+    may_be_cut = pairwise.size and pairwise.item(0) >= 0 and pairwise.item(-1) >= 0
+    if n <= QUICKLY_CUT and may_be_cut:
+        solvers = (_named("max_flow"),)
+    if n > ENUMERABLE and topology is not None:
+        elimination: Any = _named("elimination")
+        if elimination.treewidth_bound(topology, TREE_LIKE) is not None:
+            solvers = (*solvers, elimination)
+    return solvers
 
 
 @cache

@@ -8,6 +8,7 @@
 #include "solvers/algorithms/elimination/counted.hpp"
 #include "solvers/algorithms/elimination/frontier_order.hpp"
 #include "solvers/algorithms/elimination/max_sum.hpp"
+#include "solvers/algorithms/elimination/one_instance.hpp"
 #include "solvers/algorithms/elimination/peel.hpp"
 #include "solvers/algorithms/elimination/schedule.hpp"
 
@@ -182,6 +183,25 @@ void lanes(const Schedule& schedule, const StopFlag& stop, const Array<const Sco
 template <class Score>
 constexpr auto tables = bound_max_sum<Score, max_sum_tables<Score>>;
 
+std::optional<double> bound_maximise_pairs(const Schedule& schedule,
+                                           const Array<const Index, 2>& edges,
+                                           const Array<const double, 1>& unary,
+                                           const Array<const double, 1>& pairwise, double largest,
+                                           const Array<std::int8_t, 1>& z) {
+    const std::size_t n = unary.shape(0);
+    const auto e = static_cast<std::size_t>(schedule.edge_count);
+    require(edges.shape(0) == e && edges.shape(1) == 2, "the edges are those of another schedule");
+    require_edges(schedule.variable_count(), edges);
+    if (!fits_one_instance(static_cast<std::size_t>(schedule.variable_count()), unary, z) ||
+        n != static_cast<std::size_t>(schedule.variable_count()) || pairwise.shape(0) != e ||
+        !is_aligned(pairwise.data()))
+        return std::nullopt;
+    const std::optional<checks::Certified> answer = maximise_pairs(
+        schedule, view(edges), one_row(unary), one_row(pairwise), largest, one_row(z));
+    if (!answer) return std::nullopt;
+    return answer->score;
+}
+
 // --- counts and rankings ----------------------------------------------------------------------
 
 std::optional<Forest> bound_forest(Index n, const Edges& edges) {
@@ -296,6 +316,12 @@ BIND_KERNELS(elimination, m) {
     const char* tables_text = "Write maximisers and scores, several entries side by side.";
     bind_max_sum("max_sum_tables", tables<double>, tables_text);
     bind_max_sum("max_sum_tables", tables<float>, tables_text);
+
+    m.def("maximise_pairs", &bound_maximise_pairs, nb::arg("schedule"),
+          nb::arg("edges").noconvert(), nb::arg("unary").noconvert(),
+          nb::arg("pairwise").noconvert(), nb::arg("largest"), nb::arg("z").noconvert(),
+          "Write a maximiser of one instance to `z`; return its score.\n\n"
+          "Return None where the scores need another look.");
 
     nb::class_<Forest>(m, "Forest", "A graph without circles, children first.")
         .def_ro("edges", &Forest::edges);

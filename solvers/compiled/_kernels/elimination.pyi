@@ -97,6 +97,13 @@ def max_sum_tables(schedule: Schedule, stop: Annotated[NDArray[numpy.uint8], dic
 def max_sum_tables(schedule: Schedule, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], maxima: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Write maximisers and scores, several entries side by side."""
 
+def maximise_pairs(schedule: Schedule, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
+    """
+    Write a maximiser of one instance to `z`; return its score.
+
+    Return None where the scores need another look.
+    """
+
 class Forest:
     """A graph without circles, children first."""
 
