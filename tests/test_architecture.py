@@ -157,11 +157,10 @@ def layers_of(package):
 def test_the_page_of_layers_has_every_file_in_the_order_of_the_layers(package):
     page = (ROOT / "docs" / "code_layers.md").read_text(encoding="utf-8")
     section = re.split(r"^##", page.split(f"{HEADINGS[package]}\n")[1], flags=re.MULTILINE)[0]
-    cells = re.findall(r"^\| (`[^|]*`) \|", section.split("Some names occur")[0], re.MULTILINE)
-    names = [re.findall(r"`(\w+)/?`", cell) for cell in cells]
+    rows = re.findall(
+        r"^\| `(\w+)/?` \| (\d+) \|", section.split("Some names occur")[0], re.MULTILINE
+    )
     layers = layers_of(package)
-    assert sorted(name for row in names for name in row) == sorted(layers)
-    rows = [{layers[name] for name in row} for row in names]
-    assert all(len(row) == 1 for row in rows), "a row has the names of one layer"
-    numbers = [number for row in rows for number in row]
+    assert {name: int(number) - 1 for name, number in rows} == layers
+    numbers = [int(number) for _, number in rows]
     assert numbers == sorted(numbers)

@@ -1,8 +1,5 @@
 """Solvers in other packages' classes, held against those packages themselves; skipped where one is not installed."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -245,34 +242,6 @@ def test_models_with_integers_and_soft_constraints_have_samples(dimod, sampler):
     assert found.first.energy == found.info["lower_bound"] == 0.5
     with pytest.raises(UnsupportedProblemError, match="auxiliary"):
         sampler.sample_cqm(wish, num_reads=2)
-
-
-PAGE = Path(__file__).parents[1] / "docs" / "coming_from.md"
-
-
-def block(package):
-    """What the page for those who come from other packages does by one, and what it ends with."""
-    worth = {"ann": 3.0, "ben": 2.0, "cem": 2.0, "dora": 3.0}
-    known = {"worth": worth, "together": {("ann", "dora"): -4.0, ("ann", "ben"): 0.5}}
-    (code,) = (
-        each
-        for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-        if package in each
-    )
-    exec(code, known)  # noqa: S102 - our own page
-    return known
-
-
-def test_the_page_for_those_who_come_from_others_by_dimod(dimod):
-    known = block("dimod")
-    assert (known["team"], known["value"], known["proved"]) == (["ann", "ben", "cem"], 7.5, True)
-    assert (known["pair"].energy, known["pair"].is_feasible) == (-5.5, True)
-
-
-def test_the_page_for_those_who_come_from_others_by_pyepo():
-    pytest.importorskip("pyepo", reason="PyEPO is not installed")
-    known = block("pyepo")
-    assert (known["team"], float(known["value"])) == (["ann", "ben", "cem"], 7.5)
 
 
 # --- PyEPO --------------------------------------------------------------------------------------
