@@ -1328,7 +1328,7 @@ def of_layer_examples():
         mean(rows[name]["error"])
         for name in ("routing weights, straight-through", "softmax of the top two, torch")
     ]
-    yield "straight-through has an error of {:.2f}, the usual softmax {:.2f}", errors
+    yield "has a mean squared error of {:.2f}, the usual softmax {:.2f}", errors
     assert errors[0] == min(mean(row["error"]) for row in rows.values())
     for way in ("one half each", "routing weights"):
         silent = mean(rows[f"{way}, implicit MLE"]["error"])
