@@ -12,6 +12,24 @@ from matplotlib.figure import Figure
 
 RESULTS = Path(__file__).parents[1] / "results"
 
+TITLES = {
+    "SPO+ through the structure": "SPO+",
+    "PerturbedFenchelYoung": "`PerturbedFenchelYoung`",
+    "StructuredHinge": "`StructuredHinge`",
+    "DirectLoss": "`DirectLoss`",
+    "GibbsLikelihood": "`GibbsLikelihood`",
+    "ArgmaxLayer, cost=": "`ArgmaxLayer` with `cost=`, no noise",
+    "ArgmaxLayer, cost=, noise": "`ArgmaxLayer` with `cost=`, with noise",
+    "ArgmaxLayer, implicit MLE": "`ArgmaxLayer`, implicit MLE, no noise",
+    "ArgmaxLayer, implicit MLE, noise": "`ArgmaxLayer`, implicit MLE, with noise",
+}
+"""What the tables call a method of a record, if it is another name."""
+
+
+def title_of(method: str) -> str:
+    """Return the name of a method in the tables."""
+    return TITLES.get(method, method)
+
 
 def shortest_paths() -> list[list[str]]:
     """Normalised regret of each method by the degree of the costs, and seconds a training."""
@@ -23,7 +41,11 @@ def shortest_paths() -> list[list[str]]:
         own = {row["degree"]: row for row in record["rows"] if row["method"] == name}
         seconds = mean(second for row in own.values() for second in row["seconds"])
         lines.append(
-            [name, *(percent(own[degree]["regret"]) for degree in degrees), f"{seconds:.2f}"]
+            [
+                title_of(name),
+                *(percent(own[degree]["regret"]) for degree in degrees),
+                f"{seconds:.2f}",
+            ]
         )
     return lines
 
@@ -33,7 +55,7 @@ def decisions() -> list[list[str]]:
     columns = {
         "shortest paths": "shortest_paths",
         "knapsack": "knapsack",
-        "knapsack of two capacities": "two_knapsacks",
+        "knapsack with two capacities": "two_knapsacks",
         "tours": "tours",
         "portfolio": "portfolio",
     }
@@ -42,7 +64,7 @@ def decisions() -> list[list[str]]:
     lines = [["method", *tables]]
     for method in methods:
         cells = [regret_and_seconds(rows.get(method)) for rows in tables.values()]
-        lines.append([method, *cells])
+        lines.append([title_of(method), *cells])
     return lines
 
 
@@ -78,7 +100,7 @@ def decisions_from_pictures() -> list[list[str]]:
     lines = [["method", *heading]]
     for method in dict.fromkeys([*terrain, *matchings]):
         cells = [*of_pictures(terrain.get(method)), *of_pictures(matchings.get(method))]
-        lines.append([method, *cells])
+        lines.append([title_of(method), *cells])
     return lines
 
 
@@ -96,13 +118,24 @@ def of_pictures(row: dict[str, Any] | None) -> list[str]:
 def experts() -> list[list[str]]:
     """Errors of each way to weight the chosen experts, and seconds of a training."""
     record = json.loads((RESULTS / "experts.json").read_text(encoding="utf-8"))
-    lines = [["weights of the two experts", "mean squared error", "range", "CPU seconds"]]
-    for row in record["rows"]:
+    heading = ["weights of the two experts", "gradient of the choice", "noise"]
+    lines = [[*heading, "mean squared error ↓", "range", "CPU seconds ↓"]]
+    for row in sorted(record["rows"], key=lambda row: mean(row["error"])):
         error = row["error"]
         span = f"{min(error):.2f} to {max(error):.2f}"
         seconds = f"{mean(row['seconds']):.1f}"
-        lines.append([row["method"], f"{mean(error):.2f}", span, seconds])
+        lines.append([*columns_of_router(row["method"]), f"{mean(error):.2f}", span, seconds])
     return lines
+
+
+def columns_of_router(method: str) -> list[str]:
+    """Return the weights, the gradient of the choice, and whether it has noise."""
+    if method == "softmax of the top two, torch":
+        return ["softmax of the two scores, in plain torch", "none", "no"]
+    weights, *rest = method.split(", ")
+    noise = "yes" if "noise" in rest else "no"
+    gradient = next((part for part in rest if part != "noise"), "none")
+    return [weights, gradient, noise]
 
 
 def pixel_subsets() -> list[list[str]]:
