@@ -57,7 +57,7 @@ def segmented(reward):
 
 solution = segmented(reward=1.0)
 print(f"{solution.z.shape[0]} images of {solution.z.shape[1]} pixels by {solution.solver}")
-print("proved:", bool(solution.optimal.all()))
+print(f"{solution.optimal.sum()} of {len(solution.optimal)} states are proved to be the best")
 
 # %%
 # The segmentations
