@@ -1305,7 +1305,7 @@ def of_pyepo():
         seconds(task, "PyEPO, SPO+") / seconds(task, "SPO+ through the structure") for task in tasks
     ]
     yield "PyEPO's takes {:.1f} to {:.0f} times the CPU time of ours", [min(ratios), max(ratios)]
-    rows = record("decisions/knapsack.json")["parallel"]
+    rows = record("decisions/processes.json")["rows"]
     medians = {(row["loss"], row["processes"]): row["median"] for row in rows}
     for loss in ("SPO+", "perturbed Fenchel-Young"):
         assert medians[loss, 2] > medians[loss, 1]
