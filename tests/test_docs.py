@@ -1313,6 +1313,8 @@ def of_pyepo():
         row["method"]: mean(row["regret"]) for row in record("decisions/knapsack.json")["rows"]
     }
     assert abs(regrets["PyEPO, SPO+"] - regrets["SPO+ through the structure"]) < 0.001
+    with_three = regrets["ArgmaxLayer, implicit MLE, 3 draws"]
+    assert with_three < regrets["PyEPO, implicit MLE"] < regrets["ArgmaxLayer, implicit MLE, noise"]
     tours = record("decisions/tours.json")["rows"]
     assert min(tours, key=lambda row: mean(row["regret"]))["method"] == "PyEPO, listwise LTR"
 
