@@ -1433,3 +1433,12 @@ def test_a_figure_is_finished_in_the_cell_that_makes_it(script):
             for node in ast.walk(each.targets[0])
             if isinstance(node, ast.Name)
         }
+
+
+def test_the_tests_of_what_torch_users_ask_for_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+)::(test_[a-z0-9_]+)`", text)
+    assert len(named) > 15
+    for file, test in named:
+        path = ROOT / "tests" / f"test_structured_vae_{file}.py"
+        assert f"def {test}(" in path.read_text(encoding="utf-8"), test
