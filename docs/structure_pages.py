@@ -83,8 +83,8 @@ def regret_and_seconds(row: dict[str, Any] | None) -> str:
 
 def pyepo_processes() -> list[list[str]]:
     """Wall-clock seconds of trainings of PyEPO with one and two processes."""
-    path = RESULTS / "decisions" / "knapsack.json"
-    rows = json.loads(path.read_text(encoding="utf-8"))["parallel"]
+    path = RESULTS / "decisions" / "processes.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     lines = [["loss", "processes", "wall-clock seconds: median", "all rounds"]]
     for row in rows:
         rounds = ", ".join(f"{seconds:.1f}" for seconds in row["wall_seconds"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -17,6 +18,9 @@ TEMPORARY: Final = re.compile(
     r"\.(?P<target>.+)\.(?P<process>[0-9]+)-(?P<random>[0-9a-f]{16})\.structured-vae-tmp"
 )
 """The names of temporary files. Files with any other name belong to the user, even hidden ones."""
+
+WITHOUT_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk and of a used quota. A failed write does not name its file."""
 
 LONGEST_TARGET: Final = 40
 """How many characters of the target a temporary name repeats; file systems allow 255 bytes."""
@@ -36,7 +40,7 @@ def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
     Raises:
         IsADirectoryError: `path` is a folder.
         FileNotFoundError: `inside` does not exist.
-        OSError: the file cannot be written.
+        OSError: the file cannot be written. If the disk is full, the error names `path`.
 
     Example:
         >>> import tempfile
@@ -64,6 +68,10 @@ def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
         _wait_for_disk(unfinished)  # else a power cut could leave an empty file under the new name
         os.replace(unfinished, path)
         _wait_for_disk(path.parent)
+    except OSError as error:
+        if error.errno not in WITHOUT_ROOM:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -55,8 +57,7 @@ def gaussian(like: torch.Tensor, generator: torch.Generator | None) -> torch.Ten
         generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
     if generator is None and process_rank():
-        drawn: torch.Tensor = _of_rank(like, process_rank(), True)
-        return drawn
+        return _of_rank(like, normal=True)
     return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
@@ -68,7 +69,7 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
         generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
     if generator is None and process_rank():
-        drawn = _of_rank(like, process_rank(), False)
+        drawn = _of_rank(like, normal=False)
     else:
         drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
     limits = torch.finfo(like.dtype)
@@ -108,16 +109,47 @@ def seed_of_rank(seed: int, rank: int) -> int:
     return int(words[0]) << 31 ^ int(words[1])
 
 
+def _of_rank(like: torch.Tensor, normal: bool) -> torch.Tensor:
+    """Draw other noise than processes whose generators of torch have the same state.
+
+    The seed is drawn outside the custom operation. Transforms of `torch.func` and compilers treat
+    a draw of torch as random, and the operation as a function of its arguments.
+    """
+    seed = torch.randint(2**62, ())
+    drawn: torch.Tensor = _of_seed(like.detach(), seed, process_rank(), normal)
+    return drawn
+
+
 @torch.library.custom_op("structured_vae::noise_of_rank", mutates_args=())
-def _of_rank(like: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
-    """Draw other noise than processes whose generators of torch have the same state."""
-    drawn = int(torch.randint(2**62, ()))
-    generator = torch.Generator(like.device).manual_seed(seed_of_rank(drawn, rank))
+def _of_seed(like: torch.Tensor, seed: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
+    """Draw the noise that a seed means in one process."""
+    generator = torch.Generator(like.device).manual_seed(seed_of_rank(int(seed), rank))
     if normal:
         return gaussian(like, generator)
     return torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
-@_of_rank.register_fake
-def _(like: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
+@_of_seed.register_fake
+def _(like: torch.Tensor, seed: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
     return torch.empty_like(like, memory_format=torch.contiguous_format)
+
+
+@_of_seed.register_vmap
+def _(
+    info: Any,
+    in_dims: tuple[int | None, ...],
+    like: torch.Tensor,
+    seed: torch.Tensor,
+    rank: int,
+    normal: bool,
+) -> tuple[torch.Tensor, int | None]:
+    """Draw noise for each seed; one seed for all instances means the same noise for all."""
+    if in_dims[0] is not None:
+        like = like.movedim(in_dims[0], 0)
+        like = like.new_empty(like.shape[1:])
+    if in_dims[1] is None:
+        return _of_seed(like, seed, rank, normal), None
+    drawn = like.new_empty((info.batch_size, *like.shape))
+    for instance, seed_of_instance in zip(drawn, seed.unbind(in_dims[1]), strict=True):
+        instance.copy_(_of_seed(like, seed_of_instance, rank, normal))
+    return drawn, 0

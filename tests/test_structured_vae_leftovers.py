@@ -1,5 +1,6 @@
 """A training deletes its own temporary files, and no file of the user's."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from few_images import on_few_images  # noqa: F401  # used by itself
 
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.atomic import remove_leftovers, temporary_path, whole_file
+from structured_vae.errors import RunError
 
 TINY = TrainConfig(
     n=2, hidden=2, epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=20)
@@ -136,3 +138,24 @@ def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path):
         part.write_text("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+
+
+def test_the_error_of_a_full_disk_names_the_file_and_the_earlier_file_stays(tmp_path):
+    target = tmp_path / "note.txt"
+    target.write_text("earlier")
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        with pytest.raises(OSError, match=r"note\.txt'") as caught, whole_file(target):
+            raise OSError(number, os.strerror(number))
+        assert caught.value.errno == number
+    with pytest.raises(FileNotFoundError, match="other"), whole_file(target):
+        raise FileNotFoundError("other")
+    assert target.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_folder_that_cannot_be_written_to_at_the_start_says_what_to_do(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "checkpoints").write_text("a file in the place of the folder")
+    with pytest.raises(RunError, match=r"cannot be written to: .* repeat the call when it can"):
+        train(TINY, folder, progress=False)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from enumeration import seeded
-from torch import multiprocessing
 
 from structured_vae import (
     ArgmaxLayer,
@@ -14,6 +13,7 @@ from structured_vae import (
     ScaleFree,
 )
 from structured_vae.errors import EstimatorError
+from structured_vae.noise import gumbel
 
 
 def drawn(layer, count=1):
@@ -60,32 +60,55 @@ def test_vmap_draws_different_or_the_same_noise_as_it_is_told():
             torch.func.vmap(layer)(scores)
 
 
-def noise_of_process(rank, port, folder):
-    torch.distributed.init_process_group(
-        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2
-    )
-    torch.manual_seed(0)
-    torch.save([*drawn(ArgmaxLayer()), *drawn(ArgmaxLayer(seed=1))], f"{folder}/{rank}")
-    torch.distributed.destroy_process_group()
+@pytest.fixture
+def second_process(monkeypatch):
+    """Let this process be the second of two that train together."""
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
+
+
+NOISY = {
+    "layer": lambda scores: ArgmaxLayer()(scores),
+    "perturbed loss": lambda scores: PerturbedFenchelYoung()(scores, target=torch.ones(20, 3)),
+    "gumbel": lambda scores: (scores + gumbel(scores, None)).softmax(-1).square(),
+}
+
+
+@pytest.mark.parametrize("kind", NOISY)
+def test_the_noise_of_a_second_process_lets_gradients_through(second_process, kind):
+    scores = torch.zeros((20, 3), requires_grad=True)
+    NOISY[kind](scores).sum().backward()
+    assert scores.grad.abs().sum() > 0
+
+
+def test_vmap_tells_a_second_process_which_noise_is_the_same(second_process):
+    loss, target = PerturbedFenchelYoung(), torch.ones(20, 3)
+
+    def losses(scores):
+        return loss(scores, target=target)
+
+    gradient = torch.func.grad(lambda scores: losses(scores).sum())
+    scores = torch.zeros((2, 20, 3))
+    first, second = torch.func.vmap(gradient, randomness="different")(scores)
+    assert (first != second).any()
+    first, second = torch.func.vmap(gradient, randomness="same")(scores)
+    assert torch.equal(first, second)
+    with pytest.raises(RuntimeError, match="randomness"):
+        torch.func.vmap(losses)(scores)
+    assert torch.func.vmap(losses, randomness="different")(scores[:0]).shape == (0, 20)
 
 
 @pytest.mark.slow
-def test_processes_that_train_together_draw_different_noise(tmp_path, free_port):
-    multiprocessing.spawn(noise_of_process, (free_port, str(tmp_path)), nprocs=2)
-    first, second = (torch.load(tmp_path / str(rank)) for rank in (0, 1))
-    for one, other in zip(first, second, strict=True):
-        assert (one != other).any()
-    torch.manual_seed(0)
-    assert (first[0] == drawn(ArgmaxLayer())[0]).all()
+def test_two_losses_compiled_in_a_second_process_draw_different_noise(second_process):
+    first, second = PerturbedFenchelYoung(), PerturbedFenchelYoung()
+    target = torch.ones(20, 3)
 
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def both(scores):
+        return first(scores, target=target), second(scores, target=target)
 
-@pytest.fixture
-def free_port():
-    import socket
-
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    one, other = both(torch.zeros((20, 3), requires_grad=True))
+    assert (one != other).any()
 
 
 STEPS = {

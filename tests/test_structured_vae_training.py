@@ -674,13 +674,13 @@ def test_a_run_killed_while_it_writes_resumes_to_the_same_end(tmp_path):
 FULL = Path("/dev/full")  # every write to it fails as on a full disk
 
 
-def no_room_for(monkeypatch, run, name):
-    """From the second epoch on, what is written as that file of a run finds the disk full."""
+def no_room_for(monkeypatch, run, name, epoch=1):
+    """From an epoch on, what is written as that file of a run finds the disk full."""
     plain = ArgmaxTraining.training_step
     monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
 
     def step(self, *rest):
-        if self.current_epoch == 1:
+        if self.current_epoch == epoch:
             path = run / name
             if name == "tensorboard":  # whose events are appended to one file
                 (path,) = path.glob("events*")
@@ -711,7 +711,8 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     with monkeypatch.context() as patch:
         no_room_for(patch, tmp_path / "parts", name)
         with pytest.raises(
-            RunError, match=r"No space left on device.*structured-vae resume .*parts$"
+            RunError,
+            match=rf"No space left on device: .*{name}.*structured-vae resume .*parts$",
         ):
             train(config, tmp_path / "parts")
     assert signal.getsignal(signal.SIGTERM) == handler
@@ -720,6 +721,20 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     assert checkpoint(tmp_path / "parts")["epoch"] >= 0
     assert_whole_files(tmp_path / "parts")
     resume(tmp_path / "parts")
+    assert_same_run(whole(config), tmp_path / "parts")
+
+
+@tiny
+@pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
+def test_a_disk_that_is_full_in_the_first_epoch_names_the_checkpoint_that_is_there(
+    tmp_path, monkeypatch, whole
+):
+    config = replace(SMALL, encoder="independent", picture_every=1)
+    with monkeypatch.context() as patch:
+        no_room_for(patch, tmp_path / "parts", "checkpoints/last.ckpt", epoch=0)
+        with pytest.raises(RunError, match=r"last\.ckpt'.*structured-vae resume .* --from best$"):
+            train(config, tmp_path / "parts")
+    resume(tmp_path / "parts", start="best")
     assert_same_run(whole(config), tmp_path / "parts")
 
 

@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rates", type=float, nargs="+", help="learning rates to choose from")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", help="names of methods")
-    parser.add_argument("--parallel", action="store_true", help="also time PyEPO's processes")
+    parser.add_argument("--parallel", action="store_true", help="only time PyEPO's processes")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -141,13 +141,15 @@ def main(arguments: list[str] | None = None) -> None:
         "samples": SAMPLES,
         "pyepo": of_peer(options.task, task),
     }
-    rows = []
-    for degree in task.degrees:
-        rows += of_degree(task, degree, options.seeds, options.only)
-    Console(width=110).print(shown(options.task, rows))
     if options.parallel:
-        record["parallel"] = parallel.measured(Prepared(task, task.degrees[0], SELECTION_SEED))
-    record["rows"] = rows
+        record["rows"] = parallel.measured(Prepared(task, task.degrees[0], SELECTION_SEED))
+    else:
+        record["rows"] = [
+            row
+            for degree in task.degrees
+            for row in of_degree(task, degree, options.seeds, options.only)
+        ]
+        Console(width=110).print(shown(options.task, record["rows"]))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(options.output) as part:
         part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

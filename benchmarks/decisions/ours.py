@@ -69,11 +69,11 @@ def black_box(noisy: bool) -> Callable[[Training], Loss]:
     return factory
 
 
-def implicit_mle(noisy: bool) -> Callable[[Training], Loss]:
-    """Return the true cost of the decision behind the layer."""
+def implicit_mle(noisy: bool, samples: int = 1) -> Callable[[Training], Loss]:
+    """Return the true cost of the decision behind the layer, or of the mean of noisy decisions."""
 
     def factory(training: Training) -> Loss:
-        layer = ArgmaxLayer(training.data.space, seed=None)
+        layer = ArgmaxLayer(training.data.space, seed=None, samples=samples)
 
         def loss(batch: Batch) -> torch.Tensor:
             noise = batch.noise if noisy else None
@@ -110,5 +110,6 @@ OURS: dict[str, Callable[[Training], Loss]] = {
     "ArgmaxLayer, cost=, noise": black_box(True),
     "ArgmaxLayer, implicit MLE": implicit_mle(False),
     "ArgmaxLayer, implicit MLE, noise": implicit_mle(True),
+    f"ArgmaxLayer, implicit MLE, {SAMPLES} draws": implicit_mle(True, SAMPLES),
     "exact expected cost": expected_cost,
 }

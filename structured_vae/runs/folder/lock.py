@@ -58,7 +58,10 @@ def locked(run: Run) -> Iterator[None]:
     except (OSError, NotImplementedError) as error:
         # Any other error would come back at the first write.
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
-            raise RunError(f"{run.folder} cannot be written to: {error}") from error
+            raise RunError(
+                f"{run.folder} cannot be written to: {error}. No run was changed: repeat the "
+                "call when it can"
+            ) from error
         warnings.warn(
             f"{run.folder} is on a file system without locks: train there once at a time",
             stacklevel=3,

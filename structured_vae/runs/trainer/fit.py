@@ -48,7 +48,6 @@ def fit(
         TerminatedError: the training was asked to end, by SIGTERM.
         RunError: the folder is removed or cannot be written to.
     """
-    again = run.how_to_resume(config)
     keep_freed_buffers()
     with (
         quiet(),
@@ -66,20 +65,27 @@ def fit(
         except SystemExit as stop:  # Lightning's answer to both signals
             if not trainer.received_sigterm:
                 raise KeyboardInterrupt(
-                    "stopped; to resume from the last complete epoch, if there is one: " + again
+                    "stopped; to resume from the last complete epoch, if there is one: "
+                    + _how_to_resume(run, config)
                 ) from stop
         except OSError as error:
             require_present(run)
             raise RunError(
                 f"{run.folder} cannot be written to ({error}). Files saved before are complete. "
-                "When "
-                f"there is room, resume with: {again}"
+                f"When there is room, resume with: {_how_to_resume(run, config)}"
             ) from error
     if trainer.received_sigterm:
         raise TerminatedError(
             "training was terminated; to resume from the last complete epoch, if there is one: "
-            + again
+            + _how_to_resume(run, config)
         )
+
+
+def _how_to_resume(run: Run, config: TrainConfig) -> str:
+    """Return the command that works with the checkpoints that the run has written."""
+    if run.checkpoint("best").exists() and not run.checkpoint("last").exists():
+        return run.how_to_resume(config, start="best")
+    return run.how_to_resume(config)
 
 
 def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
