@@ -164,3 +164,24 @@ def test_the_page_of_layers_has_every_file_in_the_order_of_the_layers(package):
     assert {name: int(number) - 1 for name, number in rows} == layers
     numbers = [int(number) for _, number in rows]
     assert numbers == sorted(numbers)
+
+
+def parameters_of(function):
+    """Return how many parameters a function has, without `self` and `cls`."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    others = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return len([one for one in (*named, *others) if one.arg not in ("self", "cls")])
+
+
+def test_functions_of_many_parameters_are_those_of_the_decision():
+    page = ROOT / "docs" / "decisions" / "0017-calls-with-many-options.md"
+    rows = re.findall(r"^\| `([\w.]+)` \| (\d+) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    stated = sorted((call.rpartition(".")[2], int(count)) for call, count in rows)
+    functions = {}
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                functions[file, node.name] = parameters_of(node)  # the last one is no overload
+    many = sorted((name, count) for (_, name), count in functions.items() if count > 8)
+    assert many == stated

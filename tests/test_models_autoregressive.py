@@ -36,7 +36,7 @@ PIXELS, IMAGES = 6, 5
 
 def prior_over(name, shape, seed=0):
     """A prior whose weights are all random."""
-    prior = named_prior(name, States(*SHAPES[shape], **SIZES[name])).double()
+    prior = named_prior(PriorOptions(name, **SIZES[name]), States(*SHAPES[shape])).double()
     for number, weight in enumerate(prior.parameters()):
         weight.data = 0.7 * torch.randn(weight.shape, generator=seeded(seed + number)).double()
     return prior
@@ -76,7 +76,7 @@ def test_the_probabilities_of_all_states_add_up_to_one(name, shape):
 @every_name
 @every_shape
 def test_it_starts_uniform(name, shape):
-    prior = named_prior(name, States(*SHAPES[shape], **SIZES[name]))
+    prior = named_prior(PriorOptions(name, **SIZES[name]), States(*SHAPES[shape]))
     states = states_of(shape).float()
     assert torch.allclose(prior.log_prob(states), torch.tensor(-np.log(len(states))).float())
 

@@ -17,6 +17,7 @@ from models.priors import (
     CausalLinear,
     FlowPrior,
     MixturePrior,
+    PriorOptions,
     gaussian_network,
     named_density,
 )
@@ -41,11 +42,13 @@ def randomised(module, size=0.25, seed=0):
 
 
 def prior_of(name, n):
-    return randomised(named_density(name, n, **SIZES[name]))
+    return randomised(named_density(PriorOptions(name, **SIZES[name]), n))
 
 
 def vae_with(name, n, pixels=PIXELS):
-    return randomised(GaussianVAE(pixels, n, hidden=5, prior=named_density(name, n, **SIZES[name])))
+    return randomised(
+        GaussianVAE(pixels, n, hidden=5, prior=named_density(PriorOptions(name, **SIZES[name]), n))
+    )
 
 
 def images(count=3):
@@ -80,7 +83,7 @@ def test_the_density_integrates_to_one(name, n, points):
 
 @every_name
 def test_it_starts_as_the_standard_normal(name):
-    prior = named_density(name, 4, **SIZES[name])
+    prior = named_density(PriorOptions(name, **SIZES[name]), 4)
     z = torch.randn((50, 4), generator=seeded(0))
     normal = Normal(0.0, 1.0).log_prob(z).sum(dim=-1)
     # A mixture of several Gaussians starts close to it.
@@ -349,7 +352,7 @@ def test_networks_and_sizes_that_do_not_fit_are_refused():
     with pytest.raises(SettingError, match="is called 'gibbs'; there are: standard, linear, made"):
         named_density("gibbs", 3)
     with pytest.raises(SettingError, match="the prior linear has no hidden layers"):
-        named_density("linear", 3, hidden=4)
+        named_density(PriorOptions("linear", hidden=4), 3)
     with pytest.raises(SettingError, match=r"two outputs for each variable; got 1 and 3"):
         FlowPrior([CausalLinear(3, 1, outputs=3)], "flow")
     with pytest.raises(SettingError, match=r"three outputs for each component; got 1 and 2"):

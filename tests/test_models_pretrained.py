@@ -13,11 +13,13 @@ from models import (
     AttributeVAE,
     DiscreteVAE,
     Figure,
+    GaussianVAE,
     MixtureVAE,
     ModelCard,
     Pretrained,
     load_pretrained,
     paper_vae,
+    quantised_vae,
 )
 from models.errors import PretrainedError
 from models.networks.decoder import BinaryDecoder
@@ -358,6 +360,23 @@ def test_arguments_that_make_other_networks_or_none(folder, change, words):
     arguments_of(folder, **change)
     with pytest.raises(PretrainedError, match=words):
         load_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    "vae",
+    [GaussianVAE(9, n=2, hidden=3), quantised_vae("lfq", size=(1, 3, 3), n=2, hidden=3)],
+    ids=lambda vae: type(vae).__name__,
+)
+def test_missing_and_unknown_arguments_are_named(tmp_path, vae):
+    vae.save_pretrained(tmp_path)
+    assert load_pretrained(tmp_path).arguments == vae.arguments
+    arguments_of(tmp_path, depth=2)
+    with pytest.raises(PretrainedError, match="unknown keys: depth"):
+        load_pretrained(tmp_path)
+    arguments = {name: value for name, value in vae.arguments.items() if name != "n"}
+    config_of(tmp_path, arguments=arguments)
+    with pytest.raises(PretrainedError, match="lacks n"):
+        load_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize(

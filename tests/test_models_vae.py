@@ -7,11 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from models import DiscreteVAE, paper_vae
 from models.errors import SettingError
-from models.networks.decoder import BinaryDecoder
-from models.networks.encoders.general import GeneralEncoder
-from models.networks.encoders.independent import IndependentEncoder
 from models.networks.encoders.registry import ENCODERS
-from models.networks.encoders.supermodular import SupermodularEncoder
 
 N, PAIRS = 4, 6
 network_outputs = arrays(
@@ -30,10 +26,22 @@ def images(batch, pixels=9):
     return torch.rand(batch, pixels, generator=torch.Generator().manual_seed(0))
 
 
+def encoder_of(name, n, hidden=300):
+    """Return an encoder of n bits or of n categories."""
+    sizes = {"n": n}
+    if name == "categorical":
+        sizes = {"k": n}
+    return paper_vae(name, pixels=9, hidden=hidden, **sizes).encoder
+
+
+MADE_ONCE = {name: encoder_of(name, N, hidden=5) for name in ("supermodular", "general")}
+"""Encoders of the tests with many examples."""
+
+
 @pytest.mark.parametrize("n", [1, 2, 15])
 @pytest.mark.parametrize("name", ENCODERS)
 def test_encoders_give_scores_of_every_variable_and_pair(shape_checked, name, n):
-    h = shape_checked(ENCODERS[name](9, n, hidden=5).forward, images(3))
+    h = shape_checked(encoder_of(name, n, hidden=5).forward, images(3))
     assert h.unary.shape == (3, n)
     if not ENCODERS[name].has_pairs:
         assert h.pairwise is None
@@ -47,37 +55,37 @@ def test_encoders_give_scores_of_every_variable_and_pair(shape_checked, name, n)
 
 @given(network_outputs)
 def test_supermodular_scores_of_pairs_are_never_negative(outputs):
-    pairwise = SupermodularEncoder(9, N).potentials(torch.from_numpy(outputs)).pairwise
+    pairwise = MADE_ONCE["supermodular"].potentials(torch.from_numpy(outputs)).pairwise
     assert (pairwise >= 0).all()
     assert pairwise.isfinite().all()
 
 
 @given(arrays(np.float32, (3, 9), elements=st.floats(-1e3, 1e3, width=32)))
 def test_supermodular_scores_of_pairs_are_never_negative_for_any_image(x):
-    assert (SupermodularEncoder(9, N, hidden=5)(torch.from_numpy(x)).pairwise >= 0).all()
+    assert (MADE_ONCE["supermodular"](torch.from_numpy(x)).pairwise >= 0).all()
 
 
 def test_supermodular_scores_of_pairs_start_small_and_those_of_variables_about_zero():
-    h = SupermodularEncoder(9, 15)(images(20))
+    h = encoder_of("supermodular", 15)(images(20))
     assert 0 < h.pairwise.mean() < 0.1
     assert h.unary.mean().abs() < 0.5
 
 
 @given(network_outputs)
 def test_general_scores_of_pairs_are_the_outputs(outputs):
-    h = GeneralEncoder(9, N).potentials(torch.from_numpy(outputs))
+    h = MADE_ONCE["general"].potentials(torch.from_numpy(outputs))
     np.testing.assert_array_equal(h.unary, outputs[:, :N])
     np.testing.assert_array_equal(h.pairwise, outputs[:, N:])
 
 
 def test_general_scores_of_pairs_take_both_signs():
-    pairwise = GeneralEncoder(9, 15)(images(20)).pairwise
+    pairwise = encoder_of("general", 15)(images(20)).pairwise
     assert pairwise.min() < 0 < pairwise.max()
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_every_score_trains_the_encoder(name):
-    encoder = ENCODERS[name](9, N, hidden=5)
+    encoder = encoder_of(name, N, hidden=5)
     h = encoder(images(3))
     (h.unary.sum() + (0 if h.pairwise is None else h.pairwise.sum())).backward()
     assert encoder.network[-1].bias.grad.abs().min() > 0
@@ -85,7 +93,7 @@ def test_every_score_trains_the_encoder(name):
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_checkpoints_of_encoders_hold_weights_alone(name):
-    assert set(ENCODERS[name](9, N).state_dict()) == {
+    assert set(encoder_of(name, N).state_dict()) == {
         f"network.{layer}.{part}" for layer in (0, 2) for part in ("weight", "bias")
     }
 
@@ -101,8 +109,10 @@ def test_unknown_encoder():
 
 
 def test_encoder_and_decoder_of_different_n():
+    four = paper_vae("independent", pixels=9, n=4)
+    five = paper_vae("independent", pixels=9, n=5)
     with pytest.raises(ValueError, match="n = 4 and the decoder n = 5"):
-        DiscreteVAE(IndependentEncoder(9, 4), BinaryDecoder(9, 5))
+        DiscreteVAE(four.encoder, five.decoder)
 
 
 def test_paper_architecture():

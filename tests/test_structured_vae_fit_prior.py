@@ -5,7 +5,7 @@ import torch
 from enumeration import seeded
 
 from models import load_pretrained, paper_vae
-from models.priors import States, named_prior
+from models.priors import PriorOptions, States, named_prior
 from structured_vae import TrainConfig, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import ConfigError, DivergedError, RunError
@@ -33,7 +33,7 @@ def test_the_fit_approaches_the_distribution_of_the_codes():
     def codes(x, noise):
         return source.sample(len(x), noise)
 
-    fitted = named_prior("made", States(3, hidden=8))
+    fitted = named_prior(PriorOptions("made", hidden=8), States(3))
     costs = fit_to_codes(fitted, codes, images, images, epochs=6, learning_rate=0.05)
     assert len(costs) == 6
     assert min(costs) == pytest.approx(entropy, abs=0.05)

@@ -14,8 +14,6 @@ from models import (
     load_pretrained,
     paper_vae,
 )
-from models.networks.decoder import BinaryDecoder
-from models.networks.encoders.general import GeneralEncoder
 from models.priors import BitsPrior, CategoriesPrior
 from models.priors.gibbs import drawn_states
 from structured_vae import (
@@ -357,6 +355,7 @@ def test_what_no_prior_can_be(tmp_path):
         ValueError, match="the prior gibbs needs bits, and there are categories: take factorised"
     ):
         paper_vae("categorical", prior="gibbs")
+    vae = paper_vae("general", pixels=9, n=4)
     with pytest.raises(ValueError, match="BitsPrior of 3, and the encoder has 4 bits"):
-        DiscreteVAE(GeneralEncoder(9, 4), BinaryDecoder(9, 4), prior=BitsPrior(3))
+        DiscreteVAE(vae.encoder, vae.decoder, prior=BitsPrior(3))
     assert not (tmp_path / "run").exists()

@@ -12,13 +12,8 @@ import pytest
 import yaml
 
 from structured_vae import ConfigError, DataConfig, TrainConfig
-from structured_vae.vaes.attributes.config import AttributesConfig
 from structured_vae.vaes.config.union import config_classes, kinds_with, option_types
 from structured_vae.vaes.config.values import default_of, types_of
-from structured_vae.vaes.discrete.config import DiscreteConfig
-from structured_vae.vaes.gaussian.config import GaussianConfig
-from structured_vae.vaes.mixture.config import MixtureConfig
-from structured_vae.vaes.own.config import OwnConfig
 
 
 @pytest.mark.parametrize(
@@ -45,22 +40,23 @@ def test_names_at_their_old_place_warn_and_still_work(old, new, name):
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
-        ({}, DiscreteConfig),
-        ({"encoder": "categorical", "k": 3}, DiscreteConfig),
-        ({"model": "gaussian", "n": 3}, GaussianConfig),
-        ({"encoder": "gaussian", "n": 3}, GaussianConfig),
-        ({"model": "mixture", "labels": 20}, MixtureConfig),
-        ({"model": "attributes", "data": DataConfig("celeba")}, AttributesConfig),
-        ({"model": "own"}, OwnConfig),
+        ({}, "discrete"),
+        ({"encoder": "categorical", "k": 3}, "discrete"),
+        ({"model": "gaussian", "n": 3}, "gaussian"),
+        ({"encoder": "gaussian", "n": 3}, "gaussian"),
+        ({"model": "mixture", "labels": 20}, "mixture"),
+        ({"model": "attributes", "data": DataConfig("celeba")}, "attributes"),
+        ({"model": "own"}, "own"),
     ],
     ids=str,
 )
 def test_options_are_those_of_one_kind(options, kind):
     config = TrainConfig(**options)
-    assert type(config) is kind
+    assert config.model == kind
     assert isinstance(config, TrainConfig)
     assert TrainConfig.from_dict(config.to_dict()) == config
-    assert list(config.to_dict()) == [field.name for field in fields(kind)]
+    assert list(config.to_dict()) == [field.name for field in fields(config)]
+    assert set(config.to_dict()) == {name for name in option_types() if kind in kinds_with(name)}
 
 
 def test_a_kind_has_no_options_of_others():

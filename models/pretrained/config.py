@@ -66,9 +66,20 @@ def read_config(path: Path) -> PretrainedConfig:
     if not isinstance(values, dict) or values.get("library_name") != LIBRARY:
         raise PretrainedError(f"{path} is not the configuration of a {LIBRARY} model")
     _check_keys(path, values, REQUIRED, ("training",))
+    _check_values(path, values)
+    return PretrainedConfig(
+        values["architectures"][0], values["dtype"], values["arguments"], values.get("training")
+    )
+
+
+def _check_values(path: Path, values: Mapping[str, Any]) -> None:
+    """Raise if the value of a key of a config.json is of another type.
+
+    Raises:
+        PretrainedError: it is.
+    """
     names = values["architectures"]
     dtype = values["dtype"]
-    training = values.get("training")
     if not (isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
         raise PretrainedError(
             f"{path}: architectures must be a list of one name; got {shortened(names)}"
@@ -77,9 +88,9 @@ def read_config(path: Path) -> PretrainedConfig:
         raise PretrainedError(
             f"{path}: dtype must be one of {', '.join(FLOATS)}; got {shortened(dtype)}"
         )
+    training = values.get("training")
     if not isinstance(values["arguments"], dict) or not isinstance(training, dict | None):
         raise PretrainedError(f"{path}: arguments and training must be mappings")
-    return PretrainedConfig(names[0], dtype, values["arguments"], training)
 
 
 def checked_arguments(
@@ -97,18 +108,17 @@ def checked_arguments(
     """
     parameters = inspect.signature(make).parameters.values()
     named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-    others = [parameter.name for parameter in parameters if parameter not in named]
     needed = tuple(parameter.name for parameter in named if parameter.default is parameter.empty)
     allowed = tuple(parameter.name for parameter in named)
-    if others:  # `make` checks the names of arguments that its signature leaves open
+    if len(named) < len(parameters):  # `make` checks the names that its signature leaves open
         allowed += tuple(values)
     _check_keys(path, values, needed, allowed)
     types = get_type_hints(make)
     for name, value in values.items():
-        smallest = 1
-        if others and name not in types:
-            smallest = 0  # a subset may be empty
-        _check_value(f"{path}: {name}", value, types.get(name, int), smallest)
+        if name in types:
+            _check_value(f"{path}: {name}", value, types[name], 1)
+        else:
+            _check_value(f"{path}: {name}", value, int, 0)  # a subset may be empty
     return dict(values)
 
 

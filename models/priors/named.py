@@ -10,38 +10,29 @@ from ..errors import SettingError
 from .autoregressive import AutoregressivePrior
 from .causal import MADE, CausalLinear, CausalTransformer
 from .gibbs import CategoriesPrior, factorised_prior, gibbs_prior
+from .options import PriorOptions
 from .prior import Prior
 
 
 @dataclass(frozen=True)
 class States:
-    """The latent states that a prior is over, and the sizes of its network.
+    """The latent states that a prior is over.
 
     Attributes:
         variables: number of variables; n for bits.
         values: number of values of each; 0 for bits.
-        hidden: units of a hidden layer, or the size of a transformer's vectors; 0 for the default.
-        layers: number of layers; 0 for the default.
     """
 
     variables: int
     values: int = 0
-    hidden: int = 0
-    layers: int = 0
 
     @property
     def width(self) -> int:
         """The number of entries of a variable in a state."""
         return self.values or 1
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The sizes that differ from the defaults, as arguments of a network."""
-        sizes = {"hidden": self.hidden, "layers": self.layers}
-        return {name: size for name, size in sizes.items() if size}
 
-
-def _factorised(states: States) -> Prior:
+def _factorised(states: States, options: PriorOptions) -> Prior:
     if not states.values:
         return factorised_prior(states.variables)
     if states.variables > 1:
@@ -52,7 +43,7 @@ def _factorised(states: States) -> Prior:
     return CategoriesPrior(states.values)
 
 
-def _gibbs(states: States) -> Prior:
+def _gibbs(states: States, options: PriorOptions) -> Prior:
     if states.values:
         raise SettingError(
             "the prior gibbs needs bits, and there are categories: take factorised, linear, made "
@@ -61,37 +52,37 @@ def _gibbs(states: States) -> Prior:
     return gibbs_prior(states.variables)
 
 
-def _linear(states: States) -> Prior:
-    if states.sizes:
+def _linear(states: States, options: PriorOptions) -> Prior:
+    if options.sizes:
         raise SettingError("the prior linear has no hidden layers: leave their sizes out")
-    return _autoregressive("linear", states, CausalLinear(states.variables, states.width))
+    return _autoregressive(CausalLinear(states.variables, states.width), states, options)
 
 
-def _made(states: States) -> Prior:
-    network = MADE(states.variables, states.width, **states.sizes)
-    return _autoregressive("made", states, network)
+def _made(states: States, options: PriorOptions) -> Prior:
+    network = MADE(states.variables, states.width, **options.sizes)
+    return _autoregressive(network, states, options)
 
 
-def _transformer(states: States) -> Prior:
+def _transformer(states: States, options: PriorOptions) -> Prior:
     heads = CausalTransformer.HEADS
-    if states.hidden % heads:
+    if options.hidden % heads:
         raise SettingError(
             f"the vectors of a transformer need a multiple of {heads} entries, one part for each "
-            f"head; got {states.hidden}"
+            f"head; got {options.hidden}"
         )
-    network = CausalTransformer(states.variables, states.width, **states.sizes)
-    return _autoregressive("transformer", states, network)
+    network = CausalTransformer(states.variables, states.width, **options.sizes)
+    return _autoregressive(network, states, options)
 
 
 def _autoregressive(
-    name: str, states: States, network: CausalLinear | MADE | CausalTransformer
+    network: CausalLinear | MADE | CausalTransformer, states: States, options: PriorOptions
 ) -> Prior:
-    prior = AutoregressivePrior(network, name, categorical=bool(states.values))
-    prior.options = {f"prior_{size}": value for size, value in states.sizes.items()}
+    prior = AutoregressivePrior(network, options.name, categorical=bool(states.values))
+    prior.options = options.stored_sizes
     return prior
 
 
-PRIORS: Final[dict[str, Callable[[States], Prior] | None]] = {
+PRIORS: Final[dict[str, Callable[[States, PriorOptions], Prior] | None]] = {
     "uniform": None,
     "factorised": _factorised,
     "gibbs": _gibbs,
@@ -102,15 +93,24 @@ PRIORS: Final[dict[str, Callable[[States], Prior] | None]] = {
 """The function that makes each prior, by name; None for the uniform prior."""
 
 
-def named_prior(name: str, states: States) -> Prior | None:
+def named_prior(prior: str | PriorOptions, states: States) -> Prior | None:
     """Return a prior of `PRIORS` over these states, initially uniform; None for the uniform prior.
+
+    Args:
+        prior: its name, or the name with the sizes of its network.
+        states: the latent states.
 
     Raises:
         SettingError: no prior has this name, or the prior does not support these states.
+
+    Example:
+        >>> named_prior(PriorOptions("made", hidden=8), States(variables=3)).arguments
+        {'prior': 'made', 'prior_hidden': 8}
     """
-    if name not in PRIORS:
-        raise SettingError(f"no prior is called {name!r}; there are: {', '.join(PRIORS)}")
-    make = PRIORS[name]
+    options = PriorOptions.of(prior)
+    if options.name not in PRIORS:
+        raise SettingError(f"no prior is called {options.name!r}; there are: {', '.join(PRIORS)}")
+    make = PRIORS[options.name]
     if make is None:
         return None
-    return make(states)
+    return make(states, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from ..errors import SettingError
@@ -10,6 +11,7 @@ from .causal import MADE
 from .density import DensityPrior
 from .density_mixture import MixturePrior
 from .flow import FlowPrior, gaussian_network
+from .options import PriorOptions
 
 COMPONENTS: Final = 5
 """The number of Gaussians in the mixture of each variable of the prior made."""
@@ -18,30 +20,26 @@ FLOW_LAYERS: Final = 3
 """The default number of layers of the prior flow."""
 
 
-def _linear(n: int, hidden: int, layers: int) -> DensityPrior:
-    if hidden or layers:
+def _linear(n: int, options: PriorOptions) -> DensityPrior:
+    if options.sizes:
         raise SettingError("the prior linear has no hidden layers: leave their sizes out")
     return FlowPrior([gaussian_network(n)], "linear")
 
 
-def _made(n: int, hidden: int, layers: int) -> DensityPrior:
-    outputs = 3 * COMPONENTS
-    network = MADE(n, 1, outputs=outputs, **_sizes(hidden=hidden, layers=layers))
+def _made(n: int, options: PriorOptions) -> DensityPrior:
+    network = MADE(n, 1, outputs=3 * COMPONENTS, **options.sizes)
     return MixturePrior(network, "made")
 
 
-def _flow(n: int, hidden: int, layers: int) -> DensityPrior:
-    count = layers or FLOW_LAYERS
-    networks = [MADE(n, 1, outputs=2, **_sizes(hidden=hidden)) for _ in range(count)]
+def _flow(n: int, options: PriorOptions) -> DensityPrior:
+    # The layers of a flow are networks of one hidden layer.
+    count = options.layers or FLOW_LAYERS
+    sizes = replace(options, layers=0).sizes
+    networks = [MADE(n, 1, outputs=2, **sizes) for _ in range(count)]
     return FlowPrior(networks, "flow")
 
 
-def _sizes(**sizes: int) -> dict[str, int]:
-    """Return the sizes that differ from the defaults."""
-    return {name: size for name, size in sizes.items() if size}
-
-
-DENSITY_PRIORS: Final[dict[str, Callable[[int, int, int], DensityPrior] | None]] = {
+DENSITY_PRIORS: Final[dict[str, Callable[[int, PriorOptions], DensityPrior] | None]] = {
     "standard": None,
     "linear": _linear,
     "made": _made,
@@ -50,26 +48,29 @@ DENSITY_PRIORS: Final[dict[str, Callable[[int, int, int], DensityPrior] | None]]
 """The function that makes each continuous prior, by name; None for the standard normal."""
 
 
-def named_density(name: str, n: int, hidden: int = 0, layers: int = 0) -> DensityPrior | None:
+def named_density(prior: str | PriorOptions, n: int) -> DensityPrior | None:
     """Return a prior of `DENSITY_PRIORS`; None for the standard normal.
 
     Args:
-        name: its name.
+        prior: its name, or the name with the sizes of its network.
         n: number of continuous variables.
-        hidden: units of a hidden layer; 0 for the default.
-        layers: hidden layers of made, or layers of flow; 0 for the default.
 
     Raises:
         SettingError: no prior has this name, or the prior has no such sizes.
+
+    Example:
+        >>> named_density(PriorOptions("flow", layers=2), 3).arguments
+        {'prior': 'flow', 'prior_layers': 2}
     """
-    if name not in DENSITY_PRIORS:
+    options = PriorOptions.of(prior)
+    if options.name not in DENSITY_PRIORS:
         raise SettingError(
-            f"no prior of continuous variables is called {name!r}; there are: "
+            f"no prior of continuous variables is called {options.name!r}; there are: "
             f"{', '.join(DENSITY_PRIORS)}"
         )
-    make = DENSITY_PRIORS[name]
+    make = DENSITY_PRIORS[options.name]
     if make is None:
         return None
-    prior = make(n, hidden, layers)
-    prior.options = dict(_sizes(prior_hidden=hidden, prior_layers=layers))
-    return prior
+    density = make(n, options)
+    density.options = options.stored_sizes
+    return density

@@ -10,8 +10,6 @@ from inspect import signature
 from typing import Any, Final, ParamSpec, TypeVar
 
 from ..errors import SettingError
-from .named import States, named_prior
-from .prior import Prior
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,10 +23,11 @@ class PriorOptions:
     """A prior by its name, with the sizes of its network.
 
     Attributes:
-        name: a key of `PRIORS`, such as "made".
-        hidden: units of a hidden layer of "made" (0 for 400), or the size of the vectors of
-            "transformer" (0 for 64).
-        layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2).
+        name: a key of `PRIORS`, or of `DENSITY_PRIORS` for continuous variables, such as "made".
+        hidden: units of a hidden layer of "made" or "flow" (0 for 400), or the size of the vectors
+            of "transformer" (0 for 64).
+        layers: hidden layers of "made" (0 for 1), or layers of "transformer" (0 for 2) or "flow"
+            (0 for 3).
 
     Raises:
         SettingError: a size is negative.
@@ -58,16 +57,16 @@ class PriorOptions:
             return prior
         return cls(prior)
 
-    def over(self, states: States) -> Prior | None:
-        """Return a new prior over these states, initially uniform; None for the uniform prior.
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that differ from the defaults, as arguments of a network."""
+        sizes = {"hidden": self.hidden, "layers": self.layers}
+        return {name: size for name, size in sizes.items() if size}
 
-        Args:
-            states: the latent states; their sizes are replaced by those of these options.
-
-        Raises:
-            SettingError: no prior has this name, or the prior does not support these states.
-        """
-        return named_prior(self.name, replace(states, hidden=self.hidden, layers=self.layers))
+    @property
+    def stored_sizes(self) -> dict[str, int | str]:
+        """The sizes that differ from the defaults, as configurations and stored models name them."""
+        return {f"prior_{name}": size for name, size in self.sizes.items()}
 
 
 def with_former_sizes(make: Callable[P, R]) -> Callable[P, R]:

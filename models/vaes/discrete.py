@@ -19,11 +19,13 @@ from ..networks.encoders.registry import CATEGORICAL, ENCODERS, encoder_name
 from ..networks.own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from ..potentials import AnyPotentials, LatentSpace
 from ..pretrained import Pretrained
-from ..priors import Prior, PriorOptions, States
+from ..pretrained.arguments import with_fields_of
+from ..priors import Prior, PriorOptions, States, named_prior
 from ..priors.options import with_former_sizes
 from ..shapes import Images
 from ..spaces import named_space
 from ..states import codes_of
+from .arguments import DiscreteArguments
 
 
 class DiscreteVAE(Pretrained):
@@ -230,38 +232,30 @@ class DiscreteVAE(Pretrained):
         return arguments | encoder.arguments | self._prior_arguments() | self._space_arguments()
 
     @classmethod
-    def of_arguments(
-        cls,
-        encoder: str,
-        pixels: int,
-        n: int,
-        hidden: int,
-        prior: str = "uniform",
-        prior_hidden: int = 0,
-        prior_layers: int = 0,
-        couplings: str = "none",
-        space: str = "",
-        **others: int,
-    ) -> DiscreteVAE:
+    @with_fields_of(DiscreteArguments)
+    def of_arguments(cls, arguments: DiscreteArguments, **others: int) -> DiscreteVAE:
         """Return networks of `paper_vae` with new weights.
 
         As in the files of a model, n is the number of bits, or of categories. The other arguments
         are options of the encoder, or arguments of the space.
+
+        Raises:
+            SettingError: as for `paper_vae`.
         """
-        sizes: dict[str, int] = {"n": n}
-        if encoder == "categorical":
-            sizes = {"k": n}
-        names = options_of_encoder(encoder)
+        sizes: dict[str, int] = {"n": arguments.n}
+        if arguments.encoder == "categorical":
+            sizes = {"k": arguments.n}
+        names = options_of_encoder(arguments.encoder)
         of_encoder = {name: value for name, value in others.items() if name in names}
         of_space = {name: value for name, value in others.items() if name not in names}
         return paper_vae(
-            encoder,
-            pixels=pixels,
+            arguments.encoder,
+            pixels=arguments.pixels,
             **sizes,
-            hidden=hidden,
-            prior=PriorOptions(prior, prior_hidden, prior_layers),
-            space=_stored_space(space, of_space),
-            couplings=couplings,
+            hidden=arguments.hidden,
+            prior=arguments.prior_options,
+            space=_stored_space(arguments.space, of_space),
+            couplings=arguments.couplings,
             **of_encoder,
         )
 
@@ -428,7 +422,7 @@ def paper_vae(
         return DiscreteVAE(
             network,
             BinaryDecoder(pixels, size, hidden),
-            prior=PriorOptions.of(prior).over(States(size)),
+            prior=named_prior(prior, States(size)),
             space=space,
         )
     if space is not None:
@@ -438,7 +432,7 @@ def paper_vae(
     return DiscreteVAE(
         network,
         CategoricalDecoder(pixels, size, hidden, network.variables),
-        prior=PriorOptions.of(prior).over(States(network.variables, size)),
+        prior=named_prior(prior, States(network.variables, size)),
     )
 
 

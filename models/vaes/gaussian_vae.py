@@ -11,8 +11,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..gaussian import Gaussian
 from ..networks.layers import Linear
 from ..pretrained import Pretrained
+from ..pretrained.arguments import with_fields_of
 from ..priors import DensityPrior, named_density
 from ..shapes import Costs, Images, Style
+from .arguments import GaussianArguments
 
 
 class GaussianVAE(Pretrained):
@@ -76,33 +78,19 @@ class GaussianVAE(Pretrained):
         return cast("Linear", layer)
 
     @classmethod
-    def of_arguments(
-        cls,
-        pixels: int,
-        n: int,
-        hidden: int,
-        prior: str = "standard",
-        prior_hidden: int = 0,
-        prior_layers: int = 0,
-    ) -> GaussianVAE:
+    @with_fields_of(GaussianArguments)
+    def of_arguments(cls, arguments: GaussianArguments) -> GaussianVAE:
         """Make networks with new random weights.
 
         Args:
-            pixels: number of values of an image.
-            n: number of dimensions of z.
-            hidden: number of units of the hidden layers.
-            prior: "standard", the standard normal; or a learnt one: "linear", a Gaussian with any
-                covariance; "made", an autoregressive mixture of Gaussians; or "flow", a masked
-                autoregressive flow.
-            prior_hidden: units of a hidden layer of "made" or "flow"; 0 for 400.
-            prior_layers: hidden layers of "made" (0 for 1), or layers of "flow" (0 for 3).
+            arguments: the fields of `models.vaes.arguments.GaussianArguments`, by position or name.
 
         Raises:
             SettingError: no prior has this name, or the prior has no such sizes.
         """
-        vae = cls(pixels, n, hidden)
+        vae = cls(arguments.pixels, arguments.n, arguments.hidden)
         # The prior comes last, so that a seed gives the networks the same weights with any prior.
-        vae.prior = named_density(prior, n, prior_hidden, prior_layers)
+        vae.prior = named_density(arguments.prior_options, arguments.n)
         return vae
 
     def with_prior(self, prior: DensityPrior) -> GaussianVAE:

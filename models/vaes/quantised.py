@@ -15,11 +15,13 @@ from ..networks.layers import Linear
 from ..networks.token_grids import TokenDecoder, TokenEncoder, token_count
 from ..potentials import AnyPotentials, CategoricalPotentials, Potentials
 from ..pretrained import Pretrained
-from ..priors import AutoregressivePrior, PriorOptions, States
+from ..pretrained.arguments import with_fields_of
+from ..priors import AutoregressivePrior, PriorOptions, States, named_prior
 from ..priors.options import with_former_sizes
 from ..quantisers import BSQ, FSQ, LFQ, VQ, Quantised, Quantiser
 from ..shapes import Costs, Images, Logits
 from ..states import codes_of, of_variables
+from .arguments import QuantisedArguments
 
 DECAY: Final = 0.99
 """Weight of the past in the frequencies of values."""
@@ -141,35 +143,28 @@ class QuantisedVAE(Pretrained):
         return {"networks": "dense", "hidden": weights["0.bias"].numel()}
 
     @classmethod
-    def of_arguments(
-        cls,
-        quantiser: str,
-        n: int,
-        codes: int,
-        dimensions: int,
-        likelihood: str,
-        colours: int,
-        height: int,
-        width: int,
-        networks: str,
-        hidden: int = 300,
-        channels: int = 32,
-        prior: str = "factorised",
-        prior_hidden: int = 0,
-        prior_layers: int = 0,
-    ) -> QuantisedVAE:
-        """Make networks with new random weights."""
+    @with_fields_of(QuantisedArguments)
+    def of_arguments(cls, arguments: QuantisedArguments) -> QuantisedVAE:
+        """Make networks with new random weights.
+
+        Args:
+            arguments: the fields of `models.vaes.arguments.QuantisedArguments`, by position or
+                name.
+
+        Raises:
+            SettingError: as for `quantised_vae`.
+        """
         return quantised_vae(
-            quantiser,
-            size=(colours, height, width),
-            n=n,
-            codes=codes,
-            dimensions=dimensions,
-            networks=networks,
-            hidden=hidden,
-            channels=channels,
-            likelihood=likelihood,
-            prior=PriorOptions(prior, prior_hidden, prior_layers),
+            arguments.quantiser,
+            size=arguments.size,
+            n=arguments.n,
+            codes=arguments.codes,
+            dimensions=arguments.dimensions,
+            networks=arguments.networks,
+            hidden=arguments.hidden,
+            channels=arguments.channels,
+            likelihood=arguments.likelihood,
+            prior=arguments.prior_options,
         )
 
     @property
@@ -362,7 +357,7 @@ def code_prior(options: PriorOptions, states: States) -> AutoregressivePrior | N
     """
     if options.name == "factorised":
         return None
-    return cast("AutoregressivePrior", options.over(states))
+    return cast("AutoregressivePrior", named_prior(options, states))
 
 
 def _dense(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

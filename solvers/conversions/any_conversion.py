@@ -83,7 +83,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
 
     @cached_property
     def _hides_units(self) -> bool:
-        """Whether rounded coefficients hide whole units of the original, so that proofs need more."""
+        """Whether rounded coefficients hide whole units of the original: proofs need more."""
         return self.original is not None and folding_hides_units(self.original)
 
     @abstractmethod

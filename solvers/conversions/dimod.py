@@ -52,14 +52,16 @@ def from_dimod(bqm: Any) -> AnyConversion[Any]:
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
-    if kind in ("BINARY", "SPIN") and isinstance(bqm, Mapping):
+    if kind not in ("BINARY", "SPIN"):
+        raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
+    if isinstance(bqm, Mapping):
         variables: Variables = "bits"
         if kind == "SPIN":
             variables = "spins"
         return from_polynomial(
             {tuple(term): number for term, number in bqm.items()}, variables=variables
         )
-    if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, attribute) for attribute in PARTS):
+    if not all(hasattr(bqm, attribute) for attribute in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
     biases = _biases(bqm.linear)
     quadratic = _biases(bqm.quadratic)

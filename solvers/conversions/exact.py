@@ -135,20 +135,26 @@ def _exact_entries(values: Any) -> np.ndarray | None:
     """Return numbers as an array of objects if some of them are exact; else None."""
     if hasattr(values, "index") and hasattr(values, "to_numpy"):  # a table of pandas
         values = values.to_numpy()
-    if not isinstance(values, list | tuple | np.ndarray):
-        return None
-    if isinstance(values, np.ndarray) and not _may_round(values.dtype):
+    if isinstance(values, np.ndarray):
+        may_hold_exact = _may_round(values.dtype)
+    else:
+        may_hold_exact = isinstance(values, list | tuple)
+    if not may_hold_exact:
         return None
     try:
         array = np.array(values, dtype=object)
     except (ValueError, TypeError, RuntimeError):  # unequal lengths, or tensors not on the host
         return None
-    entries = array.ravel().tolist()
-    numbers = all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries)
-    special = any(isinstance(one, Fraction | Decimal) or is_rounded(one) for one in entries)
-    if numbers and special:
+    if _has_exact_numbers(array.ravel().tolist()):
         return array
     return None
+
+
+def _has_exact_numbers(entries: list[Any]) -> bool:
+    """Return whether these are numbers, and float64 would round some of them."""
+    if not all(isinstance(one, int | float | np.number | Fraction | Decimal) for one in entries):
+        return False
+    return any(isinstance(one, Fraction | Decimal) or is_rounded(one) for one in entries)
 
 
 def _may_round(kind: np.dtype) -> bool:

@@ -41,21 +41,7 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
         OptionError: `fix` names no variable of the problem, or a value that it does not have.
     """
     if isinstance(fix, Mapping):
-        values = np.full((problem.batch, problem.n), FREE)
-        for variable, value in fix.items():
-            if not is_whole(variable, 0, problem.n - 1):
-                raise OptionError(
-                    f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
-                )
-            if isinstance(value, float | np.floating) and float(value).is_integer():
-                value = int(value)
-            if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
-                raise OptionError(
-                    f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
-                    f"{problem.sizes[variable] - 1}"
-                )
-            values[:, variable] = value
-        return values
+        return _values_by_variable(problem, fix)
     try:
         array = to_numpy(as_array(fix, "fix"))
         values = over_batch("fix", array, (*problem.leading, problem.n)).reshape(
@@ -70,6 +56,29 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
         values = values.astype(np.int64)
     if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
         raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
+    return values
+
+
+def _values_by_variable(problem: LabelProblem, fix: Mapping[Any, Any]) -> np.ndarray:
+    """Return the value of each variable, `[batch, n]`, of the values of some of them.
+
+    Raises:
+        OptionError: as for `values_of`.
+    """
+    values = np.full((problem.batch, problem.n), FREE)
+    for variable, value in fix.items():
+        if not is_whole(variable, 0, problem.n - 1):
+            raise OptionError(
+                f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
+            )
+        if isinstance(value, float | np.floating) and float(value).is_integer():
+            value = int(value)
+        if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
+            raise OptionError(
+                f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
+                f"{problem.sizes[variable] - 1}"
+            )
+        values[:, variable] = value
     return values
 
 

@@ -670,6 +670,20 @@ def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, n
     return table[None, :, :], np.zeros(e, np.int64), weights
 
 
+def _check_tables(shape: tuple[int, ...], k: int, topology: Topology) -> None:
+    """Raise unless the shape is that of one table for each edge, or of one for all.
+
+    Raises:
+        ProblemError: it is another one.
+    """
+    e = topology.e
+    if len(shape) < 3 or shape[-2:] != (k, k) or shape[-3] not in (1, e):
+        raise ProblemError(
+            f"pairwise must be [..., {e}, {k}, {k}] for {e} edges "
+            f"and unary [..., {topology.n}, {k}], or [{k}, {k}] for all edges; its shape is {shape}"
+        )
+
+
 def _of_tables(
     pairwise: Array | None, unary: Array, topology: Topology, swapped: np.ndarray
 ) -> tuple[Array, np.ndarray, None]:
@@ -688,17 +702,12 @@ def _of_tables(
         )
     if pairwise.ndim == 2:
         pairwise = pairwise[None, ...]
-    shape = tuple(pairwise.shape)
-    if pairwise.ndim < 3 or shape[-2:] != (k, k) or shape[-3] not in (1, e):
-        raise ProblemError(
-            f"pairwise must be [..., {e}, {k}, {k}] for {e} edges "
-            f"and unary [..., {topology.n}, {k}], or [{k}, {k}] for all edges; its shape is {shape}"
-        )
+    _check_tables(tuple(pairwise.shape), k, topology)
     if hasattr(xp, "swapaxes"):
         turned = xp.swapaxes(pairwise, -1, -2)
     else:
         turned = xp.matrix_transpose(pairwise)
-    if shape[-3] == 1 != e:
+    if pairwise.shape[-3] == 1 != e:
         if not swapped.any():
             return pairwise, np.zeros(e, np.int64), None
         return xp.concat([pairwise, turned], axis=-3), swapped.astype(np.int64), None

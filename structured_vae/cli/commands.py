@@ -98,17 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (StructuredVAEError, SolverError, OSError) as error:
         errors.print("error:", str(error), style="red")
         sys.exit(2)
-    except ModuleNotFoundError as error:
-        if error.name not in NETWORKS:
+    except (ModuleNotFoundError, ValueError) as error:
+        message = _message_of(error)
+        if message is None:
             raise
-        errors.print(
-            f"error: this command needs {error.name}: pip install structured-vae", style="red"
-        )
-        sys.exit(2)
-    except ValueError as error:
-        if not _is_of_models(error):
-            raise
-        errors.print("error:", str(error), style="red")
+        errors.print("error:", message, style="red")
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         errors.print(COMMANDS[parsed.subcommand].stopped or str(interrupt) or "stopped")
@@ -144,6 +138,17 @@ def _version() -> str:
         except PackageNotFoundError:
             continue
     return "unknown: the package is not installed"
+
+
+def _message_of(error: ModuleNotFoundError | ValueError) -> str | None:
+    """Return what to print of an error that is no bug of ours; None for any other error."""
+    if isinstance(error, ModuleNotFoundError):
+        if error.name in NETWORKS:
+            return f"this command needs {error.name}: pip install structured-vae"
+        return None
+    if _is_of_models(error):
+        return str(error)
+    return None
 
 
 def _is_of_models(error: Exception) -> bool:

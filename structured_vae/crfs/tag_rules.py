@@ -72,10 +72,7 @@ def tag_rules(tags: Sequence[str], scheme: Scheme = "BIO") -> TagRules:
     """
     if not isinstance(scheme, str) or scheme not in PARTS:
         raise StructureError(f"scheme must be one of {', '.join(PARTS)}; got {shortened(scheme)}")
-    names = list(tags)
-    if not names or len(set(names)) != len(names):
-        raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
-    parts = [_part(name, scheme) for name in names]
+    parts = _parts_of(tags, scheme)
     transitions = [[_follows(before, after, scheme) for after in parts] for before in parts]
     closes = scheme == "BIO"
     return TagRules(
@@ -83,6 +80,18 @@ def tag_rules(tags: Sequence[str], scheme: Scheme = "BIO") -> TagRules:
         transitions=np.array(transitions),
         end=np.array([closes or position not in ("begin", "inside") for position, _ in parts]),
     )
+
+
+def _parts_of(tags: Sequence[str], scheme: str) -> list[tuple[str, str]]:
+    """Return the part of a span and the type of each tag.
+
+    Raises:
+        StructureError: a tag occurs twice, or is not one of the scheme.
+    """
+    names = list(tags)
+    if not names or len(set(names)) != len(names):
+        raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
+    return [_part(name, scheme) for name in names]
 
 
 def _part(name: object, scheme: str) -> tuple[str, str]:

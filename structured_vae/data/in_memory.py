@@ -89,15 +89,25 @@ def checked_images(images: NDArray[Any], what: str) -> NDArray[np.uint8 | np.flo
     if not numeric or images.ndim not in (2, 3, 4) or images.size == 0:
         raise DataError(f"{what}: got {images.dtype} {list(images.shape)}. {WAY}")
     if images.dtype != np.uint8:
-        with np.errstate(over="ignore"):  # an overflow becomes infinity, which the check finds
-            images = images.astype(np.float32)
-        if not (images.min() >= 0 and images.max() <= 1):  # `not` catches nan as well
-            raise DataError(f"{what}: got floats from {images.min():g} to {images.max():g}. {WAY}")
+        images = _checked_floats(images, what)
     if images.ndim == 2:
         return images[:, None, :]
     if images.ndim == 3:
         return images
     return _colours_first(images, what)
+
+
+def _checked_floats(images: NDArray[Any], what: str) -> NDArray[np.float32]:
+    """Return images of numbers from 0 to 1 in float32.
+
+    Raises:
+        DataError: a number is outside of this range, or not a number.
+    """
+    with np.errstate(over="ignore"):  # an overflow becomes infinity, which the check finds
+        images = images.astype(np.float32)
+    if not (images.min() >= 0 and images.max() <= 1):  # `not` catches nan as well
+        raise DataError(f"{what}: got floats from {images.min():g} to {images.max():g}. {WAY}")
+    return images
 
 
 def checked_labels(labels: NDArray[Any], count: int, what: str) -> NDArray[np.int64]:

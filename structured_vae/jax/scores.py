@@ -27,19 +27,25 @@ def edges_of(unary: Any, pairwise: Any, edges: Any) -> np.ndarray | None:
         pairs = np.asarray(edges)
     except ValueError as error:
         raise ProblemError(f"edges must be integers [e, 2]; got {shortened(edges)}") from error
-    if pairs.ndim != 2 or pairs.shape[-1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {list(pairs.shape)}")
+    _check_pairs(pairs, jnp.shape(unary)[-1], shortened(edges))
     if jnp.shape(pairwise)[-1:] != (len(pairs),):
         raise ProblemError(
             f"pairwise must be [..., {len(pairs)}], one score for each edge; "
             f"got {list(jnp.shape(pairwise))}"
         )
-    n = jnp.shape(unary)[-1]
-    if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
-        raise ProblemError(
-            f"edges must be pairs of the variables 0 to {n - 1}; got {shortened(edges)}"
-        )
     return pairs
+
+
+def _check_pairs(pairs: np.ndarray, n: int, shown: str) -> None:
+    """Raise unless these are pairs of n variables; the message shows what the caller passed.
+
+    Raises:
+        solvers.ProblemError: they are of another shape or type, or name another variable.
+    """
+    if pairs.ndim != 2 or pairs.shape[-1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {list(pairs.shape)}")
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
+        raise ProblemError(f"edges must be pairs of the variables 0 to {n - 1}; got {shown}")
 
 
 def target_of(target: Any, unary: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -64,31 +66,34 @@ def _row(
     return cells
 
 
+def _draw_line(
+    axes: Any, ours: Sequence[float], paper: Sequence[float], *, color: str, label: str
+) -> None:
+    """Draw our numbers along the rows of a table, and the paper's dashed in the same colour."""
+    places = range(len(ours))
+    axes.plot(places, ours, "o-", color=color, markersize=3, linewidth=1, label=label)
+    axes.plot(places, paper, "--", color=color, linewidth=1)
+
+
 def grid_figure(experiment: Experiment, records: Records) -> Figure:
     """Plot every quantity along the rows of the tables, with the paper's numbers dashed."""
     panels, rows, lines = experiment.grid
     count = len(experiment.quantities), len(panels.values)
     figure = Figure(figsize=(PAGE_WIDTH, 3.0 * count[0]), layout="constrained")
     axes_of = figure.subplots(*count, squeeze=False)
-    places = range(len(rows.values))
     for across, quantity in zip(axes_of, experiment.quantities, strict=True):
         for axes, panel in zip(across, panels.values, strict=True):
             for number, line in enumerate(lines.values):
                 names = [experiment.name_of(panel, row, line) for row in rows.values]
                 by_cell = [of_the_papers_kind(records, name, quantity) for name in names]
-                ours = [mean_or_nan(values) for values in by_cell]
                 paper = [
                     experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names
                 ]
-                color = f"C{number}"
                 # A line without any number would only fill the legend.
-                if not any(by_cell) and all(map(isnan, paper)):
-                    continue
-                axes.plot(
-                    places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line)
-                )
-                axes.plot(places, paper, "--", color=color, linewidth=1)
-            axes.set_xticks(list(places), [str(row) for row in rows.values])
+                if any(by_cell) or not all(map(isnan, paper)):
+                    ours = [mean_or_nan(values) for values in by_cell]
+                    _draw_line(axes, ours, paper, color=f"C{number}", label=str(line))
+            axes.set_xticks(range(len(rows.values)), [str(row) for row in rows.values])
             axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))
             axes.set_title(f"{panel}, {quantity}", fontsize=9)
     # One legend entry stands for the dashed lines of all colours.

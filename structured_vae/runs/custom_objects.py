@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -186,16 +187,7 @@ def _split_options(
 ) -> tuple[dict[str, Any], DataConfig]:
     """Return the fields of a training and the fields of its data."""
     names = set(option_types()) - {"model", "data", "estimator"}
-    if unknown := set(options) - names - set(DATA_OPTIONS):
-        near = [match for name in sorted(unknown) for match in get_close_matches(name, names, n=1)]
-        suggestion = ""
-        if near:
-            suggestion = f". Did you mean {', '.join(near)}?"
-        raise ConfigError(
-            f"no option is called {', '.join(sorted(unknown))}{suggestion}; there are: "
-            f"{', '.join(sorted(names))}, and "
-            f"of the data {', '.join(DATA_OPTIONS)}"
-        )
+    _check_names(options, names)
     changes = {name: value for name, value in options.items() if name in names}
     source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
     likelihood = getattr(model and model.decoder, "likelihood", None)
@@ -204,6 +196,25 @@ def _split_options(
     if means and "binarisation" not in options:
         source = replace(source, binarisation="none")
     return changes, source
+
+
+def _check_names(options: Mapping[str, Any], names: set[str]) -> None:
+    """Raise if an option is neither one of a training, whose names these are, nor of its data.
+
+    Raises:
+        ConfigError: it is neither; the message suggests the nearest name.
+    """
+    unknown = sorted(set(options) - names - set(DATA_OPTIONS))
+    if not unknown:
+        return
+    near = [match for name in unknown for match in get_close_matches(name, names, n=1)]
+    suggestion = ""
+    if near:
+        suggestion = f". Did you mean {', '.join(near)}?"
+    raise ConfigError(
+        f"no option is called {', '.join(unknown)}{suggestion}; there are: "
+        f"{', '.join(sorted(names))}, and of the data {', '.join(DATA_OPTIONS)}"
+    )
 
 
 def _chosen_data(

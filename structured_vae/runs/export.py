@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -132,15 +133,7 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
     """Return the figures that training logged after an epoch, and the run's commit and versions."""
     record = _read_json(file)
     try:
-        rows = [row for row in record.get("epochs", []) if row["epoch"] == epoch]
-        if len(rows) > 1:
-            raise RunError(
-                f"{file} is damaged (it has {len(rows)} rows of epoch {epoch}): delete all but "
-                "one of them, or the file"
-            )
-        row = {}  # the run may not have evaluated this epoch
-        if rows:
-            row = rows[0]
+        row = _row_of(file, record, epoch)
         values = {name: float(row.get(f"validation/{name}", math.nan)) for name in LOGGED}
         versions = ", ".join(
             f"{name} {version}" for name, version in record.get("versions", {}).items()
@@ -157,6 +150,24 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
     if versions:
         facts.append(f"Versions: {versions}.")
     return tuple(figure for figure in figures if math.isfinite(figure.value)), tuple(facts)
+
+
+def _row_of(file: Path, record: Mapping[str, Any], epoch: int) -> Mapping[str, Any]:
+    """Return what was logged after an epoch; nothing if the run did not evaluate it.
+
+    Raises:
+        RunError: the record has several rows of the epoch.
+    """
+    rows = [row for row in record.get("epochs", []) if row["epoch"] == epoch]
+    if len(rows) > 1:
+        raise RunError(
+            f"{file} is damaged (it has {len(rows)} rows of epoch {epoch}): delete all but "
+            "one of them, or the file"
+        )
+    if not rows:
+        return {}
+    row: Mapping[str, Any] = rows[0]
+    return row
 
 
 def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from models import DiscreteVAE
 from models.errors import SettingError
-from models.priors import LearntPrior
+from models.priors import LearntPrior, PriorOptions
 
 from ..errors import ConfigError, RunError
 from ..evaluation.quantities import Evaluation
@@ -96,7 +96,7 @@ def fit_prior(
         )
     dataset = dataset_of(config, custom)
     # Fresh weights by the run's seed: a second fit gives the same prior.
-    fitted_prior = _fresh_prior(coded, prior, hidden, layers, config.seed)
+    fitted_prior = _fresh_prior(coded, PriorOptions(prior, hidden, layers), config.seed)
     fitted = coded.with_prior(fitted_prior)
     train_images = dataset.split("train")
     validation_images = dataset.split("validation")
@@ -144,7 +144,7 @@ def _described(config: TrainConfig, coded: Coded[Any], prior: LearntPrior) -> di
     return described
 
 
-def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: int) -> LearntPrior:
+def _fresh_prior(coded: Coded[Any], options: PriorOptions, seed: int) -> LearntPrior:
     """Return a new prior over the codes of a model.
 
     Raises:
@@ -152,9 +152,9 @@ def _fresh_prior(coded: Coded[Any], name: str, hidden: int, layers: int, seed: i
     """
     try:
         with torch_seeded(seed, Stream.NETWORKS):
-            prior = coded.fresh(name, hidden, layers)
+            prior = coded.fresh(options)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     if prior is None:
-        raise ConfigError(f"the prior {name} has nothing to fit: name another one")
+        raise ConfigError(f"the prior {options.name} has nothing to fit: name another one")
     return prior

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 
 from models import Pretrained
-from models.priors import LearntPrior
+from models.priors import LearntPrior, PriorOptions
 
 from ..data import ImageDataset
 from ..errors import ConfigError
@@ -79,16 +79,15 @@ class Coded(Generic[VAE]):
     """The access to the codes of trained networks that fitting another prior needs.
 
     Attributes:
-        fresh: makes a prior from a name, hidden units and layers (0 for the default size); None
-            for the prior that learns nothing. It raises a SettingError if the prior cannot be over
-            these codes.
+        fresh: makes a prior from its name and the sizes of its network; None for the prior that
+            learns nothing. It raises a SettingError if the prior cannot be over these codes.
         codes: draws the code of each image.
         with_prior: returns the same networks with another prior; raises a ConfigError if they
             cannot have it.
         option: the option of the configuration that names the prior.
     """
 
-    fresh: Callable[[str, int, int], LearntPrior | None]
+    fresh: Callable[[PriorOptions], LearntPrior | None]
     codes: Codes
     with_prior: Callable[[Any], VAE]
     option: str = "prior"

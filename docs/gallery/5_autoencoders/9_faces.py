@@ -25,7 +25,7 @@ import torch
 from torch import nn
 
 from models import DiscreteVAE, Potentials
-from models.priors import States, named_prior
+from models.priors import PriorOptions, States, named_prior
 from structured_vae import Gibbs, StraightThrough, elbo_recipe, evaluate, load_dataset
 from structured_vae.errors import DataError
 
@@ -94,7 +94,7 @@ def trained(images, side, bits):
     """Return a VAE of faces."""
     torch.manual_seed(0)
     networks = Encoder(side, bits), Decoder(side, bits)
-    prior = named_prior("made", States(bits, hidden=200))
+    prior = named_prior(PriorOptions("made", hidden=200), States(bits))
     vae = DiscreteVAE(
         *networks, pixels=3 * side * side, likelihood="discretised_gaussian", prior=prior
     )

@@ -75,10 +75,8 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
     defaults = _arguments(ENCODERS[name])
     chosen: dict[str, int | str] = {}
     for option, value in options.items():
-        least = WITHOUT_EFFECT.get(option)
-        if isinstance(least, int) and isinstance(value, int) and value < least:
-            raise SettingError(f"{option} must be at least {least}; got {value}")
-        without_effect = value == least
+        _check_least(option, value)
+        without_effect = value == WITHOUT_EFFECT.get(option)
         if option in names:
             without_effect = without_effect and value == defaults[option]
             if not without_effect:
@@ -86,6 +84,17 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
         elif not without_effect:
             raise SettingError(_why_not(name, option, value, names))
     return chosen
+
+
+def _check_least(option: str, value: int | str) -> None:
+    """Raise if a number is below the one that has no effect.
+
+    Raises:
+        SettingError: it is.
+    """
+    least = WITHOUT_EFFECT.get(option)
+    if isinstance(least, int) and isinstance(value, int) and value < least:
+        raise SettingError(f"{option} must be at least {least}; got {value}")
 
 
 def _why_not(name: str, option: str, value: object, names: tuple[str, ...]) -> str:

@@ -174,12 +174,8 @@ class ConstrainedSearch:
             if step % looks == 0:
                 # Past the deadline, go on only for a first state or while better ones keep coming.
                 climbs = self._best.z is None or improved > step - LOOKS
-                if self._best.z is not None and not self._scored:
+                if self._is_over(deadline, climbs and step < least):
                     return
-                if deadline.passed and not (climbs and step < least):
-                    return
-                if self._best.z is not None:
-                    deadline.tell(partial(Known.of, self._best.z))
             # After a long stretch without a better state, resume from a perturbed one.
             if step - improved > PATIENCE * len(begin):
                 walk = _Walk(self._instance, self._kicked(walk.z), self._generator)
@@ -188,6 +184,21 @@ class ConstrainedSearch:
             if walk.feasible and walk.score > self._best.score:
                 self._best = _Best(walk.z.astype(np.int8), walk.score)
                 improved = step
+
+    def _is_over(self, deadline: Deadline, goes_on: bool) -> bool:
+        """Return whether a search ends here; if not, tell who listens the best state.
+
+        Args:
+            deadline: when to end.
+            goes_on: whether the search continues after the deadline.
+        """
+        if self._best.z is not None and not self._scored:
+            return True
+        if deadline.passed and not goes_on:
+            return True
+        if self._best.z is not None:
+            deadline.tell(partial(Known.of, self._best.z))
+        return False
 
     def exchange(self, moves: int, deadline: Deadline) -> None:
         """Search from the best state among feasible states alone, if there is one.

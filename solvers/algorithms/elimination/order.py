@@ -128,7 +128,9 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
         # The best so far is the limit, so a trial that exceeds it ends early.
         _, outcome = graph.greedy(1.0, weight, JITTER, seed, limit, entries, trial, NEVER)
         if outcome < entries:
-            best, trial = trial, best
+            spare = best
+            best = trial
+            trial = spare
             entries = outcome
     # The trees outside the core stay first: removing a leaf adds no edge.
     order[peeled:] = order[peeled:][best]

@@ -80,7 +80,9 @@ def _measure(magnitudes: np.ndarray) -> float | None:
         larger = float(magnitudes[worst])
         smaller = measure
         while smaller > least:
-            larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
+            remainder = abs(larger - smaller * round(larger / smaller))
+            larger = smaller
+            smaller = remainder
             if smaller < NEARLY_WHOLE * larger:
                 break
         measure = 0.0

@@ -80,6 +80,18 @@ class _Graph:
         return members
 
 
+def _edge(text: TextFile, row: list[bytes], n: int) -> tuple[int, int]:
+    """Return the two vertices of a line of the file, the lower one first."""
+    if row[0] != b"e" or len(row) != 3:
+        raise text.error(
+            f"expected 'e u v'; the line has {len(row)} words and starts with {shown(row[0])}"
+        )
+    u, v = (text.integer(word, "a vertex", 1, n) - 1 for word in row[1:])
+    if u == v:
+        raise text.error(f"the vertex {u + 1} is adjacent to itself, so it has no colour")
+    return min(u, v), max(u, v)
+
+
 def _read(text: TextFile) -> _Graph:
     rows = text.rows()
     header = next(rows, [])
@@ -93,14 +105,7 @@ def _read(text: TextFile) -> _Graph:
     for row in rows:
         if row[0] in DESCRIPTORS:
             continue
-        if row[0] != b"e" or len(row) != 3:
-            raise text.error(
-                f"expected 'e u v'; the line has {len(row)} words and starts with {shown(row[0])}"
-            )
-        u, v = (text.integer(word, "a vertex", 1, n) - 1 for word in row[1:])
-        if u == v:
-            raise text.error(f"the vertex {u + 1} is adjacent to itself, so it has no colour")
-        graph.edges.add((min(u, v), max(u, v)))
+        graph.edges.add(_edge(text, row, n))
         lines += 1
     # Some files list every edge once and count it twice.
     if count not in (lines, 2 * lines):

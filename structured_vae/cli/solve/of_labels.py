@@ -69,11 +69,16 @@ def read(
         try:
             return (label_formats.read_problem(file, format, max_bytes=max_bytes),)
         except ProblemFileError as label_error:
-            # The file's name says that it holds labels, so that error helps more.
-            suffixes = tuple(suffix for kind in of_labels.values() for suffix in kind.suffixes)
-            if file.removesuffix(".gz").endswith(suffixes):
+            if _is_named_for_labels(file):
                 raise label_error from None
         raise
+
+
+def _is_named_for_labels(file: str) -> bool:
+    """Return whether a file's name says that it holds labels, so that their error helps more."""
+    kinds = label_formats.FORMATS.values()
+    suffixes = tuple(suffix for kind in kinds for suffix in kind.suffixes)
+    return file.removesuffix(".gz").endswith(suffixes)
 
 
 def check_name(solver: str) -> None:

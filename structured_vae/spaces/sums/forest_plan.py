@@ -15,6 +15,7 @@ the four values of its neighbours, and another adds their softplus to the scores
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -26,6 +27,9 @@ CORNERS: Final = ((0, 0), (1, 0), (0, 1), (1, 1))
 
 Graph: TypeAlias = dict[int, set[int]]
 """The neighbours of each bit that remains."""
+
+Places: TypeAlias = dict[tuple[int, ...], int]
+"""The place of each score, by the bits that it belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,37 +165,61 @@ def _round(
         drawn: how many bits are drawn before those of this round.
     """
     v = len(chosen)
-    neighbours = [sorted(graph[i]) for i in chosen]
+    ends_of = {i: sorted(graph[i]) for i in chosen}
     for i in chosen:
         _remove(graph, i)
     remaining: list[tuple[int, ...]] = [(), *((i,) for i in sorted(graph))]
     remaining += [(i, j) for i in sorted(graph) for j in sorted(graph[i]) if i < j]
-    # The rows of `split` are the scores before the round; its columns are the fields of the
-    # corners, then the scores after it.
     before = {bits: row for row, bits in enumerate(scores)}
     after = {bits: column for column, bits in enumerate(remaining)}
-    split = np.zeros((len(scores), 4 * v + len(remaining)))
-    merge = np.zeros((4 * v, len(remaining)))
     parents = np.zeros((drawn, v))
+    for place, ends in enumerate(ends_of.values()):
+        # The number of a corner is the value of the first neighbour plus twice that of the second.
+        for weight, j in enumerate(ends, start=1):
+            parents[places[j], place] = weight
+    split = torch.from_numpy(_split(ends_of, before, after))
+    merge = torch.from_numpy(_merge(ends_of, after))
+    return Round(v, split, merge, torch.from_numpy(parents)), remaining
+
+
+def _split(ends_of: Mapping[int, list[int]], before: Places, after: Places) -> np.ndarray:
+    """Return how scores make the fields of the corners, and which scores stay.
+
+    Args:
+        ends_of: the neighbours of each bit of the round, at most two.
+        before: the place of each score before the round, a row of the result.
+        after: the place of each score after it. The columns of the result are the fields of the
+            corners, then these scores.
+    """
+    v = len(ends_of)
+    split = np.zeros((len(before), 4 * v + len(after)))
     # Scores of bits that stay are copied.
-    for bits, column in after.items():
-        if bits in before:
-            split[before[bits], 4 * v + column] = 1
+    for bits in before.keys() & after.keys():
+        split[before[bits], 4 * v + after[bits]] = 1
     # A chosen bit has at most two neighbours, so four corners: one score for each pair of values.
-    for place, (i, ends) in enumerate(zip(chosen, neighbours, strict=True)):
+    for place, (i, ends) in enumerate(ends_of.items()):
         for corner, values in enumerate(CORNERS):
             split[before[(i,)], corner * v + place] = 1
             for j, value in zip(ends, values, strict=False):
                 split[before[_pair(i, j)], corner * v + place] = value
-        # Sums over the bit become scores of its neighbours and of their pair.
+    return split
+
+
+def _merge(ends_of: Mapping[int, list[int]], after: Places) -> np.ndarray:
+    """Return how sums over a bit become scores of its neighbours and of their pair.
+
+    Args:
+        ends_of: the neighbours of each bit of the round.
+        after: the place of each score after the round, a column of the result. Its rows are the
+            corners.
+    """
+    v = len(ends_of)
+    merge = np.zeros((4 * v, len(after)))
+    for place, ends in enumerate(ends_of.values()):
         for bits, shares in _shares(ends).items():
             for corner, share in shares.items():
                 merge[corner * v + place, after[bits]] += share
-        # The number of a corner is the value of the first neighbour plus twice that of the second.
-        for weight, j in enumerate(ends, start=1):
-            parents[places[j], place] = weight
-    step = Round(v, torch.from_numpy(split), torch.from_numpy(merge), torch.from_numpy(parents))
-    return step, remaining
+    return merge
 
 
 def _pair(i: int, j: int) -> tuple[int, int]:

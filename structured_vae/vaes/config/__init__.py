@@ -11,7 +11,7 @@ from .labels import LabelConfig
 from .older import OLDER
 from .recipe import KLConfig, RecipeConfig
 from .train_config import Decay, TrainConfig
-from .values import at_least, known
+from .values import at_least, faults_of_prior_sizes, known
 
 __all__ = [
     "FROM_PYTHON",
@@ -28,5 +28,6 @@ __all__ = [
     "SolverConfig",
     "TrainConfig",
     "at_least",
+    "faults_of_prior_sizes",
     "known",
 ]

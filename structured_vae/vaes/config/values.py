@@ -93,6 +93,26 @@ def faults_of_values(config: DataclassInstance) -> Iterator[str]:
             yield f"{option.name} must be at least {least}; got {shortened(value)}"
 
 
+def faults_of_prior_sizes(config: Any, option: str, with_layers: tuple[str, ...]) -> Iterator[str]:
+    """Yield a message for each size of the prior's network, if this prior has no such network.
+
+    Args:
+        config: a configuration with `prior_hidden` and `prior_layers`.
+        option: the option that names the prior.
+        with_layers: the names of the priors whose networks have hidden layers.
+    """
+    prior = getattr(config, option)
+    if prior in with_layers:
+        return
+    for name in ("prior_hidden", "prior_layers"):
+        size = getattr(config, name)
+        if size:
+            yield (
+                f"{name} is an option of the priors {' and '.join(with_layers)}, and {option} is "
+                f"{prior}; got {size}"
+            )
+
+
 def _fault_of_name(option: Field[Any], value: Any) -> Iterator[str]:
     """Yield a message, with the nearest name, if the value is not a possible name."""
     collections = option.metadata.get(NAMES, ())

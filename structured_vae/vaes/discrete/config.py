@@ -11,7 +11,7 @@ from ...errors import ConfigError
 from ...spaces.registry import SPACES
 from ..config import GIBBS, EncoderConfig, RecipeConfig, at_least
 from ..config.class_options import read_options, titled
-from ..config.values import named
+from ..config.values import faults_of_prior_sizes, named
 from .spaces import BITS, space_of_options, takes
 
 Couplings = Literal["none", "potts", "general"]
@@ -182,18 +182,22 @@ class DiscreteConfig(RecipeConfig, EncoderConfig):
         self._fill(recipe="elbo")
         if self.space != BITS and self.encoder == DiscreteConfig.encoder:
             object.__setattr__(self, "encoder", "independent")
-        one_variable = self._is_categorical and self.variables == 1
         if self._is_whole and self._has_few_states:
-            turns = self.epochs // 4
-            if turns and self.kl_warmup is None:
-                start = 10.0
-                if one_variable:
-                    start = 30.0
-                self._fill(kl_start=start)
-            self._fill(kl_warmup=turns)
-            if self.epochs >= LONG and not one_variable:
-                self._fill(sides=1)
+            self._anneal()
         super()._complete()
+
+    def _anneal(self) -> None:
+        """Fill in the KL weight of codes of few states, and the sides of long trainings."""
+        one_variable = self._is_categorical and self.variables == 1
+        turns = self.epochs // 4
+        if turns and self.kl_warmup is None:
+            start = 10.0
+            if one_variable:
+                start = 30.0
+            self._fill(kl_start=start)
+        self._fill(kl_warmup=turns)
+        if self.epochs >= LONG and not one_variable:
+            self._fill(sides=1)
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
@@ -228,14 +232,7 @@ class DiscreteConfig(RecipeConfig, EncoderConfig):
                 f"prior {self.prior} covers all states of bits or categories, not the space "
                 f"{self.space}: set prior to uniform or factorised"
             )
-        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
-        for name, size in sizes.items():
-            if size and self.prior not in WITH_HIDDEN_LAYERS:
-                yield (
-                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and "
-                    "prior "
-                    f"is {self.prior}; got {size}"
-                )
+        yield from faults_of_prior_sizes(self, "prior", WITH_HIDDEN_LAYERS)
         if self.prior == "transformer" and self.prior_hidden % HEADS:
             yield (
                 f"prior_hidden of a transformer must be a multiple of {HEADS}; got "

@@ -84,14 +84,7 @@ def evaluate(
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
         view.check_importance()
-        if refine and (vae.categorical or vae.n > INDEXED_BITS):
-            latents = f"{vae.n} bits"
-            if vae.categorical:
-                latents = "categories"
-            raise ConfigError(
-                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
-                f"{latents}; set refine to 0"
-            )
+        view.check_refinement()
         batches = [view.columns(batch[0]) for batch in image_batches]
     # Means over images are taken in float64, whatever the type of the weights.
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
@@ -164,6 +157,23 @@ class _View:
                 "importance-weighted bounds need the density of the posterior, which is not known "
                 "for an argmax under noise where variables depend on each other: leave importance "
                 "out"
+            )
+
+    def check_refinement(self) -> None:
+        """Raise if moves are requested that this posterior does not take.
+
+        Raises:
+            ConfigError: moves are requested, and there are too many bits, or categories.
+        """
+        latents = f"{self.vae.n} bits"
+        if self.vae.categorical:
+            latents = "categories"
+        elif self.vae.n <= INDEXED_BITS:
+            return
+        if self.refine:
+            raise ConfigError(
+                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
+                f"{latents}; set refine to 0"
             )
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -95,8 +95,8 @@ class StatesKind(Kind[Config, DiscreteVAE]):
         if vae.categorical:
             values = vae.n // vae.variables
 
-        def fresh(name: str, hidden: int, layers: int) -> Prior | None:
-            prior = named_prior(name, States(vae.variables, values, hidden, layers))
+        def fresh(options: PriorOptions) -> Prior | None:
+            prior = named_prior(options, States(vae.variables, values))
             if prior is not None and vae.space is not None:
                 prior.check_space(vae.space)
             return prior

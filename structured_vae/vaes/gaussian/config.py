@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..config import KLConfig, at_least
+from ..config import KLConfig, at_least, faults_of_prior_sizes
 
 Prior = Literal["standard", "linear", "made", "flow"]
 
@@ -49,14 +49,7 @@ class GaussianConfig(KLConfig):
 
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
-        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
-        for name, size in sizes.items():
-            if size and self.prior not in WITH_HIDDEN_LAYERS:
-                yield (
-                    f"{name} is an option of the priors {' and '.join(WITH_HIDDEN_LAYERS)}, and "
-                    "prior "
-                    f"is {self.prior}; got {size}"
-                )
+        yield from faults_of_prior_sizes(self, "prior", WITH_HIDDEN_LAYERS)
 
 
 CONFIG: Final = GaussianConfig

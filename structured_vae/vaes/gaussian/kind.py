@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from models import GaussianVAE
-from models.priors import DensityPrior, named_density
+from models.priors import DensityPrior, PriorOptions, named_density
 
 from ...errors import ConfigError, RunError
 from ...estimators import Estimator
@@ -74,8 +74,8 @@ class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
         def codes(x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
             return vae.posterior(x).sample(noise)
 
-        def fresh(name: str, hidden: int, layers: int) -> DensityPrior | None:
-            return named_density(name, vae.n, hidden, layers)
+        def fresh(options: PriorOptions) -> DensityPrior | None:
+            return named_density(options, vae.n)
 
         return Coded(fresh, codes, vae.with_prior)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ...data import CELEBA
-from ..config import TrainConfig, at_least, known
+from ..config import TrainConfig, at_least, faults_of_prior_sizes, known
 
 QuantiserName = Literal["fsq", "vq", "lfq", "bsq"]
 Networks = Literal["dense", "convolutional"]
@@ -95,10 +95,7 @@ class QuantisedConfig(TrainConfig):
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
         yield from self._faults_of_codes()
-        sizes = {"prior_hidden": self.prior_hidden, "prior_layers": self.prior_layers}
-        for name, size in sizes.items():
-            if size and self.code_prior not in ("made", "transformer"):
-                yield f"{name} is an option of the priors made and transformer; got {size}"
+        yield from faults_of_prior_sizes(self, "code_prior", ("made", "transformer"))
         yield from self._faults_of_weights()
 
     def _faults_of_codes(self) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import torch
@@ -97,8 +96,8 @@ class QuantisedKind(Kind[QuantisedConfig, QuantisedVAE]):
                 )
             return vae.with_prior(prior)
 
-        def fresh(name: str, hidden: int, layers: int) -> Prior | None:
-            return named_prior(name, replace(vae.states, hidden=hidden, layers=layers))
+        def fresh(options: PriorOptions) -> Prior | None:
+            return named_prior(options, vae.states)
 
         return Coded(fresh, codes, with_prior, option="code_prior")
 
