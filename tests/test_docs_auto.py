@@ -62,7 +62,7 @@ def of_the_steps():
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| 1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
-    yield f"is like an independent set (row 3 below), and has {groups}"
+    yield f"is like an independent set (row 3 above), and has {groups}"
     moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
     yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
