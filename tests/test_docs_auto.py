@@ -61,6 +61,12 @@ def of_the_first_choice():
 def of_the_steps():
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| 1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
+    groups = f"at most {penalties.FEW_GROUPS} groups per variable"
+    yield f"is like an independent set (row 3 above), and has {groups}"
+    moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
+    yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
+    small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
+    yield f"| small, not sparse | {small};"
     yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     yield f"| 4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
@@ -89,7 +95,8 @@ def of_sparse_components():
     branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
     yield f"| 3 | mostly in a field | {branched} |"
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    raced = f"n at most {n}, mean degree at least {degree}"
+    in_a_field = f"in a field at least {sparse.BRANCHED_DEGREE}"
+    raced = f"n at most {n}, mean degree at least {degree} or {in_a_field}"
     yield f"| 4 | any | {raced}, and the time of the tables is {within} |"
     yield f"| 5 | any | {raced}, and the tables take longer than in row 4 |"
     yield f"| 6 | any | the time of the tables is {within} |"

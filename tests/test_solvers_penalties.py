@@ -12,7 +12,7 @@ from solvers import Deadline, Problem, select_solver, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
 from solvers.algorithms.constrained_search.linear_rows import LinearRows
 from solvers.algorithms.constrained_search.search import ConstrainedSearch
-from solvers.algorithms.presolve.penalties import is_penalised, penalties_of
+from solvers.algorithms.presolve.penalties import first_penalties, penalties_of
 from solvers.constraint_rows import Rows
 from solvers.constraints import at_most, linear, one_of
 
@@ -117,8 +117,8 @@ def test_a_start_that_breaks_a_penalty_counts():
 def test_weak_penalties_are_no_constraints():
     """Two variables of a group are worth more than the penalty costs."""
     pairwise = np.triu(np.full((4, 4), -1.0), 1)
-    assert not is_penalised(Problem.from_arrays(np.full(4, 3.0), pairwise))
-    assert is_penalised(Problem.from_arrays(np.full(4, 1.0), pairwise))
+    assert first_penalties(Problem.from_arrays(np.full(4, 3.0), pairwise)) is None
+    assert first_penalties(Problem.from_arrays(np.full(4, 1.0), pairwise)) is not None
 
 
 def test_groups_make_room_for_profits_that_a_penalty_alone_does_not_exceed():

@@ -183,11 +183,11 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
-    if one_state and _sparse().is_penalised(problem):
+    if one_state and _sparse().first_penalties(problem) is not None:
         return Selection(
             _sparse().SparsePortfolio(),
-            "penalties make groups of variables exclude each other: branch_and_bound for a moment, "
-            "then a search with constraints in their place",
+            "penalties make groups of variables exclude each other: a search with constraints in "
+            "their place, mostly after branch_and_bound for a moment",
         )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)

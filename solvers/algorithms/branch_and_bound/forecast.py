@@ -52,9 +52,14 @@ class Forecast:
         self._begin = time.thread_time()
 
     @property
+    def calls(self) -> int:
+        """Number of calls of the depth-first search so far."""
+        return len(self._depths)
+
+    @property
     def is_due(self) -> bool:
         """Whether it is time to compare the two forecasts."""
-        return len(self._depths) >= self._due
+        return self.calls >= self._due
 
     def note(self, depth: int) -> None:
         """Add a call of the depth-first search, which ended at `depth`.

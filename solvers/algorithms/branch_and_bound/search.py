@@ -43,6 +43,12 @@ other, few nodes remain at a large gap, and on QPLIB 5721 many remain at a small
 FIRST_SHARE = 0.2
 """Share of the remaining time after which the first `Forecast` decides at the latest."""
 
+LEAST_CALLS = 32
+"""Calls before a `Forecast`, however little time remains.
+
+It compares the depths of the last half of the calls with those of the quarter before.
+"""
+
 
 def search_dense(
     problem: Problem, deadline: Deadline, start: np.ndarray | None = None
@@ -141,7 +147,7 @@ class _DenseSearch:
         # After this time the forecast is asked even if the calls so far do not make it due.
         first = deadline.within(FIRST_SHARE * deadline.left)
         while tree.is_open and not deadline.passed:
-            if first.passed or forecast.is_due:
+            if forecast.is_due or (first.passed and forecast.calls >= LEAST_CALLS):
                 gap = _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
                 if not forecast.depth_first_ends_sooner(gap, deadline.left):
                     break

@@ -39,6 +39,11 @@ ROUNDED = 2
 ROUNDS = 3
 """Maximum number of searches for pairs; each one uses the pairs before it."""
 
+FEW_GROUPS = 2
+"""Groups a variable up to which they describe a problem better than its pairs do.
+
+Assignments, colourings and packings have fewer, random graphs more.
+"""
 
 MOST_PAIRS = 2**18
 """More pairs take too long to look at before a search begins."""
@@ -62,6 +67,12 @@ class Penalties:
     high: Int[np.ndarray, "c"]
     names: tuple[str, ...]
     loss: float
+
+    @property
+    def few(self) -> bool:
+        """Whether there are so few groups that a search over constraints gains from them."""
+        count, n = self.matrix.shape
+        return bool(count <= FEW_GROUPS * n)
 
 
 def penalties_of(problem: Problem) -> Penalties | None:
@@ -128,18 +139,18 @@ def _groups(scores: FixedPoint, n: int, rounded: int) -> np.ndarray:
     return groups
 
 
-def is_penalised(problem: Problem) -> bool:
-    """Return whether constraints replace penalties in the first instance of a batch.
+def first_penalties(problem: Problem) -> Penalties | None:
+    """Return the groups of the first instance of a batch; None where they cover too few variables.
 
     Instances of more than `MOST_PAIRS` pairs are not looked at.
     """
     if problem.e > MOST_PAIRS:
-        return False
+        return None
     if problem.batch == 1:
         first = problem
     else:
         first = problem.instances(slice(0, 1))
-    return penalties_of(first.to_host()) is not None
+    return penalties_of(first.to_host())
 
 
 def by_penalties(
@@ -203,26 +214,40 @@ def _grouped_gains(
 
 def _cliques(n: int, i: np.ndarray, j: np.ndarray) -> Bool[np.ndarray, "c n"]:
     """Return cliques that together contain the pairs (i, j), grown greedily."""
-    near = np.zeros((n, n), bool)
-    near[i, j] = True
-    near[j, i] = True
+    # 16 bits are enough for n, and rows of one type multiply without conversion.
+    near = np.zeros((n, n), np.int16)
+    near[i, j] = 1
+    near[j, i] = 1
     open_pairs = near.copy()
     groups: list[np.ndarray] = []
     for first in range(n):
         while open_pairs[first].any() and (len(groups) + 1) * n <= MOST_ENTRIES:
-            second = int(open_pairs[first].argmax())
-            members = [first, second]
-            common = near[first] & near[second]
-            while common.any():
-                # Prefer who has the most pairs with members that no clique contains yet.
-                candidates = np.flatnonzero(common)
-                fresh = open_pairs[candidates][:, members].sum(axis=1)
-                chosen = int(candidates[fresh.argmax()])
-                members.append(chosen)
-                common &= near[chosen]
-            inside = np.array(members)
-            open_pairs[np.ix_(inside, inside)] = False
+            members = _clique(near, open_pairs, first)
             group = np.zeros(n, bool)
             group[members] = True
+            # No pair inside the clique is open any more.
+            open_pairs[members] *= ~group
             groups.append(group)
     return np.array(groups, bool).reshape(len(groups), n)
+
+
+def _clique(near: np.ndarray, open_pairs: np.ndarray, first: int) -> list[int]:
+    """Return the members of a clique with an open pair of a variable, which none extends.
+
+    Args:
+        near: `[n, n]`, 1 for the pairs.
+        open_pairs: `[n, n]`, 1 for those that no clique contains yet.
+        first: the variable.
+    """
+    members = [first]
+    # Invariant: `common` marks the variables next to all members, and `fresh` is 1 more than the
+    # number of a variable's open pairs with the members.
+    common = near[first].copy()
+    fresh = open_pairs[first] + np.int16(1)
+    chosen = int((common * fresh).argmax())
+    while common[chosen]:
+        members.append(chosen)
+        common *= near[chosen]
+        fresh += open_pairs[chosen]
+        chosen = int((common * fresh).argmax())
+    return members
