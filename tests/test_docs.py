@@ -225,10 +225,9 @@ def of_exact_benchmarks():
         for third in (False, True)
     )
     words = "families of problems, it takes at most twice the time of our best backend."
-    same = f"The number is the same, {others[0]}, if the backends that call other packages"
-    yield f"On {{}} of {{}} {words} {same}", [*ours]
-    assert ours == others
-    behind = int(ours[1]) - int(ours[0])
+    all_of_them = "The number is {}, if the backends that call other packages also compete."
+    yield f"On {{}} of {{}} {words} {all_of_them}", [*ours, others[0]]
+    behind = int(others[1]) - int(others[0])
     yield "on {} of {} families of problems, by more than a factor of two", [behind, ours[1]]
     longest = max(row["seconds"] for row in rows if row["proved"])
     yield "`auto` needs at most {:.0f} s for each of its proofs", [longest]
