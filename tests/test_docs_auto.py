@@ -38,6 +38,7 @@ def of_words():
     yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == penalties.LEAST_COVERED == 0.5  # "at least half"
     assert penalties.LEAST_CLIQUE == 3  # "three"
+    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
     size = f"{penalties.MOST_VARIABLES:,} variables and {power(penalties.MOST_PAIRS)} pairs"
     yield f"at most {size}"
 
@@ -60,22 +61,21 @@ def of_the_first_choice():
 
 def of_the_steps():
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
-    yield f"| 1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
+    yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
-    yield f"is like an independent set (row 3 above), and has {groups}"
+    yield f"one-hot penalties, like an independent set, and {groups}"
     moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
     yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
-    yield f"| small, not sparse | {small};"
-    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
+    yield f"| small | {small};"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| 4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
-    yield f"| 5 | medium | n at most {largest('branch_and_bound')} |"
+    yield f"| P4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P5 | medium | n at most {largest('branch_and_bound')} |"
     yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat`"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
     yield f"| mostly in a field, and {degree} | 40 ms | {power(sparse.MORE_VISITS)} |"
-    yield f"(row 3 above) | 20 ms | {power(sparse.SOME_VISITS)} |"
+    yield f"like an independent set | 20 ms | {power(sparse.SOME_VISITS)} |"
     yield f"| any other | 10 ms | {power(sparse.FEW_VISITS)} |"
 
 
@@ -90,16 +90,16 @@ def of_sparse_components():
     yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} seconds"
     entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
     within = f"within {share(sparse.TABLES_SHARE)} of the remaining time"
-    yield f"| 1 | mostly in a field | {entries}, and their time is within the remaining time |"
-    yield f"| 2 | not mostly in a field | {entries}, and their time is {within} |"
+    yield f"| S1 | mostly in a field | {entries}, and their time is within the remaining time |"
+    yield f"| S2 | not mostly in a field | {entries}, and their time is {within} |"
     branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
-    yield f"| 3 | mostly in a field | {branched} |"
+    yield f"| S3 | mostly in a field | {branched} |"
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    in_a_field = f"in a field at least {sparse.BRANCHED_DEGREE}"
-    raced = f"n at most {n}, mean degree at least {degree} or {in_a_field}"
-    yield f"| 4 | any | {raced}, and the time of the tables is {within} |"
-    yield f"| 5 | any | {raced}, and the tables take longer than in row 4 |"
-    yield f"| 6 | any | the time of the tables is {within} |"
+    yield f"open race | n is at most {n}, and the mean degree is at least {degree}."
+    yield f"mostly in a field, the mean degree is at least {sparse.BRANCHED_DEGREE}."
+    yield f"| S4 | any | open race, and the time of the tables is {within} |"
+    yield "| S5 | any | open race, and the tables take longer than in row S4 |"
+    yield f"| S6 | any | the time of the tables is {within} |"
 
 
 def of_large_problems():
@@ -114,10 +114,10 @@ def of_large_problems():
 
 
 def of_constraints():
-    yield f"| 1 | n at most {selection.ENUMERABLE} | any |"
+    yield f"| C1 | n at most {selection.ENUMERABLE} | any |"
     degree = f"mean degree above {selection.COUNTED_DEGREE}"
-    yield f"| 3 | {degree}, and n at most {largest('branch_and_bound')} |"
-    yield f"| 4 | {degree}, and n at most {third_parties.CPLEX_COMMUNITY:,} |"
+    yield f"| C3 | {degree}, and n at most {largest('branch_and_bound')} |"
+    yield f"| C4 | {degree}, and n at most {third_parties.CPLEX_COMMUNITY:,} |"
     yield f"`exhaustive` for n at most {largest('exhaustive')},"
 
 
@@ -191,7 +191,8 @@ def test_no_number_on_the_page_of_rules_is_written_without_a_constant():
     text = re.sub(r"```text.*?```|\]\([^)]*\)", "", text)  # the plan, and targets of links
     text = re.sub(r"\| \d+ \|", "|", text)  # numbers of rows and stages
     text = re.sub(r"at least 0\b|2\^w|values 0 and 1|variables? of a group to 1|[-+]1\b", "", text)
-    text = re.sub(r"[Rr]ows? \d+( to \d+)?|stages? \d( and \d)?|Step 2|group are 1", "", text)
+    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CPS]\d\b", "", text)
+    text = re.sub(r"stages? \d( and \d)?|Steps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
     assert not re.findall(r".{30}\d.{10}", text)
 
