@@ -183,3 +183,8 @@ def test_an_ignored_ctrl_c_is_a_false_claim(fuzz, monkeypatch, answer):
 
     with pytest.raises(false, match="Ctrl-C"):
         calls._interrupted(search, 0.01)
+
+
+def test_sums_of_float32_scores_are_compared_in_float64(fuzz):
+    verdict = fuzz("verdicts").judged(1303, 140)  # log Z near 0, of scores in float32
+    assert (verdict.call, verdict.kind) == ("marginal_map", "fine")

@@ -32,10 +32,11 @@ def _evidence(draw: Draw, states: States) -> tuple[Any, States]:
 
 
 def _log_sums(states: States) -> np.ndarray:
-    top = states.scores.max(axis=1)
+    scores = states.scores.astype(np.float64)  # sums are in float64, whatever the scores are
+    top = scores.max(axis=1)
     base = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
-        return base + np.log(np.exp(states.scores - base[:, None]).sum(axis=1))
+        return base + np.log(np.exp(scores - base[:, None]).sum(axis=1))
 
 
 def _sums(draw: Draw, folder: Path) -> Callable[[], None]:
