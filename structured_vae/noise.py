@@ -122,7 +122,7 @@ def _of_rank(like: torch.Tensor, normal: bool) -> torch.Tensor:
 
 @torch.library.custom_op("structured_vae::noise_of_rank", mutates_args=())
 def _of_seed(like: torch.Tensor, seed: torch.Tensor, rank: int, normal: bool) -> torch.Tensor:
-    """Draw the noise that a seed means in one process."""
+    """Draw the noise of a seed in one process."""
     generator = torch.Generator(like.device).manual_seed(seed_of_rank(int(seed), rank))
     if normal:
         return gaussian(like, generator)
@@ -143,7 +143,7 @@ def _(
     rank: int,
     normal: bool,
 ) -> tuple[torch.Tensor, int | None]:
-    """Draw noise for each seed; one seed for all instances means the same noise for all."""
+    """Draw noise for each seed; instances that share a seed get the same noise."""
     if in_dims[0] is not None:
         like = like.movedim(in_dims[0], 0)
         like = like.new_empty(like.shape[1:])

@@ -7,8 +7,21 @@ from dataclasses import dataclass
 from ..priors import PriorOptions
 
 
+class _WithPrior:
+    """Arguments that name a prior and the sizes of its network, as configurations do."""
+
+    prior: str
+    prior_hidden: int
+    prior_layers: int
+
+    @property
+    def prior_options(self) -> PriorOptions:
+        """The prior with the sizes of its network."""
+        return PriorOptions(self.prior, self.prior_hidden, self.prior_layers)
+
+
 @dataclass(frozen=True)
-class DiscreteArguments:
+class DiscreteArguments(_WithPrior):
     """The arguments of `DiscreteVAE.of_arguments`, apart from options of encoder and space.
 
     Attributes:
@@ -33,14 +46,9 @@ class DiscreteArguments:
     couplings: str = "none"
     space: str = ""
 
-    @property
-    def prior_options(self) -> PriorOptions:
-        """The prior with the sizes of its network."""
-        return PriorOptions(self.prior, self.prior_hidden, self.prior_layers)
-
 
 @dataclass(frozen=True)
-class GaussianArguments:
+class GaussianArguments(_WithPrior):
     """The arguments of `GaussianVAE.of_arguments`.
 
     Attributes:
@@ -61,14 +69,9 @@ class GaussianArguments:
     prior_hidden: int = 0
     prior_layers: int = 0
 
-    @property
-    def prior_options(self) -> PriorOptions:
-        """The prior with the sizes of its network."""
-        return PriorOptions(self.prior, self.prior_hidden, self.prior_layers)
-
 
 @dataclass(frozen=True)
-class QuantisedArguments:
+class QuantisedArguments(_WithPrior):
     """The arguments of `QuantisedVAE.of_arguments`.
 
     Attributes:
@@ -107,8 +110,3 @@ class QuantisedArguments:
     def size(self) -> tuple[int, int, int]:
         """Channels, height and width of an image."""
         return self.colours, self.height, self.width
-
-    @property
-    def prior_options(self) -> PriorOptions:
-        """The prior with the sizes of its network."""
-        return PriorOptions(self.prior, self.prior_hidden, self.prior_layers)

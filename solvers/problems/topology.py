@@ -46,9 +46,7 @@ class Topology:
             make: a function of a module; it may keep or change the edges that it gets.
             arguments: hashable.
         """
-        key: object = make
-        if arguments:
-            key = (make, arguments)
+        key = _key(make, arguments)
         try:
             return self._computed[key]  # type: ignore[no-any-return]  # the result of `make`
         except KeyError:
@@ -57,13 +55,17 @@ class Topology:
 
     def recalled(self, make: Callable[..., T], *arguments: Any) -> T | None:
         """Return what `recall` has computed before; None if it was never asked."""
-        key: object = make
-        if arguments:
-            key = (make, arguments)
-        return self._computed.get(key)
+        return self._computed.get(_key(make, arguments))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Topology, (self.n, self._pairs)
+
+
+def _key(make: Callable[..., Any], arguments: tuple[Any, ...]) -> object:
+    """Return what a result is kept under."""
+    if arguments:
+        return make, arguments
+    return make
 
 
 def ends(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:

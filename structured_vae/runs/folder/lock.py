@@ -59,8 +59,8 @@ def locked(run: Run) -> Iterator[None]:
         # Any other error would come back at the first write.
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
             raise RunError(
-                f"{run.folder} cannot be written to: {error}. No run was changed: repeat the "
-                "call when it can"
+                f"{run.folder} cannot be written to: {error}. No run was changed: make room, "
+                "or allow writing, and repeat the call"
             ) from error
         warnings.warn(
             f"{run.folder} is on a file system without locks: train there once at a time",

@@ -165,16 +165,16 @@ class _View:
         Raises:
             ConfigError: moves are requested, and there are too many bits, or categories.
         """
+        too_many = self.vae.categorical or self.vae.n > INDEXED_BITS
+        if not self.refine or not too_many:
+            return
         latents = f"{self.vae.n} bits"
         if self.vae.categorical:
             latents = "categories"
-        elif self.vae.n <= INDEXED_BITS:
-            return
-        if self.refine:
-            raise ConfigError(
-                f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
-                f"{latents}; set refine to 0"
-            )
+        raise ConfigError(
+            f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
+            f"{latents}; set refine to 0"
+        )
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the columns, `[batch]` each, except `mean_state [batch, n]`."""
