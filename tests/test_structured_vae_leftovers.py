@@ -157,5 +157,7 @@ def test_a_folder_that_cannot_be_written_to_at_the_start_says_what_to_do(tmp_pat
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "checkpoints").write_text("a file in the place of the folder")
-    with pytest.raises(RunError, match=r"cannot be written to: .* make room, or allow writing, and repeat the call"):
+    with pytest.raises(
+        RunError, match=r"cannot be written to: .* make room, or allow writing, and repeat the call"
+    ):
         train(TINY, folder, progress=False)
