@@ -49,9 +49,7 @@ public:
         const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
         if (digits_ * least > most || least == INFINITE) return false;
         if (least * LEAST_DECIMAL <= most) return true;
-        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
-        double unit = last_digit(first_[b], useful);
-        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
+        const double unit = unit_of(b, useful(b, least));
         return 0.0 < unit && unit <= most;
     }
 
@@ -66,15 +64,17 @@ public:
     // share of short ones.
     //
     // The first two are infinity, and the third is 0, for instances whose scores rounding does not
-    // confuse.
+    // confuse. A power of two that is too small for any use counts as 0; so does the share then.
     void find_units(std::span<double> units, std::span<double> least,
                     std::span<double> short_share) const {
         for (Index b = 0; b < length(magnitude_); ++b) {
             units[b] = least[b] = INFINITE;
             short_share[b] = 0.0;
-            if (!suspicious(b)) continue;
-            least[b] = least_of(b);
-            units[b] = std::min(last_digit(first_[b], 0.0), last_digit(second_[row_of(b)], 0.0));
+            const double smallest = least_of(b);
+            if (!suspicious(b, smallest)) continue;
+            least[b] = smallest;
+            units[b] = unit_of(b, useful(b, smallest));
+            if (units[b] == 0.0) continue;  // real numbers: no sum is exact, and few are short
             const Count few = count_short(first_[b], least[b]);
             const Count more = count_short(second_[row_of(b)], least[b]);
             short_share[b] = static_cast<double>(few.of_short + more.of_short) /
@@ -93,6 +93,18 @@ private:
     Index row_of(Index b) const { return second_.rows > 1 ? b : 0; }
 
     bool suspicious(Index b) const { return suspicious(b, least_of(b)); }
+
+    // Returns the smallest unit that makes sums exact, or the scores short, in instance b.
+    double useful(Index b, double least) const {
+        return std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
+    }
+
+    // Returns the largest power of two that divides all scores; 0 if it is below `useful`.
+    double unit_of(Index b, double useful) const {
+        const double unit = last_digit(first_[b], useful);
+        if (unit == 0.0) return 0.0;
+        return std::min(unit, last_digit(second_[row_of(b)], useful));
+    }
 
     // Returns the smallest absolute nonzero score.
     double least_of(Index b) const {

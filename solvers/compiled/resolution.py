@@ -63,8 +63,9 @@ def resolutions(
     rounding = factor * magnitude
     few_digits = (least <= SMALL_UNITS * units) & (short >= MOST_SHORT)
     units = _classified(units, magnitude, rounding, few_digits)
-    suspects = (2 * rounding >= least * LEAST_DECIMAL) & (units == math.inf)
-    for b in np.flatnonzero(suspects).tolist():
+    suspects = np.flatnonzero((2 * rounding >= least * LEAST_DECIMAL) & (units == math.inf))
+    suspects = suspects[_may_be_decimal(least[suspects])]
+    for b in suspects.tolist():
         # Scores that all instances share have a single row, the last one.
         rows = [scores[min(b, len(scores) - 1)] for scores in (first, second)]
         if _decimals(rows, float(least[b]), 2 * float(rounding[b])):
@@ -82,6 +83,22 @@ def _classified(
     exact = confused & (magnitude <= EXACT_UNITS * unit)
     lossy = confused & ~exact & few_digits
     return np.where(exact, unit, np.where(lossy, -math.inf, math.inf))
+
+
+def _may_be_decimal(least: np.ndarray) -> np.ndarray:
+    """Return False for each positive number that `_decimals` rejects for sure, at once for all.
+
+    It asks as `_decimals` does whether the number is a multiple of a power of ten, with one more
+    power at both ends and twice the allowance: NumPy's powers and logarithms may round otherwise.
+    """
+    top = np.floor(np.log10(least))
+    exponents = top[:, None] - np.arange(-1, DECIMALS + 2)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        # Two factors, since one power of ten may exceed the largest double.
+        half = np.clip(-exponents, -300, 300)
+        multiples = least[:, None] * 10.0**half * 10.0 ** (-exponents - half)
+        whole = np.abs(multiples - np.rint(multiples)) <= 8 * DOUBLE * multiples
+    return np.any(whole | ~np.isfinite(multiples), axis=1)
 
 
 def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
