@@ -121,6 +121,15 @@ def test_weak_penalties_are_no_constraints():
     assert first_penalties(Problem.from_arrays(np.full(4, 1.0), pairwise)) is not None
 
 
+def test_pairs_of_variables_that_are_never_1_are_no_penalties():
+    """Six variables that are 0 in any case would else join all others in groups."""
+    generator = np.random.default_rng(0)
+    unary = generator.uniform(0.5, 2, 30)
+    unary[::5] = -20
+    pairwise = np.triu(generator.normal(size=(30, 30)) * 0.2, 1)
+    assert select_solver(Problem.from_arrays(unary, pairwise)).solver.name == "branch_and_bound"
+
+
 def test_groups_make_room_for_profits_that_a_penalty_alone_does_not_exceed():
     """The profits of a variable of the last group exceed its penalty, unless others are groups."""
     groups = [range(5 * k, 5 * k + 5) for k in range(6)]

@@ -124,11 +124,15 @@ def _groups(scores: FixedPoint, n: int, rounded: int) -> np.ndarray:
     groups = np.zeros((0, n), bool)
     for _ in range(ROUNDS):
         before = excluded
+        # A variable that adds nothing even alone is 0 anyway: its pairs are no penalties, and
+        # counting them would take dense problems for groups.
+        most = unary + gains
+        useful = (most[i] > rounded) & (most[j] > rounded)
         # With j at 1 as well, i adds at most unary_i + w_ij + gains_i. If that is not positive,
         # some best state has not both at 1.
-        off_i = unary[i] + weights + gains[i] <= rounded
-        off_j = unary[j] + weights + gains[j] <= rounded
-        excluded = before | ((weights < 0) & (off_i | off_j))
+        off_i = weights + most[i] <= rounded
+        off_j = weights + most[j] <= rounded
+        excluded = before | ((weights < 0) & useful & (off_i | off_j))
         if np.count_nonzero(excluded) < LEAST_COVERED * n or (excluded == before).all():
             break
         groups = _cliques(n, i[excluded], j[excluded])
