@@ -98,8 +98,8 @@ def _may_be_decimal(least: np.ndarray) -> np.ndarray:
         half = np.clip(-exponents, -300, 300)
         multiples = least[:, None] * 10.0**half * 10.0 ** (-exponents - half)
         whole = np.abs(multiples - np.rint(multiples)) <= 8 * DOUBLE * multiples
-    possible: np.ndarray = whole | ~np.isfinite(multiples)
-    return possible.any(axis=1)
+    possible: np.ndarray = np.logical_or.reduce(whole | ~np.isfinite(multiples), axis=1)
+    return possible
 
 
 def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
