@@ -602,3 +602,17 @@ def test_what_roof_duality_fixes_wholly_is_not_decomposed(monkeypatch):
     monkeypatch.setattr(presolve, "decompose", None)
     problem = Problem.from_arrays([9.0, -9.0], [1.0], edges=[[0, 1]])
     assert one_by_one(problem, Deadline.after(None), enumerated).z.tolist() == [[1, 0]]
+
+
+def test_auto_proves_real_scores_whose_parts_are_rounded_to_units():
+    """Rounding makes the scores of parts look like whole units that float64 sums would lose."""
+    generator = np.random.default_rng(0)
+    n = 60
+    edges = np.stack(np.triu_indices(n, 1), 1)
+    edges = edges[np.sort(generator.choice(len(edges), 9 * n, replace=False))]
+    unary = generator.normal(size=(20, n))
+    pairwise = generator.normal(size=(20, len(edges)))
+    solution = solve(unary, pairwise, edges=edges)
+    assert solution.optimal.all()
+    proof = solve(unary, pairwise, edges=edges, solver="branch_and_bound")
+    np.testing.assert_allclose(solution.score, proof.score, rtol=1e-12)

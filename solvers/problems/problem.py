@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from jaxtyping import Float
@@ -276,6 +276,15 @@ class Problem(AnyProblem[ArrayT]):
             return None  # the scores are on a device, and copying them takes too long
         unary, pairwise, magnitude = map(to_numpy, (self.unary, self.pairwise, self.magnitude))
         return units_of(unary, pairwise, magnitude, self._share_of_rounding)
+
+    def as_real_numbers(self) -> Self:
+        """Return this problem, whose scores count as real numbers from now on.
+
+        It is for scores that were rounded to whole multiples of a unit: the unit then says nothing
+        of how far two scores are apart, so `tolerance` is `rounding`.
+        """
+        self.__dict__["_units"] = None
+        return self
 
     @property
     def trivial_bound(self) -> Scores:

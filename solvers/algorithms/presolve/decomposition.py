@@ -37,7 +37,8 @@ class Part:
         graph: the spin graph of these nodes.
         names: `[nodes]`, their numbers in the whole instance.
         reference: the node whose spin is fixed, so that `problem` has one variable fewer.
-        problem: a single instance whose scores are whole numbers.
+        problem: a single instance whose scores are whole numbers; rounded real numbers count as
+            such, not as whole numbers.
         constant: the sum over the edges is 4 score - constant.
         moved: by how much the rounding to float64 can change a score of `problem`.
     """
@@ -50,12 +51,21 @@ class Part:
     moved: int
 
     @classmethod
-    def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
-        """Return the part that a graph makes, with its problem."""
+    def of(cls, graph: SpinGraph, names: np.ndarray, exact: bool) -> Part:
+        """Return the part that a graph makes, with its problem.
+
+        Args:
+            graph: the nodes and edges.
+            names: `[nodes]`, their numbers in the whole instance.
+            exact: whether the units did not round the scores.
+        """
         # The edges of the reference become unary scores: the busiest node leaves the fewest pairs.
         reference = graph.busiest()
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)
+        if not exact:
+            # Else each certificate would allow for rounding that hides units which mean nothing.
+            problem = problem.as_real_numbers()
         moved = sum(
             int(np.abs(floats[0].astype(np.int64) - scores).sum())
             for floats, scores in ((problem.unary, unary), (problem.pairwise, pairwise))
@@ -198,7 +208,7 @@ def decompose(
             waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
         elif blocks:
             block, rest = blocks[0]
-            owned.append((len(pieces), Part.of(block, names[rest])))
+            owned.append((len(pieces), Part.of(block, names[rest], units.common)))
         pieces.append(Piece(place, log, following, rest))
     # Small parts first: the time that they leave passes to the larger ones.
     owned.sort(key=lambda entry: entry[1].graph.nodes)
