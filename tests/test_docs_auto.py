@@ -162,6 +162,8 @@ def of_backends():
 def of_labels():
     millions = label_selection.QUICK_ENTRIES / 2**20
     yield f"tables of at most {millions:.0f} million entries"
+    most, share_of_pairs = label_selection.SHORT_ENTRIES, label_selection.QUICK_SHARE
+    yield f"at most {most:,} or {share_of_pairs} for each pair of values"
     assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
 
 

@@ -561,3 +561,20 @@ def test_a_solver_of_labels_refuses_more_variables_than_it_takes():
     with pytest.raises(UnsupportedProblemError, match="at most 2 variables"):
         solve(np.zeros((3, 2)), solver=Small())
     assert solve(np.zeros((2, 2)), solver=Small()).labels.tolist() == [0, 0]
+
+
+def test_tables_that_take_longer_than_a_search_come_second():
+    """Tables of up to 2^18 entries, or hardly larger than the scores, run alone."""
+    generator = np.random.default_rng(0)
+
+    def chosen(n, k, pairs):
+        tables = generator.normal(size=(len(pairs), k, k))
+        return select_solver(
+            LabelProblem.from_arrays(generator.normal(size=(n, k)), tables, edges=pairs)
+        )
+
+    all_pairs = np.stack(np.triu_indices(10, 1), axis=1)
+    chain = np.stack([np.arange(299), np.arange(1, 300)], axis=1)
+    assert chosen(10, 3, all_pairs).solver.name == "elimination"
+    assert chosen(10, 4, all_pairs).reason.startswith("a search first")
+    assert chosen(300, 40, chain).solver.name == "elimination"

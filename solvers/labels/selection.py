@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import UnknownSolverError
 from ..registry import BITS, LABELS
 from ..solver import ArgmaxSolver
@@ -14,6 +16,12 @@ from .solver import LabelSolver
 
 QUICK_ENTRIES = 1 << 22
 """Tables of so many entries take some hundredths of a second an instance."""
+
+SHORT_ENTRIES = 1 << 18
+"""Tables of so many entries take some milliseconds an instance, as the shortest searches do."""
+
+QUICK_SHARE = 16
+"""Entries for each pair of values up to which tables take about as long as reading the scores."""
 
 
 def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None:
@@ -54,7 +62,7 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
     if int(problem.sizes.max()) <= 2:
         return Selection(Bits(), "all variables are binary")
     entries = elimination_entries(problem)
-    if 0 < entries <= QUICK_ENTRIES:
+    if 0 < entries <= QUICK_ENTRIES and _are_quick(problem, entries):
         return _select("elimination", f"its tables have {entries:.2g} entries")
     has_tables = not problem.is_potts and problem.edge_tables is None
     if has_tables and not Bits("max_flow").why_not(problem):
@@ -68,6 +76,15 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
     return _select(
         "dual_ascent", "tables do not fit into memory, and no cut is exact: a search with messages"
     )
+
+
+def _are_quick(problem: LabelProblem, entries: int) -> bool:
+    """Return whether the tables of elimination take no longer than the start of a search."""
+    if entries <= SHORT_ENTRIES:
+        return True
+    sizes = problem.sizes[problem.edges]
+    pairs_of_values = int(sizes.prod(axis=1, dtype=np.int64).sum())
+    return entries <= QUICK_SHARE * pairs_of_values
 
 
 def _select(name: str, reason: str) -> Selection[LabelSolver]:
