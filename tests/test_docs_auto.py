@@ -1,4 +1,4 @@
-"""The page of the rules of `auto` states the thresholds of the code, and no others, in their order."""
+"""The pages of the rules of `auto` state the thresholds of the code, and no others, in their order."""
 
 import math
 import re
@@ -35,12 +35,17 @@ def share(number):
 
 
 def of_words():
-    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
-    assert sparse.FIELDS == penalties.LEAST_COVERED == 0.5  # "at least half"
+    assert penalties.LEAST_COVERED == 0.5  # "at least half"
     assert penalties.LEAST_CLIQUE == 3  # "three"
-    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
     size = f"{penalties.MOST_VARIABLES:,} variables and {power(penalties.MOST_PAIRS)} pairs"
     yield f"at most {size}"
+
+
+def of_words_of_components():
+    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
+    assert sparse.FIELDS == 0.5  # "at least half"
+    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
+    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat`"
 
 
 def of_the_first_choice():
@@ -52,7 +57,6 @@ def of_the_first_choice():
     yield f"| 6 | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
     yield f"| 7 | n at most {largest('exhaustive')} |"
     yield f"| 9 | mean degree at most {selection.SPARSE_DEGREE} |"
-    yield f"only runs if the mean degree is at most {one_by_one.SPARSE_DEGREE},"
     yield f"| 10 | at most {power(selection.QUICK_ENTRIES)} entries |"
     yield f"| 11 | n at most {largest('branch_and_bound')} |"
     memory = f"{share(treewidth.SHARE)} of the free memory"
@@ -60,6 +64,7 @@ def of_the_first_choice():
 
 
 def of_the_steps():
+    yield f"If the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE}, [pres"
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
@@ -71,7 +76,8 @@ def of_the_steps():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     yield f"| P4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
     yield f"| P5 | medium | n at most {largest('branch_and_bound')} |"
-    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat`"
+    largest_part = largest("branch_and_bound")
+    yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
     yield f"| mostly in a field, and {degree} | 40 ms | {power(sparse.MORE_VISITS)} |"
@@ -87,6 +93,8 @@ def of_short_runs():
 
 
 def of_sparse_components():
+    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
+    yield f"row P4 there: {degree}, and n at most {sparse.MOST_CUT:,}."
     yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} seconds"
     entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
     within = f"within {share(sparse.TABLES_SHARE)} of the remaining time"
@@ -95,8 +103,8 @@ def of_sparse_components():
     branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
     yield f"| S3 | mostly in a field | {branched} |"
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    yield f"open race | n is at most {n}, and the mean degree is at least {degree}."
-    yield f"mostly in a field, the mean degree is at least {sparse.BRANCHED_DEGREE}."
+    yield f"Here n is at most {n}, and the mean degree is at least {degree};"
+    yield f"mostly in a field, at least {sparse.BRANCHED_DEGREE} |"
     yield f"| S4 | any | open race, and the time of the tables is {within} |"
     yield "| S5 | any | open race, and the tables take longer than in row S4 |"
     yield f"| S6 | any | the time of the tables is {within} |"
@@ -129,16 +137,13 @@ def of_several_states():
     yield f"If the mean degree is above {sparse.EDGE_DEGREE}"
 
 
-RULES = (
-    of_words,
-    of_the_first_choice,
-    of_the_steps,
-    of_short_runs,
-    of_sparse_components,
-    of_large_problems,
-    of_constraints,
-    of_several_states,
-)
+RULES = {
+    "auto_rules": (of_words, of_the_first_choice),
+    "auto_portfolio": (of_words_of_components, of_the_steps, of_short_runs, of_large_problems),
+    "auto_sparse": (of_sparse_components,),
+    "auto_constraints": (of_constraints, of_several_states),
+}
+"""The rules that each page states."""
 
 
 def of_explanations():
@@ -175,7 +180,7 @@ def words_of(page):
 @pytest.mark.parametrize(
     ("page", "rules"),
     [
-        *(("auto_rules", rules) for rules in RULES),
+        *((page, rules) for page, several in RULES.items() for rules in several),
         ("inside_auto", of_explanations),
         ("backend_searches", of_backends),
         ("label_solvers", of_labels),
@@ -186,11 +191,12 @@ def test_pages_state_the_thresholds_of_the_code(page, rules):
     assert not missing, f"docs/{page}.md should say: {missing}"
 
 
-def test_no_number_on_the_page_of_rules_is_written_without_a_constant():
-    text = words_of("auto_rules")
-    for phrase in (phrase for rules in RULES for phrase in rules()):
+@pytest.mark.parametrize("page", RULES)
+def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
+    text = words_of(page)
+    for phrase in (phrase for rules in RULES[page] for phrase in rules()):
         text = text.replace(phrase, "")
-    text = re.sub(r"```text.*?```|\]\([^)]*\)", "", text)  # the plan, and targets of links
+    text = re.sub(r"```text.*?```|\]\([^)]*\)", "", text)  # examples, and targets of links
     text = re.sub(r"\| \d+ \|", "|", text)  # numbers of rows and stages
     text = re.sub(r"at least 0\b|2\^w|values 0 and 1|variables? of a group to 1|[-+]1\b", "", text)
     text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CPS]\d\b", "", text)
