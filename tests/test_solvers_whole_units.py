@@ -264,3 +264,22 @@ def test_long_penalties_in_float32_do_not_make_short_scores_real_numbers():
     magnitude = unary.sum(axis=1) + penalties.sum(axis=1, dtype=float)
     units = resolutions(unary, penalties, magnitude, 34 * 2.0**-52)
     assert units.tolist() == [-np.inf]
+
+
+def test_float32_numbers_in_float64_arrays_are_real():
+    """So many have a common unit far below the rounding of their sums, which means nothing."""
+    generator = np.random.default_rng(0)
+    n = 20_000
+    chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    unary = generator.normal(size=n).astype(np.float32).astype(np.float64)
+    pairwise = generator.normal(size=n - 1).astype(np.float32).astype(np.float64)
+    assert solve(unary, pairwise, edges=chain).optimal
+
+
+def test_whole_numbers_that_fit_into_float32_are_no_real_numbers():
+    generator = np.random.default_rng(0)
+    n = 100
+    chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    unary = generator.integers(2**19, 2**20, n).astype(np.float64)
+    pairwise = np.where(generator.random(n - 1) < 0.5, -(2.0**46), 1.0)
+    assert Problem.from_arrays(unary, pairwise, edges=chain).tolerance == -np.inf

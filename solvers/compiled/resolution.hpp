@@ -23,6 +23,15 @@ template <class Score>
 inline constexpr std::uint64_t SHORT =
     std::uint64_t{1} << (sizeof(Score) == sizeof(float) ? 18 : 47);
 
+// Largest multiple of its last binary digit that a score in float32 is.
+inline constexpr std::uint64_t SINGLE = std::uint64_t{1} << 24;
+
+// One score in so many ends near the common unit where scores are whole numbers.
+inline constexpr Index SHARE_OF_ENDS = 8;
+
+// Units up to which a score ends near the common one.
+inline constexpr double NEAR_UNITS = 8.0;
+
 // Share of the smallest score at which decimals are recognised.
 inline constexpr double LEAST_DECIMAL = 1e-4;
 
@@ -75,10 +84,10 @@ public:
             least[b] = smallest;
             units[b] = unit_of(b, useful(b, smallest));
             if (units[b] == 0.0) continue;  // real numbers: no sum is exact, and few are short
-            const Count few = count_short(first_[b], least[b]);
-            const Count more = count_short(second_[row_of(b)], least[b]);
-            short_share[b] = static_cast<double>(few.of_short + more.of_short) /
-                             static_cast<double>(few.all + more.all);
+            const bool single = is_single(b, units[b]);
+            const Count few = sum(count_short(first_[b], least[b], single),
+                                  count_short(second_[row_of(b)], least[b], single));
+            short_share[b] = static_cast<double>(few.of_short) / static_cast<double>(few.all);
         }
     }
 
@@ -126,10 +135,51 @@ private:
 
     // Counts short scores. A float32 score much larger than the smallest one does not count: a
     // penalty has all digits of its type, whatever the others are.
+    //
+    // Args:
+    //     scores: of one part.
+    //     least: the smallest absolute nonzero score of both parts.
+    //     single: whether float64 scores count as float32 ones.
     template <class Score>
-    static Count count_short(std::span<const Score> scores, double least) {
-        const double most = sizeof(Score) == sizeof(float) ? 0x1p24 * least : INFINITE;
+    static Count count_short(std::span<const Score> scores, double least, bool single) {
+        if (sizeof(Score) == sizeof(float)) return count(scores, 0x1p24 * least, SHORT<float>);
+        return count(scores, INFINITE, single ? SHORT<float> : SHORT<double>);
+    }
+
+    // Returns whether the scores of instance b were most likely computed in float32, and are real.
+    //
+    // All fit into float32. Whole numbers may fit, too; but many of them end with the common unit,
+    // and real numbers end where their own size says.
+    bool is_single(Index b, double unit) const {
+        const Count fits =
+            sum(count(first_[b], INFINITE, SINGLE), count(second_[row_of(b)], INFINITE, SINGLE));
+        if (fits.of_short < fits.all) return false;
+        const Index near = count_ends(first_[b], unit) + count_ends(second_[row_of(b)], unit);
+        return SHARE_OF_ENDS * near < fits.all;
+    }
+
+    static Count sum(Count first, Count second) {
+        return {first.of_short + second.of_short, first.all + second.all};
+    }
+
+    // Counts the scores that end at most `NEAR_UNITS` units high.
+    template <class Score>
+    static Index count_ends(std::span<const Score> scores, double unit) {
         const Score* values = scores.data();
+        const double most = NEAR_UNITS * unit;
+        Index near = 0;
+#pragma omp simd reduction(+ : near)
+        for (Index k = 0; k < length(scores); ++k)
+            near += last_digit(static_cast<double>(values[k])) <= most;
+        return near;
+    }
+
+    // Counts the scores up to `most`, and those that are at most `multiples` times their last
+    // digit.
+    template <class Score>
+    static Count count(std::span<const Score> scores, double most, std::uint64_t multiples) {
+        const Score* values = scores.data();
+        const double factor = static_cast<double>(multiples);
         Index of_short = 0;
         Index all = 0;
 #pragma omp simd reduction(+ : of_short, all)
@@ -137,7 +187,7 @@ private:
             const double value = static_cast<double>(values[k]);
             const double size = std::abs(value);
             const bool counts = (size > 0.0) & (value != -INFINITE) & (size <= most);
-            const bool is_short = size <= static_cast<double>(SHORT<Score>) * last_digit(value);
+            const bool is_short = size <= factor * last_digit(value);
             all += counts;
             of_short += counts & is_short;
         }
