@@ -274,6 +274,8 @@ def test_float32_numbers_in_float64_arrays_are_real():
     unary = generator.normal(size=n).astype(np.float32).astype(np.float64)
     pairwise = generator.normal(size=n - 1).astype(np.float32).astype(np.float64)
     assert solve(unary, pairwise, edges=chain).optimal
+    unary[::50] += pairwise[::50]  # a sum in float64 has more digits than float32
+    assert solve(unary, pairwise, edges=chain).optimal
 
 
 def test_whole_numbers_that_fit_into_float32_are_no_real_numbers():

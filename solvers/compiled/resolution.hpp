@@ -148,12 +148,12 @@ private:
 
     // Returns whether the scores of instance b were most likely computed in float32, and are real.
     //
-    // All fit into float32. Whole numbers may fit, too; but many of them end with the common unit,
-    // and real numbers end where their own size says.
+    // Most fit into float32; sums of two may not. Whole numbers may fit, too; but many of them end
+    // with the common unit, and real numbers end where their own size says.
     bool is_single(Index b, double unit) const {
         const Count fits =
             sum(count(first_[b], INFINITE, SINGLE), count(second_[row_of(b)], INFINITE, SINGLE));
-        if (fits.of_short < fits.all) return false;
+        if (4 * fits.of_short < 3 * fits.all) return false;
         const Index near = count_ends(first_[b], unit) + count_ends(second_[row_of(b)], unit);
         return SHARE_OF_ENDS * near < fits.all;
     }
