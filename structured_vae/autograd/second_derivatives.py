@@ -68,7 +68,7 @@ def first_derivative_only(
             gradient = without_derivative(gradient, values, gradient, of)
         return gradient
 
-    surrogate.register_hook(tie)
+    surrogate.register_hook(tie)  # type: ignore[no-untyped-call]  # torch's
     return surrogate
 
 
