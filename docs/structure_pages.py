@@ -39,15 +39,17 @@ def shortest_paths() -> list[list[str]]:
     lines = [["method", *regrets, "CPU seconds of a training ↓"]]
     for name in dict.fromkeys(row["method"] for row in record["rows"]):
         own = {row["degree"]: row for row in record["rows"] if row["method"] == name}
-        seconds = mean(second for row in own.values() for second in row["seconds"])
-        lines.append(
-            [
-                title_of(name),
-                *(percent(own[degree]["regret"]) for degree in degrees),
-                f"{seconds:.2f}",
-            ]
-        )
+        seconds = [second for row in own.values() for second in row.get("seconds", ())]
+        regrets = [percent(own[degree]["regret"]) for degree in degrees]
+        lines.append([title_of(name), *regrets, average(seconds, 2)])
     return lines
+
+
+def average(seconds: list[float], digits: int) -> str:
+    """The mean; empty for a row whose seconds were not measured on an idle machine."""
+    if not seconds:
+        return ""
+    return f"{mean(seconds):.{digits}f}"
 
 
 def decisions() -> list[list[str]]:
@@ -112,7 +114,7 @@ def of_pictures(row: dict[str, Any] | None) -> list[str]:
     if row is None:
         return ["", "", ""]
     best = f"{100 * mean(row['best_decisions']):.0f}"
-    return [percent(row["regret"]), best, f"{mean(row['seconds']):.1f}"]
+    return [percent(row["regret"]), best, average(row.get("seconds", []), 1)]
 
 
 def experts() -> list[list[str]]:

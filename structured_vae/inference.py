@@ -14,8 +14,8 @@ from torch import nn
 from models import DiscreteVAE
 
 from .crfs import LinearChainCRF
-from .errors import StructureError
-from .spaces import Bits, StateSpace, space_of
+from .errors import StructureError, shortened
+from .spaces import Bits, StateSpace, as_space, space_of
 from .spaces.checks.batches import positive_integer
 from .spaces.checks.scores import EdgesLike
 
@@ -39,8 +39,8 @@ class ArgmaxInference(nn.Module):
 
     Raises:
         StructureError: there are too many states to list; n is not an integer of at least 1;
-            there are edges in a space that takes no pairwise scores; or a `KOfN` has a k for each
-            instance.
+            there are edges in a space that takes no pairwise scores; an edge ends at no variable;
+            the space has no states of n entries; or a `KOfN` has a k for each instance.
 
     Example:
         >>> form = ArgmaxInference(2, [[0, 1]])
@@ -55,6 +55,8 @@ class ArgmaxInference(nn.Module):
     def __init__(self, n: int, edges: EdgesLike | None = None, space: StateSpace | None = None):
         super().__init__()
         self.n = positive_integer(n, "n")
+        if space is not None:
+            space = as_space(space)
         of_bits = space is None or space.free_flips
         if edges is not None and not of_bits:
             raise StructureError(f"{space} has scores of variables and none of pairs")
@@ -62,8 +64,10 @@ class ArgmaxInference(nn.Module):
         states = None
         if edges is not None:
             pairs = torch.as_tensor(edges).reshape(-1, 2).long()
+            _check_ends(pairs, self.n)
         space = space or Bits()
         self.subset = space.numbers_of_ones
+        space.check(self.n)
         if self.subset is None and (pairs is not None or not of_bits):
             states = _listed(space, self.n)
         self.register_buffer("edges", pairs)
@@ -113,6 +117,8 @@ class ChainInference(nn.Module):
 
     def __init__(self, crf: LinearChainCRF):
         super().__init__()
+        if not isinstance(crf, LinearChainCRF):
+            raise StructureError(f"crf must be a LinearChainCRF; got {shortened(crf)}")
         self.batch_first = crf.batch_first
         for name, scores in zip(TABLES, crf.parameter_scores(), strict=True):
             self.register_buffer(name, scores.detach().clone())
@@ -173,6 +179,8 @@ class VAEInference(nn.Module):
 
     def __init__(self, vae: DiscreteVAE):
         super().__init__()
+        if not isinstance(vae, DiscreteVAE):
+            raise StructureError(f"vae must be a DiscreteVAE; got {shortened(vae)}")
         self.encoder = vae.encoder
         self.decoder = vae.decoder
         blank = vae.blank()
@@ -195,6 +203,19 @@ class VAEInference(nn.Module):
         z = self.argmax(h.unary, h.pairwise)
         mean: torch.Tensor = self.decoder.mean(z)
         return h.unary, z, mean
+
+
+def _check_ends(edges: torch.Tensor, n: int) -> None:
+    """Raise if an edge `[e, 2]` ends at no variable.
+
+    Raises:
+        StructureError: it does.
+    """
+    outside = (edges < 0) | (edges >= n)
+    if bool(outside.any()):
+        place = outside.nonzero()[0].tolist()
+        end = int(edges[place[0], place[1]])
+        raise StructureError(f"edges must be from 0 to {n - 1}; edges{place} is {end}")
 
 
 def _listed(space: StateSpace, n: int) -> torch.Tensor:

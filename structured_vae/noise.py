@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
-from .errors import ConfigError, shortened
+from .errors import ConfigError, EstimatorError, shortened
 
 
 def checked_draws(samples: object) -> int:
@@ -56,9 +58,7 @@ def gaussian(like: torch.Tensor, generator: torch.Generator | None) -> torch.Ten
         like: gives shape, type and device.
         generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
-    if generator is None and process_rank():
-        return _of_rank(like, normal=True)
-    return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+    return _drawn(like, generator, normal=True)
 
 
 def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
@@ -68,13 +68,43 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
         like: gives shape, type and device.
         generator: on the same device; None for the noise of torch, which `torch.manual_seed` seeds.
     """
-    if generator is None and process_rank():
-        drawn = _of_rank(like, normal=False)
-    else:
-        drawn = torch.rand(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+    drawn = _drawn(like, generator, normal=False)
     limits = torch.finfo(like.dtype)
     inside: torch.Tensor = drawn.clamp(min=limits.tiny, max=1 - limits.eps / 2)
     return inside
+
+
+def _drawn(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
+    """Draw normal or uniform variables, other ones in each process that trains."""
+    if torch.compiler.is_compiling():
+        return _of_torch(like, generator, normal)
+    with _explained():
+        return _of_torch(like, generator, normal)
+
+
+def _of_torch(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
+    if generator is None and process_rank():
+        return _of_rank(like, normal)
+    draw = torch.rand
+    if normal:
+        draw = torch.randn
+    return draw(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise an error of ours where a `vmap` of torch allows no random numbers."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "random operation" not in str(error):
+            raise
+        raise EstimatorError(
+            "noise inside of vmap has to be the same for all instances, or different: pass "
+            "randomness= to vmap, or to the jacfwd of jacfwd(jacrev(f)) in place of hessian; leave "
+            "out vectorize=True of torch.autograd.functional; or draw no noise, by eval() or "
+            "seed=None"
+        ) from error
 
 
 def check_generator(generator: torch.Generator | None, device: torch.device) -> None:

@@ -93,7 +93,7 @@ def test_vmap_tells_a_second_process_which_noise_is_the_same(second_process):
     assert (first != second).any()
     first, second = torch.func.vmap(gradient, randomness="same")(scores)
     assert torch.equal(first, second)
-    with pytest.raises(RuntimeError, match="randomness"):
+    with pytest.raises(EstimatorError, match="randomness= to vmap"):
         torch.func.vmap(losses)(scores)
     assert torch.func.vmap(losses, randomness="different")(scores[:0]).shape == (0, 20)
 

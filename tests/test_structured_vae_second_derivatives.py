@@ -3,7 +3,8 @@
 import pytest
 import torch
 from enumeration import seeded
-from torch.autograd import gradgradcheck
+from torch import func
+from torch.autograd import forward_ad, functional, gradgradcheck
 
 from models import CategoricalPotentials, Potentials
 from structured_vae import (
@@ -17,12 +18,22 @@ from structured_vae import (
     PairwiseCRF,
     PairwiseLabels,
     PerturbedFenchelYoung,
+    SpanningTrees,
     StructuredHinge,
+    routing_weights,
 )
 from structured_vae.errors import EstimatorError
+from structured_vae.estimators.options import EstimatorOptions
+from structured_vae.estimators.registry import estimator_class
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
 
 TRIANGLE = torch.tensor([[0, 1], [1, 2], [0, 2]])
 TARGET = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], dtype=torch.float64)
+
+
+def chain(n):
+    return torch.tensor([[i, i + 1] for i in range(n - 1)])
 
 
 def leaf(*shape, seed=0):
@@ -67,10 +78,6 @@ def test_second_derivatives_of_coupled_categories_are_right():
     assert gradgradcheck(sums, (leaf(2, 6), leaf(2, 9, seed=1)))
 
 
-def chain(n):
-    return torch.tensor([[i, i + 1] for i in range(n - 1)])
-
-
 def test_the_likelihood_of_a_long_chain_has_second_derivatives():
     edges, target = chain(30), (leaf(1, 30, seed=2) > 0).double()
 
@@ -112,6 +119,168 @@ def test_crfs_have_second_derivatives():
 def third(log_partition, scores):
     (first,) = torch.autograd.grad(log_partition(scores).sum(), scores, create_graph=True)
     return penalised(first.square().sum(), scores)
+
+
+CHAIN = LinearChainCRF(2, batch_first=True).double()
+GRAPH = PairwiseCRF(2, 2, [[0, 1]]).double()
+with torch.no_grad():
+    for number, scores in enumerate([*CHAIN.parameters(), GRAPH.pairwise]):
+        scores.copy_(torch.randn(scores.shape, generator=seeded(number), dtype=torch.float64))
+TAGS = torch.tensor([[0, 1]])
+SOFT_TAGS = torch.tensor([[[0.3, 0.7], [0.5, 0.5]]], dtype=torch.float64)
+BITS_OF_TWO = torch.tensor([[0.0, 1.0, 0.0, 1.0]], dtype=torch.float64)
+
+
+def steps(x):
+    return x.reshape(1, 2, 2)
+
+
+def of_pairs(x):
+    """Pairwise scores that depend on the unary ones."""
+    unary = x.reshape(1, 4)
+    return Gibbs(Potentials(unary, unary[:, :3] * unary[:, 1:], chain(4)))
+
+
+HESSIANS = {
+    "chain": lambda x: CHAIN(steps(x), TAGS, reduction="none"),
+    "log Z of a chain": lambda x: CHAIN.log_partition(steps(x)),
+    "soft tags": lambda x: CHAIN(steps(x), SOFT_TAGS, reduction="none"),
+    "marginals of a chain": lambda x: CHAIN.marginals(steps(x)),
+    "log Z of pairs": lambda x: of_pairs(x).log_partition,
+    "marginals of pairs": lambda x: of_pairs(x).marginals[1],
+    "entropy of pairs": lambda x: of_pairs(x).entropy(),
+    "likelihood": lambda x: GibbsLikelihood(KOfN(2))(x.reshape(1, 4), target=BITS_OF_TWO),
+    "trees": lambda x: (
+        SpanningTrees([[0, 1], [1, 2], [0, 2], [0, 3]]).gibbs(x.reshape(1, 4)).marginals
+    ),
+    "routing": lambda x: routing_weights(x.reshape(1, 4), BITS_OF_TWO),
+    "graph": lambda x: GRAPH(steps(x), TAGS, "none"),
+}
+"""Functions of four scores that have a second derivative."""
+
+FORWARD = [name for name in HESSIANS if name != "graph"]
+"""Those that have derivatives in forward mode as well."""
+
+POINT = torch.tensor([0.3, -1.1, 0.7, 0.2], dtype=torch.float64)
+
+
+def squared(name):
+    """A function whose incoming gradient depends on the scores, as those of most losses do."""
+    return lambda x: HESSIANS[name](x).square().sum()
+
+
+def slope(function, x, graph=False):
+    x = x.detach().clone().requires_grad_()
+    return torch.autograd.grad(function(x), x, create_graph=graph)[0].detach()
+
+
+def by_differences(function):
+    moves = 1e-5 * torch.eye(4, dtype=torch.float64)
+    rows = [slope(function, POINT + move) - slope(function, POINT - move) for move in moves]
+    return torch.stack(rows) / 2e-5
+
+
+@pytest.mark.parametrize("name", HESSIANS)
+def test_a_gradient_with_a_graph_equals_one_without(name):
+    plain = slope(squared(name), POINT)
+    torch.testing.assert_close(slope(squared(name), POINT, graph=True), plain)
+
+
+@pytest.mark.parametrize("name", HESSIANS)
+def test_hessians_are_differences_of_gradients(name):
+    expected = by_differences(squared(name))
+    hessians = [
+        functional.hessian(squared(name), POINT),
+        func.jacrev(func.jacrev(squared(name)))(POINT),
+    ]
+    if name in FORWARD:
+        hessians.append(func.hessian(squared(name))(POINT))
+    for hessian in hessians:
+        torch.testing.assert_close(hessian, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["log Z of a chain", "marginals of pairs"])
+def test_dual_numbers_give_the_derivative_along_a_direction(name):
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(POINT, torch.ones_like(POINT))
+        _, along = forward_ad.unpack_dual(squared(name)(dual))
+    torch.testing.assert_close(along, slope(squared(name), POINT).sum())
+
+
+def test_several_gradients_at_once_are_right_or_refused():
+    expected = functional.jacobian(HESSIANS["log Z of a chain"], POINT)
+    several = functional.jacobian(HESSIANS["log Z of a chain"], POINT, vectorize=True)
+    torch.testing.assert_close(several, expected)
+    for name in ("graph", "marginals of pairs"):
+        with pytest.raises(EstimatorError, match="leave out vectorize=True"):
+            functional.jacobian(HESSIANS[name], POINT, vectorize=True)
+
+
+NOISY = {
+    "noise": ArgmaxLayer(),
+    "seed": ArgmaxLayer(seed=3),
+    "draws": ArgmaxLayer(samples=3),
+    "structure": ArgmaxLayer(KOfN(2)),
+    "generator": lambda x: ArgmaxLayer(seed=None)(x, generator=seeded()),
+    "implicit MLE": lambda x: ImplicitMLELoss()(x, target=BITS_OF_TWO),
+    "perturbed": lambda x: PerturbedFenchelYoung()(x, target=BITS_OF_TWO),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_hessians_of_noisy_layers_are_refused(name):
+    def total(x):
+        return NOISY[name](x.reshape(1, 4)).square().sum()
+
+    for hessian in (
+        lambda: functional.hessian(total, POINT),
+        lambda: func.jacrev(func.jacrev(total))(POINT),
+    ):
+        with pytest.raises(EstimatorError, match="has no derivative: leave out gradient penalties"):
+            hessian()
+    with pytest.raises(EstimatorError, match="derivatives in reverse mode only"):
+        func.hessian(total)(POINT)
+
+
+def test_noise_inside_of_a_hessian_names_the_randomness():
+    layer = ArgmaxLayer(estimator="straight_through")
+
+    def total(x):
+        return layer(x.reshape(1, 4)).square().sum()
+
+    with pytest.raises(EstimatorError, match="in place of hessian"):
+        func.hessian(total)(POINT)
+    hessian = func.jacfwd(func.jacrev(total), randomness="same")(POINT)
+    torch.testing.assert_close(hessian, 2 * torch.eye(4, dtype=torch.float64))
+
+
+LINEAR = ("direct", "table_direct", "implicit_mle", "adaptive_implicit_mle", "perturbed_argmax")
+LINEAR += ("arm", "disarm", "arms", "rebar", "relax", "local_disarm")
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_estimates_refuse_a_second_derivative(name):
+    options = EstimatorOptions(n=4, samples=2)
+    estimator = estimator_class(name).of_options(options).double()
+    unary = POINT.reshape(1, 4).clone().requires_grad_()
+    surrogate = estimator(Potentials(unary), lambda z: z.square().sum(-1), seeded()).surrogate.sum()
+    (gradient,) = torch.autograd.grad(surrogate, unary, create_graph=True)
+    torch.testing.assert_close(gradient, torch.autograd.grad(surrogate, unary)[0])
+    with pytest.raises(EstimatorError, match=f"gradient of {type(estimator).__name__} has no"):
+        gradient.square().sum().backward()
+
+
+def test_a_layer_with_a_cost_refuses_a_second_derivative_of_either_score():
+    for wanted in (0, 1):
+        unary, pairwise = leaf(2, 3), leaf(2, 3, seed=1)
+        layer = ArgmaxLayer(seed=None)
+        estimate = layer(
+            unary, pairwise, edges=TRIANGLE, cost=lambda z: (z - TARGET).square().sum(-1)
+        )
+        scores = (unary, pairwise)[wanted]
+        (gradient,) = torch.autograd.grad(estimate.surrogate.sum(), scores, create_graph=True)
+        with pytest.raises(EstimatorError, match="gradient of Direct has no derivative"):
+            torch.autograd.grad(gradient.square().sum(), scores)
 
 
 REFUSED = {

@@ -7,21 +7,26 @@ import pytest
 import torch
 from enumeration import all_bits, seeded
 
+from solvers import SolverError
 from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from structured_vae import (
     ArgmaxLayer,
+    Assignments,
     ConstrainedBits,
     DirectLoss,
     GibbsLikelihood,
     Hamming,
     ImplicitMLELoss,
     KOfN,
+    LinearChainCRF,
     PerturbedFenchelYoung,
+    Relative,
     SecondOrderChains,
     Segments,
     StructuredHinge,
 )
-from structured_vae.errors import ConfigError, StructureError
+from structured_vae.errors import ConfigError, StructuredVAEError, StructureError
+from structured_vae.inference import ArgmaxInference, ChainInference, VAEInference
 
 
 def segmentations(n, k, longest):
@@ -230,7 +235,7 @@ def test_losses_within_constraints(name):
     loss.sum().backward()
     assert (loss >= 0).all()
     with pytest.raises(StructureError, match="no gibbs"):
-        GibbsLikelihood(constraints=rules)(unary, pairwise, target=target)
+        GibbsLikelihood(constraints=rules)
 
 
 def test_costs_and_forbidden_scores_within_constraints():
@@ -259,3 +264,27 @@ def test_wrong_constraints_get_an_error_of_ours():
         ConstrainedBits([])
     with pytest.raises(ConfigError, match="a structure has states of its own"):
         ArgmaxLayer(KOfN(2), constraints=[cardinality(2)])
+
+
+JUDGED = {
+    "GibbsLikelihood needs a sum": lambda: GibbsLikelihood(constraints=[cardinality(2)]),
+    "and Assignments.* has no gibbs": lambda: GibbsLikelihood(Assignments(2)),
+    "has no gibbs: use": lambda: GibbsLikelihood(KOfN(2)).over(Assignments(2)),
+    "'max_flow'.*takes no constraints": lambda: ArgmaxLayer(
+        "max_flow", constraints=[cardinality(2)]
+    ),
+    "'dual_ascent'.*takes no constraints": lambda: ConstrainedBits([cardinality(2)], "dual_ascent"),
+    "weights must be a tensor": lambda: StructuredHinge(weights=torch.ones(2, dtype=torch.cfloat)),
+    "batch_first must be True or False": lambda: LinearChainCRF(2, batch_first="yes"),
+    "size must be positive": lambda: Relative("large"),
+    "crf must be a LinearChainCRF": lambda: ChainInference(3),
+    "vae must be a DiscreteVAE": lambda: VAEInference(3),
+    r"edges must be from 0 to 1; edges\[1, 1\] is 2": lambda: ArgmaxInference(2, [[0, 1], [1, 2]]),
+    "k must be|at most|k = 9": lambda: ArgmaxInference(4, space=KOfN(9)),
+}
+
+
+@pytest.mark.parametrize("message", JUDGED)
+def test_arguments_are_judged_when_a_module_is_made(message):
+    with pytest.raises((StructuredVAEError, SolverError), match=message):
+        JUDGED[message]()

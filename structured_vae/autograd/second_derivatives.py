@@ -44,6 +44,34 @@ def once_differentiable(scores: torch.Tensor, of: str) -> torch.Tensor:
     return unchanged
 
 
+def first_derivative_only(
+    surrogate: torch.Tensor, of: str, *scores: torch.Tensor | None
+) -> torch.Tensor:
+    """Return a surrogate, whose gradient in the scores raises an error if it is differentiated.
+
+    Estimators use it whose surrogate is linear in the scores, so that torch would take their second
+    derivative to be zero. It costs nothing until there is one: a hook of the surrogate.
+
+    Args:
+        surrogate: the terms that give the scores their gradient.
+        of: the name of the estimator, for the message.
+        scores: what the gradient depends on; None is left out.
+    """
+    learnt = [values for values in scores if values is not None and values.requires_grad]
+    if not learnt or not surrogate.requires_grad:
+        return surrogate
+
+    def tie(gradient: torch.Tensor) -> torch.Tensor:
+        if not torch.is_grad_enabled():
+            return gradient
+        for values in learnt:
+            gradient = without_derivative(gradient, values, gradient, of)
+        return gradient
+
+    surrogate.register_hook(tie)  # type: ignore[no-untyped-call]  # torch's
+    return surrogate
+
+
 @torch.library.custom_op("structured_vae::tied", mutates_args=())
 def _tied(
     gradient: torch.Tensor, scores: torch.Tensor, incoming: torch.Tensor | None, of: str

@@ -65,18 +65,45 @@ def refuse_forward_mode(what: str, *tensors: torch.Tensor) -> None:
     Raises:
         EstimatorError: a derivative in forward mode is asked for.
     """
-    if forward_ad._current_level < 0:
-        return
-    functorch = torch._C._functorch
-    stack = functorch.get_interpreter_stack() or ()
-    forward = any(interpreter.key() == functorch.TransformType.Jvp for interpreter in stack)
-    if not stack:
-        unpack: Callable[..., Any] = forward_ad.unpack_dual
-        forward = any(unpack(tensor).tangent is not None for tensor in tensors)
-    if forward:
+    if has_tangent(*tensors):
         raise EstimatorError(
             f"{what} has derivatives in reverse mode only, and jvp, jacfwd and hessian of "
             "torch.func ask for those of forward mode: use grad, vjp or jacrev"
+        )
+
+
+def has_tangent(*tensors: torch.Tensor) -> bool:
+    """Return whether a derivative in forward mode is asked for.
+
+    Args:
+        tensors: the scores, which may be dual numbers of `torch.autograd.forward_ad`.
+    """
+    if torch.compiler.is_compiling() or forward_ad._current_level < 0:
+        return False
+    functorch = torch._C._functorch
+    stack = functorch.get_interpreter_stack() or ()
+    if stack:
+        return any(interpreter.key() == functorch.TransformType.Jvp for interpreter in stack)
+    unpack: Callable[..., Any] = forward_ad.unpack_dual
+    return any(unpack(tensor).tangent is not None for tensor in tensors)
+
+
+def refuse_vectorised(what: str, *gradients: torch.Tensor | None) -> None:
+    """Raise if the backward pass of a solver gets a batch of gradients at once.
+
+    Args:
+        what: the name of the distribution, for the message.
+        gradients: the incoming gradients; None is left out.
+
+    Raises:
+        EstimatorError: `vectorize=True` of `torch.autograd.functional`, or `is_grads_batched=True`
+            of `torch.autograd.grad`, is set.
+    """
+    batched = torch._C._functorch.is_legacy_batchedtensor
+    if any(gradient is not None and batched(gradient) for gradient in gradients):
+        raise EstimatorError(
+            f"the sums of {what} are those of a solver, which takes one gradient at a time: leave "
+            "out vectorize=True and is_grads_batched=True, or use torch.func.jacrev"
         )
 
 

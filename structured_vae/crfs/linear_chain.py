@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -86,7 +87,7 @@ class LinearChainCRF(nn.Module):
         self.num_tags = positive_integer(num_tags, "num_tags")
         if self.num_tags > MOST_TAGS:
             raise StructureError(f"num_tags must be at most {MOST_TAGS}; got {shortened(num_tags)}")
-        self.batch_first = batch_first
+        self.batch_first = _checked_switch(batch_first, "batch_first")
         self.start_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.end_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.transitions = nn.Parameter(torch.empty(self.num_tags, self.num_tags))
@@ -337,3 +338,14 @@ class LinearChainCRF(nn.Module):
         if self.batch_first:
             return array.transpose(0, 1)
         return array
+
+
+def _checked_switch(value: object, name: str) -> bool:
+    """Return an argument that is true or false.
+
+    Raises:
+        StructureError: it is something else.
+    """
+    if isinstance(value, bool | int | np.bool_) and value in (0, 1):
+        return bool(value)
+    raise StructureError(f"{name} must be True or False; got {shortened(value)}")

@@ -12,7 +12,7 @@ import solvers
 from models.potentials import AnyPotentials
 
 from ..autograd.second_derivatives import without_derivative
-from ..autograd.transforms import flat_rows, transformable
+from ..autograd.transforms import flat_rows, refuse_vectorised, transformable
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
 from ..spaces.sums.table_sums import TableSums
 
@@ -73,6 +73,7 @@ class DifferentiableSums(torch.autograd.Function):
         changes: torch.Tensor | None,
     ) -> tuple[torch.Tensor | None, torch.Tensor | None, None, None, None]:
         """Return the gradients of the scores, differentiable where `create_graph` is set."""
+        refuse_vectorised("a Gibbs distribution of pairs", log_z, ones, pairs, changes)
         if not torch.is_grad_enabled():
             unary, pairwise = _along(ctx, ones, pairs, changes)
             if log_z is not None:
@@ -144,7 +145,8 @@ def _by_table(
     ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """Return the gradients by a table of all states, which torch can differentiate again."""
-    unary, pairwise = ctx.saved_tensors
+    # Aliases: pairwise scores may depend on unary ones, whose gradient would then count twice.
+    unary, pairwise = (scores.view_as(scores) for scores in ctx.saved_tensors)
     sums = TableSums.of(replace(ctx.like, unary=unary, pairwise=pairwise))
     outputs = sums.log_partition, *sums.marginals
     with_incoming = list(zip(outputs, (log_z, ones, pairs), strict=True))

@@ -13,6 +13,7 @@ from models.states import MOST_BITS
 from models.traced import is_traced, is_transformed
 
 from ..autograd.recording import refuse_recording
+from ..autograd.transforms import has_tangent, refuse_forward_mode
 from ..errors import ConfigError, StructureError
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
@@ -172,13 +173,18 @@ class Gibbs:
         return self._in_torch[key]
 
     @property
+    def _scores(self) -> list[torch.Tensor]:
+        h = self.potentials
+        return [scores for scores in (h.unary, h.pairwise) if scores is not None]
+
+    @property
     def _torch_kind(self) -> type[TorchSums] | None:
         """The class of sums that serves on a device, or under `torch.func`; None for `solvers`.
 
         Torch can differentiate a table in every way that `torch.func` asks for.
         """
         h = self.potentials
-        if is_transformed():
+        if is_transformed() or has_tangent(*self._scores):
             few = len(h.unary) * h.state_count <= LARGEST_TABLE
         elif h.unary.device.type == "cpu":
             return None
@@ -196,6 +202,9 @@ class Gibbs:
         h = self.potentials
         if is_traced():
             return self._traced_sums
+        refuse_forward_mode(
+            "the Gibbs distribution of more states than a table holds", *self._scores
+        )
         key = _grad_mode()
         if key not in self._shared:
             values = DifferentiableSums.apply(  # type: ignore[no-untyped-call]  # torch's

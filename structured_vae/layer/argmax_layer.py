@@ -12,7 +12,7 @@ from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
 from ..autograd.recording import between_graphs, refuse_recording
-from ..autograd.transforms import refuse_transforms
+from ..autograd.transforms import refuse_forward_mode, refuse_transforms
 from ..distributions.argmax_module import Seed
 from ..errors import ConfigError, shortened
 from ..estimators import Direct, Epsilon, Estimate
@@ -21,7 +21,7 @@ from ..objectives.costs import Cost, CostFunction, CostOfBits
 from ..spaces import Structure, as_space, is_structure
 from ..spaces.bits import solution_of
 from ..spaces.checks.scores import EdgesLike
-from .backward import BACKWARD, Backward
+from .backward import BACKWARD, IMPLICIT_MLE, Backward
 from .draws import mean_of_draws, repeated
 from .second_argmax import SteppingModule
 
@@ -183,6 +183,10 @@ class ArgmaxLayer(SteppingModule):
             solvers.SolverError: the solver does not accept the scores.
             ConfigError: a backward pass runs the forward pass again, which would draw new noise.
         """
+        if self.estimator == "implicit_mle" and not torch.compiler.is_compiling():
+            # Before the noise: `vmap` may have something against it too.
+            scores = [values for values in potentials.scores() if values is not None]
+            refuse_forward_mode(IMPLICIT_MLE, *scores)
         noise = self.noise(potentials, generator, self.samples)
         if noise is None:
             return self.learnable(potentials)

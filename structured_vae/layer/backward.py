@@ -19,6 +19,9 @@ from .second_argmax import SteppingModule
 
 Backward = Literal["implicit_mle", "straight_through"]
 
+IMPLICIT_MLE: Final = "implicit MLE of an ArgmaxLayer"
+"""The name of the gradient, for messages."""
+
 
 def implicit_mle(layer: SteppingModule, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
     """Return z with the gradient of implicit MLE."""
@@ -106,4 +109,4 @@ def _instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int]
     return _learn(rows[0], rows[1], edges, rows[2], layer), 0
 
 
-_learn = transformable(_learnable, _keep, _backward, _instances, "implicit MLE of an ArgmaxLayer")
+_learn = transformable(_learnable, _keep, _backward, _instances, IMPLICIT_MLE)

@@ -51,7 +51,7 @@ def distance_weights(weights: torch.Tensor | None) -> torch.Tensor | None:
         return None
     if isinstance(weights, torch.Tensor):
         check_dense(weights, "weights", ConfigError)
-        if bool(((weights >= 0) & weights.isfinite()).all()):
+        if not weights.is_complex() and bool(((weights >= 0) & weights.isfinite()).all()):
             return weights
     raise ConfigError(
         f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"

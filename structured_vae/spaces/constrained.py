@@ -37,6 +37,8 @@ class ConstrainedBits(StateSpace):
 
     Raises:
         ConfigError: `constraints` has something else in it, or is empty.
+        solvers.UnsupportedProblemError: the solver takes no constraints.
+        solvers.UnknownSolverError: no solver has that name.
 
     Example:
         >>> from solvers.constraints import at_most, one_of
@@ -61,6 +63,7 @@ class ConstrainedBits(StateSpace):
                 f"got {shortened(self.constraints)}"
             )
         object.__setattr__(self, "constraints", rules)
+        _check_takes_constraints(self.solver)
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n]`, as `Structure` specifies.
@@ -151,6 +154,24 @@ def constrained(solver: Any, constraints: Iterable[Constraint]) -> Any:
             "structure, or express it by constraints"
         )
     return ConstrainedBits(constraints, solver)
+
+
+def _check_takes_constraints(solver: Any) -> None:
+    """Raise if this is the name or the object of a solver that takes no constraints.
+
+    Raises:
+        solvers.UnsupportedProblemError: it takes none.
+        solvers.UnknownSolverError: no solver has that name.
+    """
+    if isinstance(solver, str) and solver == "auto":
+        return
+    try:
+        resolved = solvers.resolve(solver, solvers.Problem.from_arrays([0.0]))
+    except solvers.UnsupportedProblemError:
+        return  # a plug-in may want more variables
+    if resolved.capabilities.constraints is None:
+        reason = "it takes no constraints; 'auto' chooses a solver that does"
+        raise solvers.UnsupportedProblemError(resolved.name, (reason,))
 
 
 def _penalised(potentials: Potentials) -> Potentials:

@@ -17,7 +17,7 @@ from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..autograd.contexts import constant
 from ..autograd.second_derivatives import without_derivative
-from ..autograd.transforms import refuse_transforms
+from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse_vectorised
 from ..errors import StructureError, shortened
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
@@ -256,6 +256,7 @@ class PairwiseLabels:
         if is_traced():
             total, *_ = self._traced_sums(flat)
             return total
+        refuse_forward_mode("the distribution of PairwiseLabels", flat)
         total = _LogPartition.apply(flat, self)  # type: ignore[no-untyped-call]  # torch's
         return total
 
@@ -333,6 +334,7 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        refuse_vectorised("PairwiseLabels", gradient)
         (flat,) = ctx.saved_tensors
         marginals = _Marginals.apply(  # type: ignore[no-untyped-call]  # torch's
             flat, ctx.structure, ctx.gibbs
@@ -354,6 +356,7 @@ class _Marginals(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        refuse_vectorised("PairwiseLabels", gradient)
         # A loss scale that is too large: zeros for the
         # sums, and NaN for the gradient scaler to see.
         finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)

@@ -8,6 +8,7 @@ import torch
 
 from models.potentials import AnyPotentials
 
+from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..estimator import Compared, Estimate
@@ -62,8 +63,9 @@ class AntitheticPair(Sampled, ABC):
         at_other = cost(other)
         gradient = (at_z - at_other).detach()[..., None] * self.weights(unary, u, z, other)
         costs = ((at_z + at_other) / 2).mean(dim=0)
-        surrogate = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1) + costs
-        return Estimate(surrogate, costs.detach(), z)
+        linear = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1)
+        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        return Estimate(linear + costs, costs.detach(), z)
 
 
 class ARM(AntitheticPair):

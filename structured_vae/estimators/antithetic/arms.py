@@ -6,6 +6,7 @@ import torch
 
 from models.potentials import AnyPotentials
 
+from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..estimator import Estimate
@@ -66,8 +67,9 @@ class ARMS(Sampled):
         # The samples of a bit are correlated; the factor
         # makes up for what that takes from the mean.
         gradient = (weights[..., None] * z).sum(dim=0) * self._factor(rare).to(unary.dtype)
-        surrogate = (unary * gradient).sum(dim=-1) + costs.mean(dim=0)
-        return Estimate(surrogate, fixed.mean(dim=0), z)
+        linear = (unary * gradient).sum(dim=-1)
+        linear = first_derivative_only(linear, type(self).__name__, unary)
+        return Estimate(linear + costs.mean(dim=0), fixed.mean(dim=0), z)
 
     def _factor(self, rare: torch.Tensor) -> torch.Tensor:
         """Return 1 / (1 - rho) of bits whose rarer value has the probability `rare`."""

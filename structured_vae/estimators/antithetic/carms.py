@@ -10,6 +10,7 @@ import torch
 from models.potentials import AnyPotentials
 from models.states import codes_of, of_variables
 
+from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ...spaces import space_of
@@ -72,8 +73,9 @@ class CARMS(Sampled):
         costs = cost(z)
         gradient = _gradient(p, labels, costs.detach().double())
         gradient = gradient.flatten(-2).to(unary.dtype)
-        surrogate = (unary * gradient).sum(dim=-1) + costs.mean(dim=0)
-        return Estimate(surrogate, costs.detach().mean(dim=0), z)
+        linear = (unary * gradient).sum(dim=-1)
+        linear = first_derivative_only(linear, type(self).__name__, unary)
+        return Estimate(linear + costs.mean(dim=0), costs.detach().mean(dim=0), z)
 
 
 def _antithetic_labels(p: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:

@@ -11,7 +11,7 @@ from torch import nn
 from models.potentials import AnyPotentials
 
 from ...errors import EstimatorError, shortened
-from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule
+from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule, positive
 
 SIZE = 1.0
 """The size of a relative step, chosen on validation images of `benchmarks/losses.py`."""
@@ -230,8 +230,8 @@ class Relative(Epsilon):
     def __init__(self, size: float = SIZE, by: By = "batch"):
         super().__init__()
         self.by_instance = _is_by_instance(by)
-        if not 0 < size < float("inf"):
-            raise EstimatorError(f"size must be positive and finite; got {size}")
+        if not positive(size):
+            raise EstimatorError(f"size must be positive and finite; got {shortened(size)}")
         self.size = size
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
+from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...distributions.argmax import AnySolver, argmax
 from ...errors import EstimatorError
@@ -109,7 +110,10 @@ class PerturbedArgmax(ByArgmax):
         surrogate = at_mean
         for name, noise in xi.items():
             score: torch.Tensor = getattr(potentials, name)
-            surrogate = surrogate + (weights[..., None] * noise * score).sum(dim=(0, -1))
+            linear = (weights[..., None] * noise * score).sum(dim=(0, -1))
+            surrogate = surrogate + first_derivative_only(
+                linear, type(self).__name__, potentials.unary, potentials.pairwise
+            )
         return Estimate(surrogate, at_mean.detach(), z)
 
     def _perturbed(

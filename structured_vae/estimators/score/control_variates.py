@@ -11,6 +11,7 @@ from torch import nn
 
 from models.potentials import AnyPotentials
 
+from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...errors import EstimatorError, shortened
 from ...objectives.costs import Cost
@@ -71,7 +72,9 @@ class ControlVariate(Estimator, ABC):
         weighted = ((costs.detach() - c_given_b)[..., None] * likelihood).sum(dim=0)
         gradient = (weighted + path) / self.samples
         # A surrogate that is linear in the scores: its gradient is `gradient`.
-        surrogate = (potentials.unary * gradient.detach()).sum(dim=-1) + costs.mean(dim=0)
+        linear = (potentials.unary * gradient.detach()).sum(dim=-1)
+        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        surrogate = linear + costs.mean(dim=0)
         return Estimate(surrogate, costs.detach().mean(dim=0), b, tuning=self._tuning(gradient))
 
     def _tuning(self, gradient: torch.Tensor) -> torch.Tensor | float:

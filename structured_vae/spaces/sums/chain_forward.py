@@ -82,11 +82,11 @@ class ForwardPass:
         suffixes, after = _backward(self.weights, self.factors, self.last, mask)
         joint = self.prefixes * suffixes
         norms = joint.sum(dim=-1, keepdim=True)
-        marginals = joint.div_(norms).mul_(gradient[:, None])
+        marginals = joint.div_(norms) * gradient[:, None]
         last = marginals[-1].sum(dim=0)  # beyond its end, a chain repeats its last label
         on = mask[..., None].to(marginals)
         k = len(self.factors)
-        follow = after.mul_(gradient[:, None] * on[1:] / norms[:-1])
+        follow = after * (gradient[:, None] * on[1:] / norms[:-1])
         pairs = self.factors * (self.prefixes[:-1].reshape(-1, k).T @ follow.reshape(-1, k))
         return marginals.mul_(on), pairs, marginals[0].sum(dim=0), last
 

@@ -47,13 +47,16 @@ class _LogPartition(torch.autograd.Function):
         # A second derivative is asked for, or probabilities would underflow: torch differentiates
         # the sums of logarithms.
         with torch.enable_grad():
-            inputs = scores
+            # Aliases: scores may depend on each other, and the gradient depends on the scores.
+            inputs = [score.view_as(score) for score in scores]
             if not again:
                 inputs = [score.detach().requires_grad_() for score in scores]
             needed = [score for score in inputs if score.requires_grad]
             emissions, transitions, start, end = inputs
-            total = (by_logarithms(emissions, transitions, start, end, mask) * gradient).sum()
-            gradients = torch.autograd.grad(total, needed, create_graph=again, allow_unused=True)
+            log_z = by_logarithms(emissions, transitions, start, end, mask)
+            gradients = torch.autograd.grad(
+                log_z, needed, gradient, create_graph=again, allow_unused=True
+            )
         remaining = iter(gradients)
         by_input = [next(remaining) if score.requires_grad else None for score in inputs]
         return *by_input, None

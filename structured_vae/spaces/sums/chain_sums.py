@@ -12,6 +12,7 @@ import torch
 from models.traced import is_traced, is_transformed
 
 from ...autograd.contexts import gradients_allowed, of_autograd
+from ...autograd.transforms import has_tangent
 from .chain_logarithms import by_logarithms
 from .chain_operators import compiled_gradients, compiled_log_partition, log_partition
 
@@ -37,7 +38,7 @@ class Chains:
     def log_partition(self) -> torch.Tensor:
         """Return log Z `[batch]` in nats, differentiable any number of times."""
         scores = self.emissions, self.transitions, self.start, self.end
-        if is_transformed():
+        if is_transformed() or has_tangent(*scores):
             return by_logarithms(*scores, self.mask)
         if torch.compiler.is_compiling():
             total: torch.Tensor = compiled_log_partition(*scores, self.mask)
