@@ -8,11 +8,10 @@ from waiting import WaitsError, never_waiting, step_of
 
 from structured_vae import TrainConfig
 from structured_vae.runs.assembly import training_of, vae_of
-from structured_vae.vaes.config import EpsilonConfig
 
 PIXELS = 6
 SMALL = TrainConfig(
-    hidden=2, recipe="paper", epsilon=EpsilonConfig(start=0.1), picture_every=0, logger="none"
+    hidden=2, recipe="paper", epsilon=TrainConfig().epsilon, picture_every=0, logger="none"
 )
 COUPLED = ("direct", "score_function", "ram", "rodeo", "unordered_set", "vimco", "exact")
 INDEPENDENT = (*COUPLED, "nvil", "muprop", "double_cv", "implicit_mle", "perturbed_argmax")

@@ -50,11 +50,10 @@ from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.record import RunRecord
-from structured_vae.vaes.config import EpsilonConfig
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
-    n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
+    n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=TrainConfig().epsilon
 )
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
@@ -215,7 +214,11 @@ def test_every_setting_makes_a_difference(tmp_path, whole, change):
         ({}, 2, 0.1, "cosine", 0.002),
         ({"rate_decay": "none"}, 2, 0.1, "none", 0.001),
         (
-            {"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01},
+            {
+                "sides": 1,
+                "epsilon": replace(TrainConfig().epsilon, start=0.5),
+                "learning_rate": 0.01,
+            },
             1,
             0.5,
             "cosine",
@@ -234,7 +237,7 @@ def test_every_setting_makes_a_difference(tmp_path, whole, change):
             0.002,
         ),
         ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
-        ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
+        ({"recipe": "paper", "epsilon": TrainConfig().epsilon}, 1, 0.1, "none", 0.001),
         ({"model": "mixture"}, 1, 0.1, "none", 0.001),
     ],
     ids=str,

@@ -12,8 +12,6 @@ from torch import nn
 
 from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
 from models.errors import NetworkError
-from models.networks.decoder import BinaryDecoder, CategoricalDecoder
-from models.networks.encoders.categorical import CategoricalEncoder
 from models.states import single_changes
 from solvers import UnknownSolverError
 from structured_vae import (
@@ -38,11 +36,10 @@ from structured_vae import (
     train,
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP, histogram_kl
-from structured_vae.distributions.argmax import argmax
-from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.objectives.costs import CostOfCategories, WithKL
+from structured_vae.spaces import space_of
 from structured_vae.spaces.sums.table_sums import TableSums
 from structured_vae.vaes.fitting import fitting_solver
 
@@ -154,10 +151,13 @@ def test_sums_and_their_gradients_are_those_over_all_states(couplings, edges):
     np.testing.assert_allclose(kl.detach(), [expected] * 2, atol=1e-12)
     gradient = torch.cat(torch.autograd.grad(kl.sum(), leaves_of(h)), dim=1)
     np.testing.assert_allclose(gradient[0], this.gradient(np.log(probabilities)), atol=1e-12)
-    np.testing.assert_allclose(kl_ceiling(h).value.detach(), [VARIABLES * np.log(K)] * 2)
-    assert kl_of_unary(h).valid == (couplings == "none")
+    perturbed = PerturbAndMAP(h)
+    ceiling = perturbed.kl("ceiling").value.detach()
+    np.testing.assert_allclose(ceiling, [VARIABLES * np.log(K)] * 2)
+    of_unary = perturbed.kl("unary")
+    assert of_unary.valid == (couplings == "none")
     if couplings == "none":
-        np.testing.assert_allclose(kl_of_unary(h).value.detach(), kl.detach(), atol=1e-12)
+        np.testing.assert_allclose(of_unary.value.detach(), kl.detach(), atol=1e-12)
 
 
 @pytest.mark.parametrize("couplings", ["potts", "general"])
@@ -177,7 +177,7 @@ def test_tables_of_a_device_agree_with_elimination_on_the_host(couplings):
 def test_argmaxes_and_fields_are_those_over_all_states(couplings):
     this = latent_labels(couplings, seed=1)
     h, states = this.potentials(), torch.from_numpy(this.states)
-    (best,) = argmax(h)
+    (best,) = space_of(h).maximise(h)
     assert h.score(best[None]).item() == pytest.approx(this.scores().max())
     changed = single_changes(states, VARIABLES)
     adds = h.apart(
@@ -221,10 +221,9 @@ def as_bits(h):
 def decoders_of_bits(n):
     """A decoder of n bits, and that of n variables of two values with the same weights."""
     torch.manual_seed(0)
-    bits, labels = (
-        BinaryDecoder(PIXELS, n, 5).double(),
-        CategoricalDecoder(PIXELS, 2, 5, n).double(),
-    )
+    sizes = {"pixels": PIXELS, "hidden": 5}
+    bits = paper_vae("independent", n=n, **sizes).decoder.double()
+    labels = paper_vae("categorical", k=2, variables=n, **sizes).decoder.double()
     labels.load_state_dict(bits.state_dict())
     ones, zeros = bits.first.weight.data.T.chunk(2)
     labels.first.weight.data = torch.stack([zeros, ones], dim=1).flatten(0, 1).T.contiguous()
@@ -265,7 +264,8 @@ def test_variables_of_two_values_are_bits(couplings):
 
 def test_one_variable_is_the_categorical_one():
     torch.manual_seed(0)
-    decoder = CategoricalDecoder(PIXELS, 5, 7).double()
+    vae = paper_vae("categorical", pixels=PIXELS, k=5, hidden=7, variables=1).double()
+    encoder, decoder = vae.encoder, vae.decoder
     x = torch.rand(4, PIXELS, generator=seeded(0), dtype=torch.float64).round()
     z = torch.eye(5, dtype=torch.float64)[[0, 3, 3, 1]]
     np.testing.assert_allclose(decoder.changed(x, z), decoder.around(x, z).slope)
@@ -273,12 +273,10 @@ def test_one_variable_is_the_categorical_one():
     np.testing.assert_allclose(
         cost.around(z).slope, cost.function(single_changes(z, 1).movedim(-2, 0)).movedim(0, -1)
     )
-    encoder = CategoricalEncoder(PIXELS, 5, 7, variables=1, couplings="general").double()
     h = encoder(x)
     assert (h.pairwise, h.edges, h.variables, encoder.n) == (None, None, 1, 5)
     np.testing.assert_allclose(Gibbs(h).marginals[0].detach(), h.unary.softmax(dim=-1).detach())
-    arguments = DiscreteVAE(encoder, decoder).arguments
-    assert arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
+    assert vae.arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
 
 
 def test_the_arguments_of_coupled_categories_make_them_again():
@@ -475,7 +473,7 @@ def test_networks_of_ones_own_may_have_variables():
     with pytest.raises(
         ValueError, match="the encoder has 3 variables and the decoder 1; they must agree"
     ):
-        DiscreteVAE(vae.encoder, CategoricalDecoder(PIXELS, VARIABLES * K, 7))
+        DiscreteVAE(vae.encoder, paper_vae("categorical", pixels=PIXELS, k=VARIABLES * K).decoder)
 
 
 @pytest.mark.parametrize(
