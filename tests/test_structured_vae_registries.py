@@ -16,13 +16,11 @@ from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
 from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, train
-from structured_vae.cli.options_of_kinds import add_options
-from structured_vae.cli.terminal import command
+from structured_vae.cli import main
 from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.registry import BUILT_IN, estimator_class
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.spaces import SPACES
@@ -469,7 +467,7 @@ def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
 )
 def test_an_estimator_that_is_not_to_be_had_is_refused(plug_ins, name, message):
     with pytest.raises(EstimatorError, match=message):
-        estimator_class(name)
+        ESTIMATORS.named(name)
 
 
 def test_the_file_of_a_run_names_no_code(plug_ins):
@@ -485,18 +483,21 @@ def test_a_name_that_is_misspelt_is_refused_with_the_nearest():
         replace(SMALL, estimator="score_functoin")
 
 
-def test_the_help_of_train_lists_every_estimator(plug_ins):
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def help_of_train(capsys):
+    """Return what `structured-vae train --help` prints, as one line."""
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_the_help_of_train_lists_every_estimator(plug_ins, capsys):
+    text = help_of_train(capsys)
     assert f"{', '.join(ESTIMATORS)}, own" in text
     assert "doubled" in text
 
 
-def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def test_the_help_of_train_describes_the_encoders_as_the_configuration_does(capsys):
+    text = help_of_train(capsys)
     attributes = TrainConfig().__doc__.partition("Attributes:")[2]
     described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
     assert described.rstrip(".") in text
@@ -515,21 +516,22 @@ def test_the_table_of_estimators_has_a_row_for_each():
     page = (ROOT / "docs" / "estimator_formulas.md").read_text(encoding="utf-8")
     table = page.partition("## Table")[2].partition("\n\n- ")[0]
     rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
-    assert sorted(rows) == sorted(BUILT_IN)
+    assert sorted(rows) == sorted(ESTIMATORS.built_in)
 
 
 def test_the_page_names_the_estimators_that_the_command_gradients_measures():
     page = (ROOT / "docs" / "compare_estimators.md").read_text(encoding="utf-8")
     sentence = page.partition("The command measures ")[2].partition(", and plug-ins")[0]
-    usual = {name: any(form.usual for form in ESTIMATORS[name].compared()) for name in BUILT_IN}
-    measured = [name for name in BUILT_IN if usual[name]]
+    measured = [
+        name
+        for name in ESTIMATORS.built_in
+        if any(form.usual for form in ESTIMATORS[name].compared())
+    ]
     assert sorted(re.findall(r"`(\w+)`", sentence)) == sorted(measured)
 
 
-def test_the_help_of_train_lists_every_data_set():
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def test_the_help_of_train_lists_every_data_set(capsys):
+    text = help_of_train(capsys)
     assert f"the names are {', '.join(dataset_names())}" in text
 
 
