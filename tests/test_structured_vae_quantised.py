@@ -20,10 +20,9 @@ from structured_vae import (
 )
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import open_model
+from structured_vae.runs.assembly import training_of
 from structured_vae.runs.fit_prior import fit_prior
-from structured_vae.training.base import TrainingOptions
 from structured_vae.vaes.quantised.evaluation import evaluate_quantised
-from structured_vae.vaes.quantised.training import QuantisedTraining
 
 SMALL = TrainConfig(model="quantised", n=4, hidden=8, epochs=2, picture_every=0)
 SIZES = {
@@ -139,7 +138,9 @@ def test_a_learnt_prior_gives_a_valid_bound_and_the_encoder_no_gradient(name, x)
     assert quantities["bound_factorised"].value == pytest.approx(
         quantities["bound_uniform"].value, rel=1e-6
     )
-    training = QuantisedTraining(vae, TrainingOptions(1e-3, 0), commitment=0.25, code_entropy=0.0)
+    sizes = {option: value for option, value in SIZES[name].items() if option != "n"}
+    config = TrainConfig(model="quantised", quantiser=name, n=SIZES[name]["n"], hidden=5, **sizes)
+    training = training_of(config, vae)
     training._noise = torch.Generator().manual_seed(0)
     loss, _ = training._loss(x)
     weights = list(vae.encoder.parameters())
