@@ -29,8 +29,7 @@ from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.reproduction.experiments import Experiment
-from structured_vae.runs.assembly import data_of, dataset_of, training_of
-from structured_vae.runs.networks import vae_of
+from structured_vae.runs.assembly import data_of, dataset_of, initialised, training_of
 from structured_vae.schedules import Constant
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
 from structured_vae.training.labelled import drawn_labels
@@ -143,7 +142,7 @@ def test_losses_of_classes_are_what_they_were():
 def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
     """All of the loss that is not of the unlabelled images nor of the scores, for a code without variance."""
     config = replace(SMALL, dropout=0.0)
-    training = training_of(config, vae_of(config, tiny_faces.pixels))
+    training = training_of(config, initialised(config, tiny_faces.pixels))
     prior = training.vae.decoder.prior
     with torch.no_grad():
         prior.weight.normal_(std=3.0, generator=torch.Generator().manual_seed(5))
@@ -566,8 +565,7 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
             train(config, tmp_path / "run")
         return
     dataset = dataset_of(config)
-    torch.manual_seed(0)  # of the weights: with some no argmax moves, and the gradient is zero
-    training = training_of(config, vae_of(config, dataset.pixels))
+    training = training_of(config, initialised(config, dataset.pixels))
     training.on_train_epoch_start()
     x, *labelled = next(iter(data_of(config, dataset).train_dataloader()))
     training.loss(x[:3], *labelled).backward()

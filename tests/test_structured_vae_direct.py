@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import CategoricalPotentials, Potentials, paper_vae
-from models.networks.decoder import Neighbourhood
 from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,
@@ -65,10 +64,7 @@ class Table:
         return self.values[index(z)]
 
     def around(self, z):
-        n = z.shape[-1]
-        neighbours = index(z)[..., None] ^ (1 << torch.arange(n))
-        cost = self(z)
-        return Neighbourhood(cost, (self.values[neighbours] - cost[..., None]) * (1 - 2 * z))
+        return CostOfBits(self).around(z)
 
     def table(self, chosen):
         return self(chosen)[None]

@@ -21,8 +21,7 @@ from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators import ESTIMATORS
-from structured_vae.runs.assembly import training_of
-from structured_vae.runs.networks import vae_of
+from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parents[1]
@@ -207,7 +206,7 @@ def plug_ins(tmp_path, monkeypatch):
 def test_a_configuration_names_an_estimator_that_a_package_plugs_in(plug_ins):
     config = replace(SMALL, estimator="doubled")
     assert "doubled_estimator" not in sys.modules, "a name is checked without an import"
-    training = training_of(config, vae_of(config, pixels=6))
+    training = training_of(config, initialised(config, pixels=6))
     assert training.estimator.samples == 6, "the usual three samples, doubled"
     training.on_train_epoch_start()
     loss = training.training_step((torch.ones(4, 6),), batch_idx=1)
@@ -233,7 +232,7 @@ def test_a_vae_over_a_space_that_a_package_plugs_in_trains_and_is_exported(plug_
 def test_a_configuration_names_a_posterior_that_a_package_plugs_in(plug_ins):
     config = replace(SMALL, encoder="general", estimator="ram", posterior="halved")
     assert "halved_posterior" not in sys.modules, "a name is checked without an import"
-    training = training_of(config, vae_of(config, pixels=6))
+    training = training_of(config, initialised(config, pixels=6))
     q = training.estimator.posterior(training.vae.encoder(torch.ones(1, 6)))
     assert type(q).__name__ == "Halved"
     training.on_train_epoch_start()
@@ -267,13 +266,13 @@ def test_a_vae_with_an_encoder_that_a_package_plugs_in_trains_and_is_exported(pl
 def test_an_encoder_without_a_word_on_its_signs_is_refused_by_a_minimum_cut():
     options = {"estimator": "direct", "solver": "max_flow", "n": 4, "hidden": 4}
     config = TrainConfig(encoder="low_rank", **options)
-    vae = vae_of(config, pixels=6)
+    vae = initialised(config, pixels=6)
     lowest = vae.encoder.potentials(-torch.ones(1, 12))
     assert (lowest.pairwise > 0).all(), "outputs of -1 alone would pass the check"
     with pytest.raises(ConfigError, match="this encoder does not fit"):
         training_of(config, vae)
     declared = TrainConfig(encoder="squared", **options)
-    training_of(declared, vae_of(declared, pixels=6))
+    training_of(declared, initialised(declared, pixels=6))
 
 
 @pytest.mark.usefixtures("plug_ins")
@@ -355,7 +354,7 @@ def test_an_encoder_of_attributes_has_the_options_of_its_class():
         channels=1,
     )
     assert "ranked-rank3-bandwidth1" in config.title
-    vae = vae_of(config, pixels=3 * 64 * 64)
+    vae = initialised(config, pixels=3 * 64 * 64)
     assert vae.arguments["rank"] == 3
     again = AttributeVAE.of_arguments(**vae.arguments)
     assert (again.encoder.attributes.rank, len(again.encoder.attributes.edges)) == (3, vae.n - 1)

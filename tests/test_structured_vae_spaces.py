@@ -36,7 +36,6 @@ from structured_vae import (
     paper_recipe,
 )
 from structured_vae.errors import EstimatorError, StructureError
-from structured_vae.objectives.costs import CostOfStates
 from structured_vae.spaces import as_space, space_of
 
 
@@ -202,7 +201,7 @@ def test_the_slope_of_a_linear_cost_orders_all_states_as_the_cost(name):
     weights = torch.from_numpy(np.random.default_rng(3).normal(size=n))
     scores = torch.from_numpy(np.random.default_rng(4).normal(size=(3, n)))
     z = space.argmax(scores)
-    around = space.around(CostOfStates(lambda s: s @ weights, space), z, scores)
+    around = space.around(lambda states: states @ weights, z, scores)
     # The cost at a neighbour is that which the slope says.
     neighbours = space.neighbours(z, scores)
     expected_changes = (neighbours - z[:, None]) @ weights
