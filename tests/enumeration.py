@@ -9,6 +9,7 @@ import torch
 from models import CategoricalPotentials, Potentials
 from structured_vae import CostOfBits
 from structured_vae.objectives.costs import CostOfCategories
+from structured_vae.spaces import space_of
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 
@@ -172,6 +173,12 @@ def smooth_cost(n, seed=0, features=4, scale=2.0):
     shapes = (features, n), features, features
     a, b, theta = (random.normal(size=shape) for shape in shapes)
     return SmoothCost(a, b, scale * theta)
+
+
+def unary_noise(potentials, generator, samples=1):
+    """Return the noise `[samples, batch, n]` that an estimator draws for unary scores."""
+    unary = potentials.unary.detach()
+    return space_of(potentials).noise(unary.expand(samples, *unary.shape), generator)
 
 
 def draws_of(estimator, this, cost, count, seed=0, step=0):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from models.vaes.attributes import PIXELS
 from structured_vae.data import ATTRIBUTES, ImageDataset, Split
+
+PIXELS = 3 * 64 * 64
 
 
 def faces(count, seed):

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from models import AttributeVAE
-from models.vaes.attributes import LEVELS, PIXELS, AttributeDecoder, AttributeEncoder
 
 N = 3
+LEVELS = 255
+PIXELS = 3 * 64 * 64
 
 
 def with_prior(decoder):
@@ -17,7 +18,11 @@ def with_prior(decoder):
     return decoder
 
 
-DECODER = with_prior(AttributeDecoder(N, c=2, channels=2))
+def new_decoder():
+    return AttributeVAE("independent", n=N, c=2, channels=2).decoder
+
+
+DECODER = with_prior(new_decoder())
 
 
 def images(batch, seed=0):
@@ -63,7 +68,7 @@ def test_the_cost_of_attributes_has_the_prior_of_the_code_in_it():
 
 def test_the_prior_of_a_fresh_decoder_is_the_standard_normal_for_all_attributes():
     z = torch.rand((4, N), generator=torch.Generator().manual_seed(0))
-    assert (AttributeDecoder(N, c=2, channels=2).prior_cost(z, codes(4)) == 0).all()
+    assert (new_decoder().prior_cost(z, codes(4)) == 0).all()
 
 
 def test_the_prior_takes_out_of_the_code_what_the_attributes_say():
@@ -75,7 +80,7 @@ def test_the_prior_takes_out_of_the_code_what_the_attributes_say():
         torch.randn((2000, 2), generator=draw),
     )
     code = z @ step + noise
-    decoder = AttributeDecoder(N, c=2, channels=2)
+    decoder = new_decoder()
     optimiser = torch.optim.LBFGS(decoder.prior.parameters(), line_search_fn="strong_wolfe")
 
     def cost():
@@ -102,7 +107,7 @@ def test_the_256_probabilities_of_an_intensity_add_up_to_no_more_than_one(mean, 
 
 
 def test_the_scale_stays_above_a_step():
-    decoder = AttributeDecoder(N, c=2, channels=2)
+    decoder = new_decoder()
     with torch.no_grad():
         decoder.log_scale.fill_(-50)
     assert decoder.scale >= 1 / LEVELS
@@ -163,7 +168,7 @@ def test_a_row_of_decoded_persons_has_one_under_every_state():
     ("encoder", "pairs"), [("independent", 0), ("supermodular", 6), ("general", 6)]
 )
 def test_encoders_give_potentials_and_a_code(encoder, pairs):
-    network = AttributeEncoder(encoder, n=4, c=5, channels=2)
+    network = AttributeVAE(encoder, n=4, c=5, channels=2).encoder
     potentials, code = network(images(2))
     assert potentials.unary.shape == (2, 4)
     assert (potentials.pairwise is None) == (pairs == 0)
@@ -177,4 +182,4 @@ def test_encoders_give_potentials_and_a_code(encoder, pairs):
 @pytest.mark.parametrize("encoder", ["categorical", "other"])
 def test_attributes_are_bits(encoder):
     with pytest.raises(ValueError, match=f"no encoder of bits is called '{encoder}'"):
-        AttributeEncoder(encoder, n=4, c=5, channels=2)
+        AttributeVAE(encoder, n=4, c=5, channels=2)

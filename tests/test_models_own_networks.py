@@ -17,9 +17,7 @@ import models.networks.decoder
 import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
 from models.errors import NetworkError, PretrainedError, SettingError
-from models.networks.decoder import BinaryDecoder, CategoricalDecoder, Flips
-from models.networks.encoders.general import GeneralEncoder
-from models.networks.own_networks import NetworkDecoder
+from models.networks.decoder import Flips
 
 PIXELS, N, IMAGES = 6, 4, 3
 
@@ -39,6 +37,11 @@ def network(inputs=N, pixels=PIXELS):
     return nn.Sequential(nn.Linear(inputs, 5), nn.Tanh(), nn.Linear(5, pixels)).double()
 
 
+def decoder_of(layers, likelihood="bernoulli"):
+    """Return the decoder that a VAE makes of layers from states to pixels."""
+    return DiscreteVAE(Scores(PIXELS, N), layers, likelihood).decoder
+
+
 def by_numpy(decoder, x, z):
     """[images, states]: -log p(x | z), value by value."""
     outputs = decoder.network(torch.as_tensor(z)).detach().numpy()[None]
@@ -54,7 +57,10 @@ def by_numpy(decoder, x, z):
 @pytest.fixture(params=["bernoulli", "gaussian", "bernoulli, as one layer"])
 def decoder(request):
     likelihood, *nested = request.param.split(", ")
-    return NetworkDecoder(nn.Sequential(network()) if nested else network(), likelihood).double()
+    layers = network()
+    if nested:
+        layers = nn.Sequential(layers)
+    return decoder_of(layers, likelihood).double()
 
 
 def test_tables_are_the_costs_of_all_states(decoder):
@@ -168,7 +174,7 @@ def with_convolution():
     ids=repr,
 )
 def test_the_costs_of_flips_are_those_of_the_flipped_states(layers):
-    decoder = NetworkDecoder(layers).double()
+    decoder = decoder_of(layers).double()
     z = torch.randint(2, (2, IMAGES, N), generator=seeded(1)).double()
     flips = decoder.flips(images(), z)
     assert all(layer.training for layer in decoder.modules())
@@ -213,7 +219,7 @@ class Fast(nn.Linear):
 
 
 def test_fast_paths_of_ones_own_are_taken():
-    decoder = NetworkDecoder(Fast(N, PIXELS))
+    decoder = decoder_of(Fast(N, PIXELS))
     z, x = torch.zeros(IMAGES, N), torch.zeros(IMAGES, PIXELS)
     assert decoder.cost(x, z).tolist() == [100] * IMAGES
     assert decoder.around(x, z).slope.tolist() == [[1] * N] * IMAGES
@@ -222,7 +228,7 @@ def test_fast_paths_of_ones_own_are_taken():
 
 
 def test_a_cost_of_ones_own_makes_the_tables():
-    decoder = NetworkDecoder(network())
+    decoder = decoder_of(network())
     decoder.network.cost = lambda x, z: (x.sum(dim=-1) + 1) * z.sum(dim=-1)
     states = torch.as_tensor(all_bits(N)).double()
     expected = np.outer(images().sum(dim=-1) + 1, all_bits(N).sum(axis=1))
@@ -239,16 +245,17 @@ def test_n_is_read_from_the_first_image():
 
 
 def test_ours_beside_ones_own():
-    one = DiscreteVAE(GeneralEncoder(PIXELS, N), network().float())
-    other = DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, N))
+    ours = paper_vae("general", pixels=PIXELS, n=N, hidden=5)
+    one = DiscreteVAE(ours.encoder, network().float())
+    other = DiscreteVAE(Scores(PIXELS, N), ours.decoder)
     assert one.n == other.n == N
     assert one.pixels == other.pixels == PIXELS
     with pytest.raises(ValueError, match="n = 4 and the decoder n = 5"):
-        DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, 5))
+        DiscreteVAE(Scores(PIXELS, N), paper_vae("general", pixels=PIXELS, n=5).decoder)
     with pytest.raises(ValueError, match=r"the encoder is of .* and .* is of .*; they must agree"):
-        DiscreteVAE(Scores(PIXELS, N), CategoricalDecoder(PIXELS, N))
+        DiscreteVAE(Scores(PIXELS, N), paper_vae("categorical", pixels=PIXELS, k=N).decoder)
     with pytest.raises(ValueError, match="its likelihood is bernoulli"):
-        DiscreteVAE(Scores(PIXELS, N), BinaryDecoder(PIXELS, N), "gaussian")
+        DiscreteVAE(Scores(PIXELS, N), ours.decoder, "gaussian")
 
 
 @pytest.mark.parametrize(
@@ -272,11 +279,11 @@ def test_networks_that_do_not_fit_are_named(encoder, decoder, message):
 
 @pytest.mark.parametrize("name", ["gaussian", "bernouli"])
 def test_a_decoder_keeps_its_likelihood(name):
-    ready = NetworkDecoder(network().float())
+    ready = decoder_of(network().float())
     assert DiscreteVAE(Scores(PIXELS, N), ready, "bernoulli").decoder is ready
     with pytest.raises(ValueError, match=f"its likelihood is bernoulli, not '{name}'"):
         DiscreteVAE(Scores(PIXELS, N), ready, name)
-    other = NetworkDecoder(network().float(), "gaussian")
+    other = decoder_of(network().float(), "gaussian")
     for given in ("gaussian", other.likelihood):
         assert DiscreteVAE(Scores(PIXELS, N), other, given).decoder is other
 
@@ -285,7 +292,7 @@ def test_an_unknown_likelihood():
     with pytest.raises(
         ValueError, match="no likelihood is called 'poisson'; there are: bernoulli, gaussian"
     ):
-        NetworkDecoder(network(), "poisson")
+        decoder_of(network(), "poisson")
 
 
 # --- folders ------------------------------------------------------------------------------------

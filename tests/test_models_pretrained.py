@@ -22,9 +22,6 @@ from models import (
     quantised_vae,
 )
 from models.errors import PretrainedError
-from models.networks.decoder import BinaryDecoder
-from models.networks.encoders.general import GeneralEncoder
-from models.networks.encoders.independent import IndependentEncoder
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
@@ -197,17 +194,24 @@ def test_a_card_of_ours_is_replaced_and_another_readme_is_not(tmp_path):
 # --- what cannot be saved -----------------------------------------------------------------------
 
 
-class Exponential(GeneralEncoder):
+SMALL = paper_vae("general", pixels=9, n=4, hidden=5)
+
+
+class Exponential(type(SMALL.encoder)):
     def pair_scores(self, outputs):
         return outputs.exp()
+
+
+def encoder_of(pixels, hidden):
+    return paper_vae("independent", pixels=pixels, n=4, hidden=hidden).encoder
 
 
 @pytest.mark.parametrize(
     "vae",
     [
-        DiscreteVAE(Exponential(9, 4, 5), BinaryDecoder(9, 4, 5)),
-        DiscreteVAE(IndependentEncoder(9, 4, 6), BinaryDecoder(9, 4, 5)),
-        DiscreteVAE(IndependentEncoder(8, 4, 5), BinaryDecoder(9, 4, 5)),
+        DiscreteVAE(Exponential(9, 4, 5), SMALL.decoder),
+        DiscreteVAE(encoder_of(pixels=9, hidden=6), SMALL.decoder),
+        DiscreteVAE(encoder_of(pixels=8, hidden=5), SMALL.decoder),
     ],
     ids=["scores", "hidden", "pixels"],
 )

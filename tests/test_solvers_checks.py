@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from solvers import Problem, ProblemError, SolveFailedError, solve, solve_labels, solver_class
-from solvers.algorithms.exhaustive.host import host_argmax
 from solvers.compiled.problem_checks import proof_of, survey_of, triangle_of
-from solvers.problems.topology import Topology
 from solvers.solution import Maximiser
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -182,12 +180,11 @@ def test_answers_of_backends_of_any_kind_are_certified(monkeypatch, kind, bound)
 def test_instances_in_lanes_have_the_answers_that_each_has_alone(n, dtype):
     generator = np.random.default_rng(n)
     pairs = np.stack(np.triu_indices(n, 1), axis=1)[::-1]
-    topology = Topology(n, pairs)
     for batch, draw in ((4, generator.normal), (37, lambda size: generator.integers(-1, 2, size))):
         unary = np.asarray(draw(size=(batch, n)), dtype)
         pairwise = np.asarray(draw(size=(batch, len(pairs))), dtype)
-        together = host_argmax(unary, pairwise, topology)
+        together = solve(unary, pairwise, edges=pairs, solver="exhaustive").z
         alone = [
-            host_argmax(unary[b : b + 1], pairwise[b : b + 1], topology)[0] for b in range(batch)
+            solve(unary[b], pairwise[b], edges=pairs, solver="exhaustive").z for b in range(batch)
         ]
         assert np.array_equal(together, alone)

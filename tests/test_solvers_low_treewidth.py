@@ -15,16 +15,12 @@ from solvers import (
     Problem,
     SolveInterrupted,
     UnsupportedProblemError,
+    gibbs,
     interrupt_solves,
     solve,
     solver_class,
 )
-from solvers.algorithms.elimination.frontier_order import frontier_order
-from solvers.algorithms.elimination.max_sum import max_sum
-from solvers.algorithms.elimination.order import width_of
 from solvers.algorithms.elimination.plan import cached_plan
-from solvers.compiled.graphs import neighbour_lists
-from solvers.gibbs_distribution.sum_product import infer
 from solvers.instances import spin_glass, tree
 from solvers.limits import memory
 
@@ -73,8 +69,9 @@ def test_sum_product_equals_enumeration(name):
     score = unary @ states.T + pairwise @ both.T
     log_z = np.log(np.exp(score).sum(axis=1))
     probability = np.exp(score - log_z[:, None])
-    found, marginals, _ = infer(cached_plan(n, edges), unary, pairwise, np.empty((3, 0, n)))
-    np.testing.assert_allclose(found, log_z, rtol=1e-12)
+    found = gibbs(unary, pairwise, edges=edges, method="elimination")
+    np.testing.assert_allclose(found.log_partition, log_z, rtol=1e-12)
+    marginals = np.concatenate((found.unary_marginals, found.pairwise_marginals), axis=1)
     expected = probability @ np.concatenate((states, both), axis=1)
     np.testing.assert_allclose(marginals, expected, rtol=1e-10)
 
@@ -82,9 +79,10 @@ def test_sum_product_equals_enumeration(name):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_width(name):
     graph = GRAPHS[name]
-    assert width_of(len(graph), edges_of(graph), 20) == WIDTHS[name]
-    if WIDTHS[name]:
-        assert width_of(len(graph), edges_of(graph), WIDTHS[name] - 1) is None
+    edges = edges_of(graph)
+    unary, pairwise = np.ones((2, len(graph))), np.ones((2, len(edges)))
+    solution = solve(unary, pairwise, edges=edges, solver="elimination")
+    assert solution.stats["width"] == WIDTHS[name]
 
 
 @pytest.mark.parametrize("batch", [1, 3, 40])
@@ -94,12 +92,12 @@ def test_relabelled_grids_have_the_same_maximum(batch):
     n = drawn.unary.shape[1]
     order = generator.permutation(n)
     place = np.argsort(order)
-    _, maxima = max_sum(cached_plan(n, drawn.edges), drawn.unary, drawn.pairwise)
+    plain = solve(drawn.unary, drawn.pairwise, edges=drawn.edges, solver="elimination")
     moved = np.sort(place[drawn.edges], axis=1)
-    z, others = max_sum(cached_plan(n, moved), drawn.unary[:, order], drawn.pairwise)
-    np.testing.assert_allclose(maxima, others, rtol=1e-12)
-    scores = Problem.from_arrays(drawn.unary[:, order], drawn.pairwise, edges=moved).score(z)
-    np.testing.assert_allclose(scores, maxima, rtol=1e-12)
+    other = solve(drawn.unary[:, order], drawn.pairwise, edges=moved, solver="elimination")
+    assert plain.optimal.all()
+    assert other.optimal.all()
+    np.testing.assert_allclose(plain.score, other.score, rtol=1e-12)
 
 
 def test_batch_of_large_trees_equals_one_by_one():
@@ -123,7 +121,6 @@ def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
     monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda: 2**62)
     edges = edges_of(nx.complete_graph(33))
     problem = Problem.from_arrays(np.ones(33), np.ones(len(edges)), edges=edges)
-    assert width_of(33, edges, 36) == 32
     with pytest.raises(
         UnsupportedProblemError, match="no elimination order of width 30 or less was found"
     ):
@@ -145,7 +142,7 @@ def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
 def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
     problem = spin_glass(rows, rows, batch, np.random.default_rng(3)).problem()
     plan = problem.topology.recall(cached_plan)
-    _, maxima = max_sum(plan, problem.unary, problem.pairwise, 1, Deadline.after(-1.0))
+    _, maxima = module.max_sum(plan, problem.unary, problem.pairwise, 1, Deadline.after(-1.0))
     assert np.isnan(maxima).all() == (rows == 20)
     solution = solver_class("elimination")().solve(problem, time_limit=1e-9)
     assert (solution.bound >= solver_class("elimination")().solve(problem).score).all()
@@ -158,6 +155,7 @@ def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
 def test_what_was_done_before_a_time_limit_is_proved(monkeypatch):
     problem = spin_glass(12, 12, 8, np.random.default_rng(3)).problem()
     expected = solver_class("elimination")().solve(problem)
+    max_sum = module.max_sum
 
     def half_done(*arguments):
         z, maxima = max_sum(*arguments)
@@ -208,7 +206,6 @@ def test_large_tables_take_their_turn(monkeypatch):
 def test_many_components_are_ordered_in_time_of_their_size():
     triangles = np.arange(3 * 4000).reshape(-1, 3)
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [0, 2]], triangles[:, [1, 2]]])
-    starts, near, _ = neighbour_lists(3 * 4000, edges)
-    order = frontier_order(starts, near)
-    assert sorted(order) == list(range(3 * 4000))
-    assert width_of(3 * 4000, edges, 8) == 2
+    solution = solve(np.ones(3 * 4000), -np.ones(len(edges)), edges=edges, solver="elimination")
+    assert solution.stats["width"] == 2
+    assert solution.score == 4000

@@ -18,7 +18,6 @@ from solvers import (
     solver_class,
 )
 from solvers.conversions import from_qubo
-from solvers.problems.pairs import topology_of
 
 MAX_FLOW = solver_class("max_flow")
 EXHAUSTIVE = solver_class("exhaustive")
@@ -118,7 +117,7 @@ def test_a_forest_takes_one_call_once_it_is_planned(monkeypatch):
     assert_same(solve(unary, pairwise, edges=edges), checked)
     assert_same(prepare(edges, n)(unary, pairwise), checked)
     z = np.empty(n, np.int8)
-    topology = topology_of(edges, n)
+    topology = Problem.from_arrays(unary, pairwise, edges=edges).topology
     assert ELIMINATION().maximise_at_once(topology, unary[:-1], pairwise, z[:-1]) is None
     assert ELIMINATION().maximise_at_once(topology, unary, pairwise[:-1], z) is None
     assert ELIMINATION().maximise_at_once(None, unary, np.zeros((n, n)), z) is None
@@ -177,9 +176,10 @@ def test_plain_arrays_of_small_problems_take_one_call(solver, n):
     z = np.empty(n + 1, np.int8)
     assert solver().maximise_at_once(None, unary, pairwise, z[:n]) is not None
     edges, weights = over_edges(pairwise)
-    topology = topology_of(edges, n)
+    topology = Problem.from_arrays(unary, weights, edges=edges).topology
     assert solver().maximise_at_once(topology, unary, weights, z[:n]) is not None
-    assert solver().maximise_at_once(topology_of(edges, n + 1), np.zeros(n + 1), weights, z) is None
+    larger = Problem.from_arrays(np.zeros(n + 1), weights, edges=edges).topology
+    assert solver().maximise_at_once(larger, np.zeros(n + 1), weights, z) is None
 
 
 @pytest.mark.parametrize("n", [17, 20, 40, 62])

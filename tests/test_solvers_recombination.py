@@ -16,7 +16,6 @@ from solvers.algorithms.local_search.recombination import _recombined, recombina
 from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
 from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
-from solvers.backends.local_search import LocalSearch
 
 KINDS = (SubgraphMoves, TabuRuns)
 
@@ -240,9 +239,10 @@ def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):
         return run
 
     monkeypatch.setattr("solvers.backends.local_search.recombined", watched(improvement.recombined))
-    monkeypatch.setattr(LocalSearch, "_tabu", watched(LocalSearch._tabu))
+    local_search = solver_class("local_search")
+    monkeypatch.setattr(local_search, "_tabu", watched(local_search._tabu))
     problem = instances.dense(120, 20, np.random.default_rng(0)).problem()
-    solution = LocalSearch().solve(problem, 1e-3)
+    solution = local_search().solve(problem, 1e-3)
     first, second = (problem.score_flat(z) for z in found)
     assert (first < second).sum() > 10  # the time was up before recombination reached these
     np.testing.assert_allclose(solution.score, np.maximum(first, second), rtol=1e-14)

@@ -5,10 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from solvers import Deadline, labels, solve
-from solvers.algorithms.elimination.treewidth import treewidth_bound
+from solvers import Deadline, Problem, labels, select_solver, solve
 from solvers.limits.deadline import preparation, preparing
-from solvers.problems.topology import Topology
 
 
 def grid(side):
@@ -26,10 +24,12 @@ def random_pairs(generator, n, degree):
 
 
 def test_an_order_that_is_not_found_in_time_is_not_remembered_as_none():
-    topology = Topology(36, grid(6))
+    edges = grid(6)
+    signs = np.resize([1.0, -1.0, -1.0], len(edges))
+    problem = Problem.from_arrays(np.ones(36), signs, edges=edges)
     with preparing(Deadline.after(1e-9)):
-        assert treewidth_bound(topology, 20) is None
-    assert treewidth_bound(topology, 20) == 6
+        assert select_solver(problem).solver.name != "elimination"
+    assert select_solver(problem).solver.name == "elimination"
 
 
 def test_without_a_limit_the_choice_has_none():

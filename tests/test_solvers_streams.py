@@ -18,7 +18,6 @@ from solvers import (
     solve_many,
 )
 from solvers.instances import dense
-from solvers.solving.streams import WINDOW
 
 
 def stream(count, seed=0):
@@ -67,6 +66,10 @@ def test_the_stream_is_read_as_it_is_needed():
     next(answers)
     assert len(drawn) < 1000
     answers.close()
+
+
+WINDOW = 256
+"""Problems that are read before the first answer."""
 
 
 @pytest.mark.parametrize("given", [0, 3, WINDOW, WINDOW + 3])

@@ -12,6 +12,7 @@ import threading
 import time
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO, StringIO, TextIOWrapper
 from itertools import pairwise, product
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 import torch
 import yaml
 from rich.console import Console
+from training_hooks import add_to_trainers, at_call
 
 from solvers import (
     ArgmaxSolver,
@@ -43,8 +45,6 @@ from structured_vae.cli.evaluate import evaluation_table
 from structured_vae.cli.gradients import gradient_table
 from structured_vae.cli.solve.chunks import left_behind, solve_in_chunks
 from structured_vae.cli.solve.command import FileSolver, solution_table
-from structured_vae.cli.solvers import solver_table
-from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 COMMANDS = {
     "train": [
@@ -468,17 +468,12 @@ def test_a_bad_configuration_file_is_refused_and_leaves_nothing(cli, text, words
 @pytest.fixture
 def signal_in_training(monkeypatch):
     """Sends this process a signal in the fifth step; handlers that are changed then come back."""
-    plain = ArgmaxTraining.training_step
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
     def arrange(number):
-        def step(self, *rest):
-            if self.global_step == 4:
-                signal.raise_signal(number)
-            return plain(self, *rest)
-
-        monkeypatch.setattr(ArgmaxTraining, "training_step", step)
+        act = partial(signal.raise_signal, number)
+        add_to_trainers(monkeypatch, at_call("on_train_batch_start", 5, act))
 
     yield arrange
     for each, handler in handlers.items():
@@ -1165,7 +1160,6 @@ def test_help_of_train_has_every_list_of_choices_once(cli):
 
 
 TABLES = {
-    "solvers": solver_table,
     "evaluation": lambda: evaluation_table(
         {
             "images": 10_000,
@@ -1205,6 +1199,14 @@ def test_tables_fit_80_columns(name):
     console = Console(file=StringIO(), width=80)
     console.print(TABLES[name]())
     printed = console.file.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_the_table_of_solvers_fits_80_columns(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, printed, _ = cli("solvers")
+    assert status == 0
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed
     assert max(map(len, printed.splitlines())) <= 80
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import CategoricalPotentials, Potentials, paper_vae
-from models.networks.decoder import Neighbourhood
 from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,
@@ -26,13 +25,12 @@ from structured_vae import (
     paper_recipe,
     perturb_and_map,
 )
-from structured_vae.distributions.argmax import argmax
-from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.errors import EstimatorError
 from structured_vae.evaluation.bound import evaluate_bound, summarise
 from structured_vae.noise import gumbel, gumbel_differences
 from structured_vae.objectives.costs import WithKL
 from structured_vae.schedules import CosineDecay, Ramp
+from structured_vae.spaces import space_of
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}
@@ -66,10 +64,7 @@ class Table:
         return self.values[index(z)]
 
     def around(self, z):
-        n = z.shape[-1]
-        neighbours = index(z)[..., None] ^ (1 << torch.arange(n))
-        cost = self(z)
-        return Neighbourhood(cost, (self.values[neighbours] - cost[..., None]) * (1 - 2 * z))
+        return CostOfBits(self).around(z)
 
     def table(self, chosen):
         return self(chosen)[None]
@@ -254,14 +249,14 @@ def test_perturb_and_map_maximises_the_perturbed_score(kind):
 
 @every_kind
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_argmax_gives_states_of_the_potentials_type_without_gradient(kind, dtype):
+def test_perturb_and_map_gives_states_of_the_potentials_type_without_gradient(kind, dtype):
     h = case(kind).potentials(5)
     h = Potentials(
         h.unary.to(dtype).requires_grad_(),
         None if h.pairwise is None else h.pairwise.to(dtype),
         h.edges,
     )
-    z = argmax(h, KINDS[kind])
+    z = PerturbAndMAP(h, KINDS[kind]).sample(seeded())
     assert z.dtype == dtype
     assert not z.requires_grad
     assert set(z.unique().tolist()) <= {0.0, 1.0}
@@ -611,7 +606,7 @@ def test_recipes_differ_by_the_kl_alone():
     vae = tiny_vae()
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
-    z = argmax(h, "auto")
+    z = space_of(h).maximise(h.detach())
     paper, elbo = (recipe(vae, x, h, "folded") for recipe in (paper_recipe, elbo_recipe))
     torch.testing.assert_close(paper.cost(z), vae.decoder.cost(x, z))
     torch.testing.assert_close(elbo.cost(z), paper.cost(z) + h.score(z))
@@ -626,7 +621,7 @@ def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
     vae = tiny_vae("general")
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
-    cost, z = Reconstruction(vae.decoder, x), argmax(h, "auto")
+    cost, z = Reconstruction(vae.decoder, x), space_of(h).maximise(h.detach())
     folded, exact = (elbo_recipe(vae, x, h, term, weight) for term in ("folded", "density"))
     torch.testing.assert_close(folded.cost(z), cost(z) + weight * h.score(z))
     kl_slope = weight * h.detach().field(z)
@@ -678,34 +673,37 @@ def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_kl_of_unary_is_the_sum_over_all_states(n):
     unary = 3 * np.random.default_rng(n).normal(size=(4, n))
-    kl = kl_of_unary(Potentials(torch.from_numpy(unary)))
+    kl = PerturbAndMAP(Potentials(torch.from_numpy(unary))).kl("unary")
     for row, value in zip(unary, kl.value.tolist(), strict=True):
         q = state_probabilities(row)
         assert value == pytest.approx(np.sum(q * np.log(q * 2**n)), abs=1e-12)
+
+
+def kls_of(h):
+    """Return the KL of one image's unary scores, and its ceiling."""
+    return [PerturbAndMAP(h).kl(method).value.item() for method in ("unary", "ceiling")]
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=8))
 def test_kl_lies_between_zero_and_its_ceiling(unary):
     h = Potentials(torch.tensor([unary]))
     rounding = len(unary) * 4 * torch.finfo(torch.float32).eps * max(1, *map(abs, unary))
-    value, ceiling = kl_of_unary(h).value.item(), kl_ceiling(h).value.item()
+    value, ceiling = kls_of(h)
     assert -rounding <= value <= ceiling + rounding
 
 
 def test_kl_of_certain_bits_is_the_ceiling():
     h = Potentials(torch.tensor([[1e4, -1e4, 80.0]]))
-    assert kl_of_unary(h).value.item() == pytest.approx(3 * math.log(2), rel=1e-6)
-    assert kl_ceiling(h).value.item() == pytest.approx(3 * math.log(2), rel=1e-6)
+    assert kls_of(h) == pytest.approx([3 * math.log(2)] * 2, rel=1e-6)
 
 
 def test_only_independent_potentials_have_a_known_kl():
     independent, general = case("independent").potentials(2), case("general").potentials(2)
-    assert kl_of_unary(independent).valid
-    assert not kl_of_unary(general).valid
-    assert kl_ceiling(general).valid
-    assert torch.equal(
-        PerturbAndMAP(independent).tightest_kl().value, kl_of_unary(independent).value
-    )
+    of_unary = PerturbAndMAP(independent).kl("unary")
+    assert of_unary.valid
+    assert not PerturbAndMAP(general).kl("unary").valid
+    assert PerturbAndMAP(general).kl("ceiling").valid
+    assert torch.equal(PerturbAndMAP(independent).tightest_kl().value, of_unary.value)
     assert PerturbAndMAP(general).tightest_kl().value.tolist() == pytest.approx(
         [3 * math.log(2)] * 2
     )

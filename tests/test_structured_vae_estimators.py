@@ -18,6 +18,7 @@ from enumeration import (
     sigmoid,
     smooth_cost,
     softmax,
+    unary_noise,
 )
 
 from models import CategoricalPotentials, Potentials, paper_vae, train_mixed
@@ -48,7 +49,6 @@ from structured_vae import (
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators import Adaptive, Scheduled
 from structured_vae.objectives.costs import WithKL
-from structured_vae.spaces.of_potentials import unary_noise
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
 DRAWS = 30_000

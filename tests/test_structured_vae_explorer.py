@@ -314,6 +314,13 @@ def test_a_model_that_the_page_cannot_show_is_refused(tmp_path, vae, words):
         open_model(tmp_path)
 
 
+@pytest.mark.parametrize("place", [None, 3, b"run", ["run"], "x" * 5000])
+def test_what_is_no_path_of_a_model_is_refused(place):
+    with pytest.raises(RunError, match="expected the path of a run folder; got") as caught:
+        open_model(place)
+    assert len(str(caught.value)) < 1000
+
+
 @pytest.mark.parametrize(
     "damage", ["nothing there", "config.json", "model.safetensors", "training"]
 )

@@ -10,9 +10,6 @@ from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.runs.export import exported_training
-from structured_vae.runs.folder.config_file import END, START
-from structured_vae.vaes.config import OLDER, EpsilonConfig
 
 CONFIGS = {
     "bits": TrainConfig(n=4, hidden=8, epochs=2, picture_every=0),
@@ -62,11 +59,17 @@ def test_an_exported_run_is_loaded_bit_for_bit(finished, tmp_path, name, kind):
         assert all(torch.equal(first[key], second[key]) for key in first)
 
 
+def training_in(folder):
+    """Return the configuration of the training that an exported folder names."""
+    stored = json.loads((folder / "config.json").read_text())
+    return TrainConfig.from_dict(stored["training"])
+
+
 def test_the_training_goes_along_without_paths_of_this_machine(finished, tmp_path):
     export_run(finished / "bits", tmp_path / "out")
     config = Run(finished / "bits").config()
     assert config.data.root == "/private/place"
-    assert exported_training(tmp_path / "out") == replace(config, data=DataConfig())
+    assert training_in(tmp_path / "out") == replace(config, data=DataConfig())
     for file in (tmp_path / "out").iterdir():
         assert b"private" not in file.read_bytes()
 
@@ -77,7 +80,7 @@ def test_a_file_of_images_is_named_without_its_folder(run, tmp_path):
         settings.read_text().replace("name: fashion-mnist-mini", "name: /private/own.npz")
     )
     export_run(run, tmp_path / "out")
-    assert exported_training(tmp_path / "out").data.name == "own.npz"
+    assert training_in(tmp_path / "out").data.name == "own.npz"
     for file in (tmp_path / "out").iterdir():
         assert b"private" not in file.read_bytes()
 
@@ -157,7 +160,15 @@ def test_the_command_refuses_a_folder_without_a_run(tmp_path, capsys):
 
 
 def test_keys_that_are_missing_have_the_values_of_older_runs():
-    default = TrainConfig(**{**OLDER, "epsilon": EpsilonConfig(**OLDER["epsilon"])})
+    default = TrainConfig(
+        recipe="paper",
+        sides=1,
+        epsilon=replace(TrainConfig().epsilon, start=0.1),
+        kl_start=0.0,
+        kl_warmup=0,
+        learning_rate=1e-3,
+        rate_decay="none",
+    )
     assert TrainConfig.from_dict({}) == default
     values = {"data": {"name": "mnist"}, "epsilon": {"rate": 0.5}, "temperature": {}, "n": 3}
     config = TrainConfig.from_dict(values)
@@ -167,6 +178,12 @@ def test_keys_that_are_missing_have_the_values_of_older_runs():
         data=replace(default.data, name="mnist"),
         epsilon=replace(default.epsilon, rate=0.5),
     )
+
+
+START = (
+    "# The configuration of a run of structured-vae; its last line says that nothing is missing."
+)
+END = "# end of the configuration"
 
 
 @pytest.mark.spread(12)

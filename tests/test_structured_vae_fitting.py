@@ -28,7 +28,6 @@ from structured_vae.distributions import Gibbs, PerturbAndMAP
 from structured_vae.errors import EstimatorError, RunError
 from structured_vae.estimators import ESTIMATORS
 from structured_vae.runs.assembly import initialised, training_of
-from structured_vae.runs.networks import vae_of
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
@@ -92,7 +91,7 @@ def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator
     epsilon = ExponentialDecay(start=1.0)
     config = small(encoder, estimator=estimator, recipe=recipe, epsilon=epsilon)
     random = torch.Generator().manual_seed(0)
-    vae = vae_of(config, pixels=6)
+    vae = initialised(config, pixels=6)
     for parameter in vae.parameters():  # large enough for a step of epsilon to change some argmax
         parameter.data = 2 * torch.randn(parameter.shape, generator=random)
     images = torch.rand(200, 6, generator=random).round()
@@ -102,7 +101,7 @@ def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator
     before = deepcopy(training.state_dict())
     take_step(training, optimizer, images)
 
-    resumed = training_of(config, vae_of(config, pixels=6))
+    resumed = training_of(config, initialised(config, pixels=6))
     resumed.load_state_dict(training.state_dict())
     other = resumed.configure_optimizers()
     other.load_state_dict(deepcopy(optimizer.state_dict()))
@@ -133,7 +132,7 @@ def test_the_first_weights_are_those_of_the_seed():
 
 def trained_by(estimator, encoder="general"):
     config = small(encoder, estimator=estimator)
-    return training_of(config, vae_of(config, pixels=6))
+    return training_of(config, initialised(config, pixels=6))
 
 
 @pytest.mark.parametrize(
@@ -328,6 +327,6 @@ def test_the_last_epoch_of_another_estimator_is_not_resumed(tmp_path):
 
 def test_epsilon_options_reach_the_estimator():
     config = replace(SMALL, epsilon=ExponentialDecay(start=0.3), sides=2, samples=3)
-    training = training_of(config, vae_of(config, pixels=6))
+    training = training_of(config, initialised(config, pixels=6))
     assert (training.estimator.sides, training.estimator.samples) == (2, 3)
     assert training.estimator.epsilon(0, torch.ones(1)) == 0.3

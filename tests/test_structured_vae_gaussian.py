@@ -18,10 +18,7 @@ from structured_vae import (
     export_run,
     load_vae,
 )
-from structured_vae.errors import RunError
-from structured_vae.explorer.explored_model import open_model
-from structured_vae.runs.gradients import gradient_figure
-from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.cli import main
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
 
 SMALL = TrainConfig(encoder="gaussian", n=3, hidden=8, epochs=2, picture_every=0)
@@ -95,14 +92,14 @@ def test_dimensions_in_use_are_counted(x):
 
 
 @tiny
-def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
+def test_a_run_learns_resumes_and_is_handed_on(tmp_path, capsys):
     run = train(SMALL, tmp_path / "whole")
     rows = run.metrics
     assert rows["validation/bound"][-1] < rows["validation/bound"][0]
     train(replace(SMALL, epochs=1), tmp_path / "parts")
     resume(tmp_path / "parts", epochs=2)
     first, second = (
-        read_checkpoint(tmp_path / name / "checkpoints" / "last.ckpt")["state_dict"]
+        torch.load(tmp_path / name / "checkpoints" / "last.ckpt")["state_dict"]
         for name in ("whole", "parts")
     )
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -117,10 +114,13 @@ def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
     images = load_pretrained(tmp_path / "exported").sample(2, torch.Generator().manual_seed(0))
     expected = load_vae(tmp_path / "whole").sample(2, torch.Generator().manual_seed(0))
     np.testing.assert_array_equal(images, expected)
-    with pytest.raises(RunError, match="explorer shows"):
-        open_model(tmp_path / "whole")
-    with pytest.raises(ConfigError, match="this run has the model gaussian"):
-        gradient_figure(tmp_path / "whole")
+    for command, message in (
+        ("explore", "explorer shows"),
+        ("gradients", "this run has the model gaussian"),
+    ):
+        with pytest.raises(SystemExit):
+            main([command, str(tmp_path / "whole")])
+        assert message in " ".join(capsys.readouterr().err.split())
     with pytest.raises(ConfigError, match="cannot be refined"):
         evaluate_run(tmp_path / "whole", refine=1)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from structured_vae import load_dataset
-from structured_vae.data import dataset_of_images
-from structured_vae.data.binarisation import BINARISATIONS
+from structured_vae.data import binarisation_names, dataset_of_images
 from structured_vae.data.files.npz import read_npz
 from structured_vae.data.splits import SPLITS, drawn_splits, refuse_overlap
 from structured_vae.errors import DataError
@@ -92,7 +91,7 @@ def test_missing_splits_are_drawn_from_the_training_images(missing):
 # --- arrays -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("binarisation", BINARISATIONS)
+@pytest.mark.parametrize("binarisation", binarisation_names())
 def test_floats_are_what_their_bytes_are(binarisation):
     stored, floats = (
         dataset_of_images(GREY, binarisation),

@@ -20,7 +20,6 @@ from solvers import (
 )
 from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, Relative
 from structured_vae.errors import EstimatorError, StalledWarning, StructureError
-from structured_vae.layer.second_argmax import step_of
 from structured_vae.noise import gumbel_differences
 from structured_vae.spaces import KOfN
 
@@ -559,7 +558,7 @@ def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, sam
 def test_a_copy_of_a_layer_is_another_layer():
     layer = plain("max_flow", epsilon=1.0)
     twin = copy.deepcopy(layer)
-    twin.epsilon, twin.solver = step_of(100.0), "independent"
+    twin.epsilon, twin.solver = plain(epsilon=100.0).epsilon, "independent"
     loaded = pickle.loads(pickle.dumps(twin))  # noqa: S301
     grads = []
     for each in (layer, twin, loaded):

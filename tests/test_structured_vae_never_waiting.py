@@ -7,12 +7,11 @@ import torch
 from waiting import WaitsError, never_waiting, step_of
 
 from structured_vae import TrainConfig
-from structured_vae.runs.assembly import training_of, vae_of
-from structured_vae.vaes.config import EpsilonConfig
+from structured_vae.runs.assembly import initialised, training_of
 
 PIXELS = 6
 SMALL = TrainConfig(
-    hidden=2, recipe="paper", epsilon=EpsilonConfig(start=0.1), picture_every=0, logger="none"
+    hidden=2, recipe="paper", epsilon=TrainConfig().epsilon, picture_every=0, logger="none"
 )
 COUPLED = ("direct", "score_function", "ram", "rodeo", "unordered_set", "vimco", "exact")
 INDEPENDENT = (*COUPLED, "nvil", "muprop", "double_cv", "implicit_mle", "perturbed_argmax")
@@ -59,7 +58,7 @@ CHANGES = {
 
 def training(change):
     config = replace(SMALL, **change)
-    return training_of(config, vae_of(config, PIXELS))
+    return training_of(config, initialised(config, PIXELS))
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -71,7 +70,7 @@ def test_a_step_with_labelled_images_never_waits_for_the_device():
     config = TrainConfig(model="mixture", labels=20, recipe="paper", picture_every=0, logger="none")
     images = torch.zeros(2, 784)
     classes = torch.zeros(2, dtype=torch.long)
-    step_of(training_of(config, vae_of(config, 784)), images, images, classes)
+    step_of(training_of(config, initialised(config, 784)), images, images, classes)
 
 
 def test_a_step_that_waits_is_noticed():

@@ -17,6 +17,7 @@ from lightning.pytorch.loggers import CSVLogger, WandbLogger
 from own_networks import Categories, convolutional_vae
 from torch import nn
 from torch.utils.data import TensorDataset
+from training_hooks import at_call
 
 from models import DiscreteVAE, Potentials, load_pretrained, paper_vae
 from structured_vae import (
@@ -39,7 +40,6 @@ from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.custom_objects import configured, custom_images
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.runs.trainer.loggers import Tracked, ended
-from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}
 
@@ -354,20 +354,13 @@ class PowerCutError(Exception):
 # in the first epoch, before any checkpoint, and in the second
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("step", [2, 5])
-def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(
-    finished, arrays, tmp_path, monkeypatch, step
-):
-    plain, calls = ArgmaxTraining.training_step, []
+def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(finished, arrays, tmp_path, step):
+    def cut():
+        raise PowerCutError
 
-    def cut(*arguments, **named):
-        calls.append(1)
-        if len(calls) == step:
-            raise PowerCutError
-        return plain(*arguments, **named)
-
-    monkeypatch.setattr(ArgmaxTraining, "training_step", cut)
+    options = {**SMALL, "callbacks": [at_call("on_train_batch_start", step, cut)]}
     with pytest.raises(PowerCutError):
-        train(folder=tmp_path / "cut", model=convolutional_vae(), data=arrays, **SMALL)
+        train(folder=tmp_path / "cut", model=convolutional_vae(), data=arrays, **options)
     torch.rand(7)  # the global generator is elsewhere
     resume(tmp_path / "cut", model=convolutional_vae(5), data=arrays, progress=False)
     assert_same(finished.folder, tmp_path / "cut")

@@ -16,15 +16,12 @@ from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
 from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, train
-from structured_vae.cli.options_of_kinds import add_options
-from structured_vae.cli.terminal import command
+from structured_vae.cli import main
 from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.registry import BUILT_IN, estimator_class
-from structured_vae.runs.assembly import training_of
-from structured_vae.runs.networks import vae_of
+from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parents[1]
@@ -209,7 +206,7 @@ def plug_ins(tmp_path, monkeypatch):
 def test_a_configuration_names_an_estimator_that_a_package_plugs_in(plug_ins):
     config = replace(SMALL, estimator="doubled")
     assert "doubled_estimator" not in sys.modules, "a name is checked without an import"
-    training = training_of(config, vae_of(config, pixels=6))
+    training = training_of(config, initialised(config, pixels=6))
     assert training.estimator.samples == 6, "the usual three samples, doubled"
     training.on_train_epoch_start()
     loss = training.training_step((torch.ones(4, 6),), batch_idx=1)
@@ -235,7 +232,7 @@ def test_a_vae_over_a_space_that_a_package_plugs_in_trains_and_is_exported(plug_
 def test_a_configuration_names_a_posterior_that_a_package_plugs_in(plug_ins):
     config = replace(SMALL, encoder="general", estimator="ram", posterior="halved")
     assert "halved_posterior" not in sys.modules, "a name is checked without an import"
-    training = training_of(config, vae_of(config, pixels=6))
+    training = training_of(config, initialised(config, pixels=6))
     q = training.estimator.posterior(training.vae.encoder(torch.ones(1, 6)))
     assert type(q).__name__ == "Halved"
     training.on_train_epoch_start()
@@ -269,13 +266,13 @@ def test_a_vae_with_an_encoder_that_a_package_plugs_in_trains_and_is_exported(pl
 def test_an_encoder_without_a_word_on_its_signs_is_refused_by_a_minimum_cut():
     options = {"estimator": "direct", "solver": "max_flow", "n": 4, "hidden": 4}
     config = TrainConfig(encoder="low_rank", **options)
-    vae = vae_of(config, pixels=6)
+    vae = initialised(config, pixels=6)
     lowest = vae.encoder.potentials(-torch.ones(1, 12))
     assert (lowest.pairwise > 0).all(), "outputs of -1 alone would pass the check"
     with pytest.raises(ConfigError, match="this encoder does not fit"):
         training_of(config, vae)
     declared = TrainConfig(encoder="squared", **options)
-    training_of(declared, vae_of(declared, pixels=6))
+    training_of(declared, initialised(declared, pixels=6))
 
 
 @pytest.mark.usefixtures("plug_ins")
@@ -357,7 +354,7 @@ def test_an_encoder_of_attributes_has_the_options_of_its_class():
         channels=1,
     )
     assert "ranked-rank3-bandwidth1" in config.title
-    vae = vae_of(config, pixels=3 * 64 * 64)
+    vae = initialised(config, pixels=3 * 64 * 64)
     assert vae.arguments["rank"] == 3
     again = AttributeVAE.of_arguments(**vae.arguments)
     assert (again.encoder.attributes.rank, len(again.encoder.attributes.edges)) == (3, vae.n - 1)
@@ -469,7 +466,7 @@ def test_a_name_of_this_package_is_never_one_of_a_plug_in(plug_ins):
 )
 def test_an_estimator_that_is_not_to_be_had_is_refused(plug_ins, name, message):
     with pytest.raises(EstimatorError, match=message):
-        estimator_class(name)
+        ESTIMATORS.named(name)
 
 
 def test_the_file_of_a_run_names_no_code(plug_ins):
@@ -485,18 +482,21 @@ def test_a_name_that_is_misspelt_is_refused_with_the_nearest():
         replace(SMALL, estimator="score_functoin")
 
 
-def test_the_help_of_train_lists_every_estimator(plug_ins):
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def help_of_train(capsys):
+    """Return what `structured-vae train --help` prints, as one line."""
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_the_help_of_train_lists_every_estimator(plug_ins, capsys):
+    text = help_of_train(capsys)
     assert f"{', '.join(ESTIMATORS)}, own" in text
     assert "doubled" in text
 
 
-def test_the_help_of_train_describes_the_encoders_as_the_configuration_does():
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def test_the_help_of_train_describes_the_encoders_as_the_configuration_does(capsys):
+    text = help_of_train(capsys)
     attributes = TrainConfig().__doc__.partition("Attributes:")[2]
     described = " ".join(attributes.partition("encoder:")[2].partition("n: ")[0].split())
     assert described.rstrip(".") in text
@@ -515,21 +515,22 @@ def test_the_table_of_estimators_has_a_row_for_each():
     page = (ROOT / "docs" / "estimator_formulas.md").read_text(encoding="utf-8")
     table = page.partition("## Table")[2].partition("\n\n- ")[0]
     rows = re.findall(r"^\| `(\w+)` \| \{py:class\}", table, re.MULTILINE)
-    assert sorted(rows) == sorted(BUILT_IN)
+    assert sorted(rows) == sorted(ESTIMATORS.built_in)
 
 
 def test_the_page_names_the_estimators_that_the_command_gradients_measures():
     page = (ROOT / "docs" / "compare_estimators.md").read_text(encoding="utf-8")
     sentence = page.partition("The command measures ")[2].partition(", and plug-ins")[0]
-    usual = {name: any(form.usual for form in ESTIMATORS[name].compared()) for name in BUILT_IN}
-    measured = [name for name in BUILT_IN if usual[name]]
+    measured = [
+        name
+        for name in ESTIMATORS.built_in
+        if any(form.usual for form in ESTIMATORS[name].compared())
+    ]
     assert sorted(re.findall(r"`(\w+)`", sentence)) == sorted(measured)
 
 
-def test_the_help_of_train_lists_every_data_set():
-    parser = command("train", "")
-    add_options(parser)
-    text = " ".join(parser.format_help().split())
+def test_the_help_of_train_lists_every_data_set(capsys):
+    text = help_of_train(capsys)
     assert f"the names are {', '.join(dataset_names())}" in text
 
 

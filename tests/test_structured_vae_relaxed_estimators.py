@@ -15,12 +15,12 @@ from enumeration import (
     seeded,
     sigmoid,
     smooth_cost,
+    unary_noise,
 )
 
 from models import CategoricalPotentials, Potentials, paper_vae
 from structured_vae import (
     ConfigError,
-    CostOfBits,
     Gibbs,
     GumbelSoftmax,
     StraightThrough,
@@ -40,9 +40,7 @@ from structured_vae.estimators import (
     StochasticSoftmax,
     StochasticStraightThrough,
 )
-from structured_vae.objectives.costs import CostOfCategories, CostOfStates
-from structured_vae.spaces import Arborescences, KOfN, SpanningTrees, as_space, grid_paths
-from structured_vae.spaces.of_potentials import unary_noise
+from structured_vae.spaces import Arborescences, KOfN, SpanningTrees, grid_paths
 from structured_vae.vaes.fitting import fitting_estimator
 
 DRAWS = 20_000
@@ -72,8 +70,7 @@ class Quadratic:
     def cost(self, family, batch):
         a = torch.from_numpy(self.a)
         b = torch.from_numpy(self.b).repeat(batch, 1).requires_grad_()
-        wrap = CostOfCategories if family == "categorical" else CostOfBits
-        return wrap(lambda z: ((z @ a) * z).sum(-1) + (z * b).sum(-1)), b
+        return lambda z: ((z @ a) * z).sum(-1) + (z * b).sum(-1), b
 
 
 def bits_and_smooth_cost(n=4):
@@ -359,8 +356,7 @@ def gradients_of(estimator, potentials, cost, seed=0):
         inner = z @ torch.from_numpy(cost.a).T + torch.from_numpy(cost.b)
         return (theta * inner.tanh()).sum(-1)
 
-    bound = CostOfStates(function, as_space(potentials.space))
-    estimate = estimator(potentials, bound, seeded(seed))
+    estimate = estimator(potentials, function, seeded(seed))
     draws = torch.autograd.grad(estimate.surrogate.sum(), leaves_of(potentials))
     return torch.cat(draws, dim=1).numpy(), estimate
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -14,6 +15,7 @@ import torch
 from few_images import few_images
 from filelock import FileLock
 from scipy.integrate import quad
+from training_hooks import add_to_trainers, at_call
 
 from models import Potentials
 from structured_vae import ConfigError, PerturbAndMAP, TrainConfig, train
@@ -29,11 +31,8 @@ from structured_vae.reproduction.plan import finished, status
 from structured_vae.reproduction.quantities import differ, shown
 from structured_vae.reproduction.records import Places, Record, read_record, record_of_run
 from structured_vae.reproduction.report import VIEWS, write_report
-from structured_vae.reproduction.runner import run_cells
+from structured_vae.reproduction.runner import Outcome, run_cells
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
-from structured_vae.training.checkpoints import read_checkpoint
-from structured_vae.training.pictures import Pictures
-from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 tiny = pytest.mark.usefixtures("on_small_images")
 
@@ -238,20 +237,17 @@ def test_a_missing_solver_does_not_stop_the_others(two_cells, capsys):
 def test_a_cell_killed_in_its_last_epoch_trains_it_again(two_cells, monkeypatch):
     (cell,) = two_cells.cells(only="general")
     places = Places(Path("results"), Path("runs/reproduce"))
-    draw = Pictures._save
 
-    def killed(pictures, training, epoch):
-        if epoch == 2:
-            raise Killed
-        draw(pictures, training, epoch)
+    def kill():
+        raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Pictures, "_save", killed)
+        add_to_trainers(patch, at_call("on_validation_epoch_end", 2, kill))
         with pytest.raises(Killed):
             command("reproduce", "tiny", "--only", "general")
     assert not status(cell, places).evaluated
     assert command("reproduce", "tiny", "--only", "general") == 0
-    assert read_checkpoint(places.run(cell).checkpoint("last"))["epoch"] == 1  # counted from 0
+    assert torch.load(places.run(cell).checkpoint("last"))["epoch"] == 1  # counted from 0
     assert len(read_record(places.record(cell)).epochs) == 2
 
 
@@ -287,16 +283,10 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
 @pytest.mark.slow
 @tiny
 def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkeypatch, capsys):
-    plain = ArgmaxTraining.training_step
-
-    def step(self, *rest):
-        if self.global_step == 4:
-            signal.raise_signal(signal.SIGTERM)
-        return plain(self, *rest)
-
+    end = partial(signal.raise_signal, signal.SIGTERM)
     handler = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        patch.setattr(ArgmaxTraining, "training_step", step)
+        add_to_trainers(patch, at_call("on_train_batch_start", 2, end))
         assert command("reproduce", "tiny") == 143
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "the same command resumes" in capsys.readouterr().err
@@ -332,8 +322,6 @@ def test_a_dask_cluster_trains_cells(tmp_path):
 
 
 def nothing(cell):
-    from structured_vae.reproduction.runner import Outcome
-
     return Outcome(cell)
 
 

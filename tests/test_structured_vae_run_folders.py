@@ -32,7 +32,6 @@ from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.upload import read_colours, read_upload
 from structured_vae.runs.folder.lock import locked
-from structured_vae.runs.folder.small_files import CONFIG_SIZE, read_small_text
 from structured_vae.runs.trainer.processes import BY_HAND, NODE_COUNTS, check_nodes
 
 TINY = TrainConfig(
@@ -234,12 +233,12 @@ def test_options_in_a_file_of_another_kind_are_an_error_at_once(tmp_path, kind, 
     assert "options.yaml" in capsys.readouterr().err
 
 
-def test_a_small_file_may_be_a_link(tmp_path):
-    (tmp_path / "target").write_text("ä", encoding="utf-8")
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    assert read_small_text(tmp_path / "link", CONFIG_SIZE) == "ä"
-    with pytest.raises(ValueError, match="2 bytes; at most 1"):
-        read_small_text(tmp_path / "link", 1)
+def test_a_small_file_may_be_a_link(run, tmp_path):
+    text = (run / "config.yaml").read_text(encoding="utf-8")
+    (run / "config.yaml").unlink()
+    (tmp_path / "target").write_text(text.replace("root: null", "root: ä"), encoding="utf-8")
+    (run / "config.yaml").symlink_to(tmp_path / "target")
+    assert Run(run).config().data.root == "ä"
 
 
 # --- uploads ------------------------------------------------------------------------------------

@@ -24,8 +24,7 @@ from structured_vae import (
 from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.explored_model import Explored, open_model
-from structured_vae.spaces import Assignments
-from structured_vae.spaces.registry import BUILT_IN
+from structured_vae.spaces import SPACES, Assignments
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SUBSET = TrainConfig(space="subset", k=2, n=5, hidden=4, epochs=2, picture_every=1)
@@ -161,7 +160,7 @@ def test_impossible_spaces_are_refused_before_any_work(options, message):
 @tiny
 def test_an_export_of_a_space_that_is_not_installed_says_so(tmp_path, monkeypatch, capsys):
     run = train(SUBSET, tmp_path / "run", progress=False)
-    monkeypatch.delitem(BUILT_IN, "subset")
+    monkeypatch.delitem(SPACES.built_in, "subset")
     monkeypatch.setattr("models.named_classes.entry_points", lambda **_: ())
     with pytest.raises(SystemExit) as stopped:
         main(["export", str(run.folder), str(tmp_path / "exported")])

@@ -22,6 +22,7 @@ import yaml
 from matplotlib import image
 from quiet_runs import resume, train
 from run_metrics import rows_but_times
+from training_hooks import add_to_trainers, at_call, at_every
 
 from solvers import UnknownSolverError
 from structured_vae import (
@@ -37,24 +38,18 @@ from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
-from structured_vae.errors import DivergedError, RunError, SkippedWarning
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.errors import DataNotFoundError, DivergedError, RunError, SkippedWarning
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.recipes import RECIPES
-from structured_vae.runs.assembly import dataset_of
-from structured_vae.runs.folder.lock import LOCK
-from structured_vae.runs.trainer.allocator import SETTINGS
 from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.record import RunRecord
-from structured_vae.vaes.config import EpsilonConfig
-from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
-    n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
+    n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=TrainConfig().epsilon
 )
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
@@ -139,17 +134,13 @@ class PowerCutError(Exception):
     """What a test raises in the midst of a training."""
 
 
-def cut_power_at(monkeypatch, method, call):
-    """The given call of a method of the training raises, once."""
-    plain, calls = getattr(ArgmaxTraining, method), []
+def power_cut_at(hook, call):
+    """Return callbacks that raise when Lightning calls a hook for the nth time."""
 
-    def cut(*arguments, **named):
-        calls.append(1)
-        if len(calls) == call:
-            raise PowerCutError
-        return plain(*arguments, **named)
+    def cut():
+        raise PowerCutError
 
-    monkeypatch.setattr(ArgmaxTraining, method, cut)
+    return [at_call(hook, call, cut)]
 
 
 # --- what a run is determined by ----------------------------------------------------------------
@@ -215,7 +206,11 @@ def test_every_setting_makes_a_difference(tmp_path, whole, change):
         ({}, 2, 0.1, "cosine", 0.002),
         ({"rate_decay": "none"}, 2, 0.1, "none", 0.001),
         (
-            {"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01},
+            {
+                "sides": 1,
+                "epsilon": replace(TrainConfig().epsilon, start=0.5),
+                "learning_rate": 0.01,
+            },
             1,
             0.5,
             "cosine",
@@ -234,7 +229,7 @@ def test_every_setting_makes_a_difference(tmp_path, whole, change):
             0.002,
         ),
         ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
-        ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
+        ({"recipe": "paper", "epsilon": TrainConfig().epsilon}, 1, 0.1, "none", 0.001),
         ({"model": "mixture"}, 1, 0.1, "none", 0.001),
     ],
     ids=str,
@@ -314,10 +309,10 @@ def test_an_evaluation_draws_a_thousand_samples_with_the_noise_of_the_seed(tmp_p
     assert asked == [(generator(7, Stream.EVALUATION).initial_seed(), 1000)]
 
 
-def test_images_are_those_of_the_configuration(monkeypatch):
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *arguments: arguments)
-    data = replace(SMALL.data, name="mnist", root="/somewhere", binarisation="none")
-    assert dataset_of(replace(SMALL, data=data)) == ("mnist", "/somewhere", "none")
+def test_images_are_those_of_the_configuration(tmp_path):
+    data = replace(SMALL.data, name="mnist", root=str(tmp_path / "somewhere"))
+    with pytest.raises(DataNotFoundError, match=r"mnist: 4 of its 4 files .* root .*somewhere"):
+        train(replace(SMALL, data=data), tmp_path / "run")
 
 
 @tiny
@@ -340,15 +335,15 @@ def test_noise_is_new_in_every_step_and_the_same_at_every_evaluation(tmp_path, m
 
 
 @tiny
-def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path, monkeypatch):
-    plain, rates = ArgmaxTraining.training_step, []
+def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path):
+    rates = []
 
-    def watched(training, *arguments):
-        rates.append(training.optimizers().param_groups[0]["lr"])
-        return plain(training, *arguments)
+    def watch(trainer, *_):
+        rates.append(trainer.optimizers[0].param_groups[0]["lr"])
 
-    monkeypatch.setattr(ArgmaxTraining, "training_step", watched)
-    train(replace(SMALL, learning_rate=0.004, rate_decay="cosine"), tmp_path / "run")
+    callbacks = [at_every("on_train_batch_start", watch)]
+    config = replace(SMALL, learning_rate=0.004, rate_decay="cosine")
+    train(config, tmp_path / "run", callbacks=callbacks)
     # (1 + cos(pi e / 3)) / 2
     assert rates == pytest.approx([0.004] * 3 + [0.003] * 3 + [0.001] * 3)
 
@@ -394,7 +389,11 @@ def test_buffers_of_a_step_serve_the_next():
 
     def faults(how, **environment):
         # Packages that other tests import set some of these for their own processes.
-        own = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+        own = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("GLIBC_TUNABLES", "MALLOC_"))
+        }
         given = own | environment
         script = [sys.executable, "-c", FAULTS_OF_STEPS, how]
         return subprocess.run(
@@ -448,23 +447,19 @@ def test_what_changes_over_a_run_is_resumed_and_evaluated(tmp_path, change):
 @pytest.mark.spread(2)
 @tiny
 @pytest.mark.parametrize(
-    ("method", "call"),
+    ("hook", "call"),
     [
-        ("training_step", 2),  # in the first epoch: nothing is saved yet
-        ("training_step", 5),
-        ("validation_step", 3),
+        ("on_train_batch_start", 2),  # in the first epoch: nothing is saved yet
+        ("on_train_batch_start", 5),
+        ("on_validation_batch_start", 3),
         ("on_validation_epoch_end", 2),
-        ("training_step", 9),  # the last one
+        ("on_train_batch_start", 9),  # the last one
     ],
 )
-def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(
-    tmp_path, monkeypatch, whole, method, call
-):
+def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(tmp_path, whole, hook, call):
     config = replace(SMALL, picture_every=1)
-    with monkeypatch.context() as patch:
-        cut_power_at(patch, method, call)
-        with pytest.raises(PowerCutError):
-            train(config, tmp_path / "parts")
+    with pytest.raises(PowerCutError):
+        train(config, tmp_path / "parts", callbacks=power_cut_at(hook, call))
     resume(tmp_path / "parts")
     assert_same_run(whole(config), tmp_path / "parts")
     assert {".json", ".yaml", ".csv", ".ckpt", ".png"} == assert_whole_files(tmp_path / "parts")
@@ -472,12 +467,11 @@ def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(
 
 @pytest.mark.slow
 @tiny
-def test_a_run_cut_off_twice(tmp_path, monkeypatch, whole):
-    for start, call in ((lambda f: train(SMALL, f), 5), (resume, 5)):
-        with monkeypatch.context() as patch:
-            cut_power_at(patch, "training_step", call)
-            with pytest.raises(PowerCutError):
-                start(tmp_path / "parts")
+def test_a_run_cut_off_twice(tmp_path, whole):
+    with pytest.raises(PowerCutError):
+        train(SMALL, tmp_path / "parts", callbacks=power_cut_at("on_train_batch_start", 5))
+    with pytest.raises(PowerCutError):
+        resume(tmp_path / "parts", callbacks=power_cut_at("on_train_batch_start", 5))
     assert checkpoint(tmp_path / "parts")["epoch"] == 1
     resume(tmp_path / "parts")
     assert_same_run(whole(SMALL), tmp_path / "parts")
@@ -676,11 +670,10 @@ FULL = Path("/dev/full")  # every write to it fails as on a full disk
 
 def no_room_for(monkeypatch, run, name, epoch=1):
     """From an epoch on, what is written as that file of a run finds the disk full."""
-    plain = ArgmaxTraining.training_step
     monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
 
-    def step(self, *rest):
-        if self.current_epoch == epoch:
+    def fill(trainer, *_):
+        if trainer.current_epoch == epoch:
             path = run / name
             if name == "tensorboard":  # whose events are appended to one file
                 (path,) = path.glob("events*")
@@ -688,9 +681,8 @@ def no_room_for(monkeypatch, run, name, epoch=1):
                 path = temporary_path(path)
             path.unlink(missing_ok=True)
             path.symlink_to(FULL)
-        return plain(self, *rest)
 
-    monkeypatch.setattr(ArgmaxTraining, "training_step", step)
+    add_to_trainers(monkeypatch, at_every("on_train_batch_start", fill))
 
 
 @pytest.mark.spread(2)
@@ -717,7 +709,7 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
             train(config, tmp_path / "parts")
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "Traceback" not in capfd.readouterr().err
-    assert [path.name for path in (tmp_path / "parts").rglob(".*")] == [LOCK]
+    assert [path.name for path in (tmp_path / "parts").rglob(".*")] == [".structured-vae.lock"]
     assert checkpoint(tmp_path / "parts")["epoch"] >= 0
     assert_whole_files(tmp_path / "parts")
     resume(tmp_path / "parts")
@@ -971,13 +963,11 @@ def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
 
 
 @tiny
-def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path, monkeypatch):
+def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path):
     config = replace(SMALL, evaluate_every=3)
     train(config, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        cut_power_at(patch, "training_step", 7)
-        with pytest.raises(PowerCutError):
-            train(config, tmp_path / "parts")
+    with pytest.raises(PowerCutError):
+        train(config, tmp_path / "parts", callbacks=power_cut_at("on_train_batch_start", 7))
     with pytest.raises(
         RunError, match=r"best.ckpt does not exist: the run has not come to its first eval"
     ):
@@ -1163,7 +1153,7 @@ def test_a_folder_without_a_run(tmp_path, read, place):
         read(tmp_path / place)
 
 
-@pytest.mark.parametrize("read", [resume, load_vae, evaluate_run, open_model])
+@pytest.mark.parametrize("read", [resume, load_vae, evaluate_run])
 @pytest.mark.parametrize("place", [None, 3, b"run", ["run"], "x" * 5000])
 def test_what_is_no_path_of_a_run(read, place):
     with pytest.raises(RunError, match="expected the path of a run folder; got") as caught:
@@ -1460,22 +1450,20 @@ def test_a_training_that_diverges_says_what_to_do(tmp_path, change):
 
 
 @tiny
-def test_a_training_that_diverges_late_keeps_the_epochs_before(tmp_path, monkeypatch):
+def test_a_training_that_diverges_late_keeps_the_epochs_before(tmp_path):
     config = replace(SMALL, epochs=2)
-    loss = ArgmaxTraining._loss
 
-    def poisoned(self, x, *labelled):
-        if self.current_epoch:
+    def poison(trainer, training, *_):
+        if trainer.current_epoch:
             with torch.no_grad():
-                self.vae.encoder.network[-1].bias.fill_(math.inf)
-        return loss(self, x, *labelled)
+                training.vae.encoder.network[-1].bias.fill_(math.inf)
 
-    monkeypatch.setattr(ArgmaxTraining, "_loss", poisoned)
+    callbacks = [at_every("on_train_batch_start", poison)]
     with pytest.raises(
         DivergedError,
         match=r"diverged in epoch 2, step 3: of the scores .* unary\[0, 0, 0\] is inf",
     ):
-        train(config, tmp_path / "run", progress=False)
+        train(config, tmp_path / "run", callbacks=callbacks)
     assert checkpoint(tmp_path / "run")["epoch"] == 0
 
 
