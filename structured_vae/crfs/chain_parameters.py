@@ -46,6 +46,8 @@ def parameter_scores(parameter: torch.Tensor, forbidden: torch.Tensor | None) ->
 
 def without_gradient_where_forbidden(scores: torch.Tensor) -> torch.Tensor:
     """Return scores that pass no gradient where they are minus infinity."""
+    if not torch.is_grad_enabled():
+        return scores
     return scores.masked_fill(scores == -torch.inf, -torch.inf)
 
 

@@ -15,6 +15,8 @@ from ..spaces.sums.chain_sums import Chains
 def penalised(chains: Chains) -> Chains:
     """Replace forbidden parameters by a finite penalty larger than any gain in score."""
     tables = (chains.transitions, chains.start, chains.end)
+    if all(bool(table.isfinite().all()) for table in tables):  # spares passes over emissions
+        return chains
     largest = [_largest(scores) for scores in (chains.emissions, *tables)]
     penalty = -2 * len(chains.mask) * torch.stack(largest).sum() - 1
     finite = (torch.where(table == -torch.inf, penalty, table) for table in tables)
