@@ -402,13 +402,16 @@ def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
 def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
     """Return the entries of the tables of elimination.
 
-    They are infinite where they are known to be too many, or above a width, or where no order was
-    found in a share of the time.
+    They are infinite where they are known to be too many, or above a width of at most `SOON_WIDTH`,
+    or where no order was found in a share of the time.
     """
     elimination = solver_class("elimination")
     with preparing(deadline):
-        if width is not None and elimination.treewidth_bound(problem.topology, width) is None:
-            return math.inf
+        if width is not None:
+            # One search for an order answers for both widths.
+            least = elimination.treewidth_bound(problem.topology, SOON_WIDTH)
+            if least is None or least > width:
+                return math.inf
         if elimination().why_not(problem):
             return math.inf
     return elimination.entries(problem)

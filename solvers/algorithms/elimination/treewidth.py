@@ -31,7 +31,8 @@ def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
     for (limit,), width in topology.recalled_for(width_of).items():
         if width is not None and width <= give_up_above:
             return width
-        if width is None and limit >= give_up_above:
+        # A search that went further met no order of so small a width.
+        if limit >= give_up_above:
             return None
     try:
         return topology.recall(width_of, give_up_above)
