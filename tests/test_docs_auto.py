@@ -105,6 +105,10 @@ def of_sparse_components():
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
     yield f"Here n is at most {n}, and the mean degree is at least {degree};"
     yield f"mostly in a field, at least {sparse.BRANCHED_DEGREE} |"
+    small = f"n at most {sparse.MOST_TURNED} and mean degree at least {sparse.RACED_DEGREE}"
+    yield f"A component with {small} that is not mostly in a field"
+    yield f"`dual_ascent` with {power(sparse.LONG_VISITS)} visits, about 80 ms,"
+    yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of all magnitudes"
     yield f"| S4 | any | open race, and the time of the tables is {within} |"
     yield "| S5 | any | open race, and the tables take longer than in row S4 |"
     yield f"| S6 | any | the time of the tables is {within} |"

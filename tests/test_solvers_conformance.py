@@ -127,6 +127,40 @@ def test_exhaustive_beyond_one_table(n):
     assert float(solution.score) == pytest.approx(score.max(), rel=1e-13)
 
 
+@pytest.mark.parametrize("n", [5, 8, 13])
+@pytest.mark.parametrize("size", [5e-324, 1.0, 1e305])
+def test_exhaustive_adds_equal_scores_without_overflow(n, size):
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    for batch in (1, 5):
+        unary = np.full((batch, n), size)
+        pairwise = np.full((batch, len(edges)), size)
+        assert solve(unary, pairwise, edges=edges, solver="exhaustive").z.all()
+        assert not solve(-unary, -pairwise, edges=edges, solver="exhaustive").z.any()
+        # With the first variable at 1 the others lose, and they gain twice as much without it.
+        unary[:, 0] *= 0.5
+        pairwise[:, edges[:, 0] == 0] *= -1.0
+        mixed = solve(unary, pairwise, edges=edges, solver="exhaustive").z
+        assert (mixed == (np.arange(n) > 0)).all()
+
+
+@pytest.mark.parametrize("n", [12, 18])
+def test_exhaustive_finds_the_fairest_partition_of_whole_numbers(n):
+    """Nearly all states score alike: rounded scores cannot tell them apart."""
+    weights = np.random.default_rng(n).integers(1, 1000, n)
+    total = weights.sum()
+    sums = np.zeros(1, np.int64)
+    for weight in weights:
+        sums = np.concatenate((sums, sums + weight))
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    solution = solve(
+        4.0 * total * weights - 4.0 * weights**2,
+        -8.0 * weights[edges].prod(axis=1),
+        edges=edges,
+        solver="exhaustive",
+    )
+    assert total**2 - float(solution.score) == ((total - 2 * sums) ** 2).min()
+
+
 def test_large_graphs_by_max_flow():
     from solvers.instances import grid
 

@@ -62,6 +62,25 @@ def test_the_order_of_a_cylinder_goes_ring_by_ring():
     assert frontier_of(edges, order_of(around * along, edges)) <= around + 1
 
 
+def test_tables_of_cells_without_one_variable_are_no_larger():
+    """Two halves of four variables make a cell; frontiers exceed the tables of such cells."""
+    side = 4
+    cell, half, place = np.indices((side * side, 2, 4)).reshape(3, -1)
+    row, column = np.divmod(cell, side)
+    i, j = np.triu_indices(len(cell), 1)
+    inside = (cell[i] == cell[j]) & (half[i] != half[j])
+    down = (half[i] == 0) & (column[i] == column[j]) & (row[j] - row[i] == 1)
+    right = (half[i] == 1) & (row[i] == row[j]) & (column[j] - column[i] == 1)
+    linked = (half[i] == half[j]) & (place[i] == place[j]) & (down | right)
+    edges = np.stack((i, j), axis=1)[inside | linked]
+    n = len(cell)
+    whole = elimination_plan(n, edges)
+    for clamped in (12, 72):
+        others = edges[(edges != clamped).all(axis=1)]
+        others -= others > clamped
+        assert elimination_plan(n - 1, others).entries <= whole.entries
+
+
 @examples(60)
 @given(
     st.integers(0, 2**32 - 1),

@@ -85,6 +85,17 @@ def test_width(name):
     assert solution.stats["width"] == WIDTHS[name]
 
 
+def test_the_width_is_not_searched_again_for_other_limits():
+    bound = solver_class("elimination").treewidth_bound
+    edges = edges_of(nx.grid_2d_graph(6, 7))
+    problem = Problem.from_arrays(np.ones(42), np.ones(len(edges)), edges=edges)
+    assert bound(problem.topology, 4) is None
+    assert bound(problem.topology, 8) == 6
+    limits = (3, 4, 5, 6, 8, 20)
+    assert [bound(problem.topology, limit) for limit in limits] == [None, None, None, 6, 6, 6]
+    assert problem.topology.recalled_for(width_of) == {(4,): None, (8,): 6}
+
+
 @pytest.mark.parametrize("batch", [1, 3, 40])
 def test_relabelled_grids_have_the_same_maximum(batch):
     generator = np.random.default_rng(1)

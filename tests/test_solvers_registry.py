@@ -305,9 +305,9 @@ def test_couplings_alone_go_to_odd_cycles_after_few_messages_if_any():
 
 def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
     problem = regular(200, 6, 0.0)
-    assert in_turn(problem) == ["cycle_cuts", "branch_and_bound", "branch_and_bound", "cycle_cuts"]
+    assert in_turn(problem) == ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
     for limit, seconds in ((None, CUT_SECONDS), (100.0, 10.0), (1e6, MOST_SECONDS)):
-        given = list(turns(problem, Deadline.after(limit)))
+        given = [turn for turn in turns(problem, Deadline.after(limit)) if not turn.least_gap]
         assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [
             np.inf
         ] * 2
@@ -330,6 +330,30 @@ def test_a_turn_of_the_leader_is_for_the_least_bound_alone(monkeypatch, leader):
     in_turn_of(problem, turns(problem, deadline), deadline)
     more = ["branch_and_bound"] if leader == "branch_and_bound" else []
     assert called == ["cycle_cuts", "branch_and_bound", *more, "cycle_cuts"]
+
+
+def test_convex_bounds_get_all_of_the_time_where_odd_cycles_leave_a_wide_gap(monkeypatch):
+    problem, called = regular(200, 6, 0.0), []
+
+    def solve_until(solver, part, deadline):
+        called.append((solver.name, deadline.left > 50.0))
+        bound = np.full(1, 0.02 * problem.magnitude[0])
+        zeros = np.zeros((1, part.n), np.int8)
+        return Solution(zeros, np.zeros(1), np.zeros(1, bool), bound, solver.name, {})
+
+    monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
+    deadline = Deadline.after(60.0)
+    in_turn_of(problem, turns(problem, deadline), deadline)
+    assert called[:2] == [("cycle_cuts", False), ("branch_and_bound", True)]
+
+
+def test_small_parts_without_a_field_get_more_messages_and_then_convex_bounds():
+    raced = ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
+    problem = regular(100, 6, 0.0)
+    assert in_turn(problem) == ["dual_ascent", "dual_ascent", "branch_and_bound", *raced]
+    few, more, *_ = turns(problem, Deadline.after(None))
+    assert few.solver.visits < more.solver.visits
+    assert in_turn(regular(102, 6, 0.0)) == raced
 
 
 class Zeros(ArgmaxSolver):

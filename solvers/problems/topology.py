@@ -57,6 +57,11 @@ class Topology:
         """Return what `recall` has computed before; None if it was never asked."""
         return self._computed.get(_key(make, arguments))
 
+    def recalled_for(self, make: Callable[..., T]) -> dict[tuple[Any, ...], T]:
+        """Return what `recall` has computed before with any arguments, by the arguments."""
+        keys = [key for key in list(self._computed) if isinstance(key, tuple) and key[0] is make]
+        return {key[1]: self._computed[key] for key in keys}
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Topology, (self.n, self._pairs)
 

@@ -37,12 +37,15 @@ class Turn(NamedTuple, Generic[SolverT]):
         solver: ready to use.
         seconds: its time at most; infinite for all the time that is left.
         leading: whether it runs only on instances whose least bound so far is its own.
+        least_gap: it runs only on instances whose gap so far is at least this share of the
+            magnitude of their scores.
         may_fail: whether the next backend runs if this one finds no state.
     """
 
     solver: SolverT
     seconds: float = math.inf
     leading: bool = False
+    least_gap: float = 0.0
     may_fail: bool = False
 
     def deadline(self, whole: Deadline) -> Deadline:
@@ -155,12 +158,19 @@ Search: TypeAlias = Callable[[Any, Deadline, States | None], Outcome]
 """Solve a problem by a deadline, from states `[batch, n]` to start from or None."""
 
 
-def _rows_of(turn: Turn[Any], unproved: np.ndarray, standing: Standing | None) -> np.ndarray:
+def _rows_of(
+    turn: Turn[Any], problem: Any, unproved: np.ndarray, standing: Standing | None
+) -> np.ndarray:
     """Return the instances that a backend runs on."""
-    if not turn.leading or standing is None:
-        return unproved
-    # It runs again only where its own bound is the best so far.
-    rows: np.ndarray = unproved[standing.proved_by[unproved] == turn.solver.name]
+    rows = unproved
+    if standing is None:
+        return rows
+    if turn.leading:
+        # It runs again only where its own bound is the best so far.
+        rows = rows[standing.proved_by[rows] == turn.solver.name]
+    if turn.least_gap:
+        gap = standing.bound[rows] - standing.score[rows]
+        rows = rows[gap >= turn.least_gap * problem.magnitude[rows]]
     return rows
 
 
@@ -184,8 +194,8 @@ def in_turn(
     unproved = np.arange(problem.batch)
     for turn in turns:
         name = turn.solver.name
-        rows = _rows_of(turn, unproved, standing)
-        if turn.leading and not len(rows):
+        rows = _rows_of(turn, problem, unproved, standing)
+        if not len(rows):
             continue
         if len(rows) == problem.batch:
             batch = problem

@@ -74,6 +74,18 @@ SOME_VISITS = 1 << 18
 MORE_VISITS = 1 << 19
 """Its visits in a field, where messages are worth it: about 40 ms."""
 
+LONG_VISITS = 1 << 20
+"""Its visits in a small part that has neither small tables nor small cycles: about 80 ms.
+
+They prove most parts of different couplings, which takes the other backends longer.
+"""
+
+WIDE_GAP = 0.01
+"""Gap that odd cycles leave after a short run, as a share of the magnitude of the scores.
+
+From such a gap on, they do not prove the part: convex bounds get all of the remaining time.
+"""
+
 MOST_TURNED = 100
 """Variables of a part without a field above which its messages leave gaps that no search closes.
 
@@ -297,6 +309,8 @@ def _race(
         yield Turn(branch_and_bound)
         return
     yield Turn(cuts, seconds)
+    if not (tables or in_a_field):
+        yield Turn(branch_and_bound, least_gap=WIDE_GAP)
     yield Turn(branch_and_bound, seconds)
     if not tables:
         yield Turn(branch_and_bound, leading=True)
@@ -361,6 +375,9 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
     cuts = _with_one_thread("cycle_cuts")
+    seconds = _of_a_turn(deadline)
+    if not in_a_field:
+        yield from _without_cycles(problem, seconds)
     has_small_tables = entries <= MOST_ENTRIES
     share = TABLES_SHARE
     if in_a_field and has_small_tables:
@@ -371,11 +388,26 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
             yield _before_tables(cuts, entries)
         yield Turn(elimination)
         return
-    yield from _race(problem, cuts, _of_a_turn(deadline), in_a_field, tables)
+    yield from _race(problem, cuts, seconds, in_a_field, tables)
     if tables:
         yield _before_tables(cuts, entries)
         yield Turn(elimination)
     yield Turn(cuts)
+
+
+def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield messages and convex bounds for a small part of too many edges for odd cycles.
+
+    Args:
+        problem: a part without a field.
+        seconds: the longest run of convex bounds.
+    """
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    if problem.n > MOST_TURNED or 2 * problem.e < RACED_DEGREE * problem.n:
+        return
+    if not branch_and_bound.why_not(problem):
+        yield Turn(_with_one_thread("dual_ascent", visits=LONG_VISITS))
+        yield Turn(branch_and_bound, seconds)
 
 
 def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
@@ -402,13 +434,16 @@ def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
 def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
     """Return the entries of the tables of elimination.
 
-    They are infinite where they are known to be too many, or above a width, or where no order was
-    found in a share of the time.
+    They are infinite where they are known to be too many, or above a width of at most `SOON_WIDTH`,
+    or where no order was found in a share of the time.
     """
     elimination = solver_class("elimination")
     with preparing(deadline):
-        if width is not None and elimination.treewidth_bound(problem.topology, width) is None:
-            return math.inf
+        if width is not None:
+            # One search for an order answers for both widths.
+            least = elimination.treewidth_bound(problem.topology, SOON_WIDTH)
+            if least is None or least > width:
+                return math.inf
         if elimination().why_not(problem):
             return math.inf
     return elimination.entries(problem)

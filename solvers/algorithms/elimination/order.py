@@ -55,6 +55,12 @@ SWEPT_WIDTH = 10
 SWEPT_DEGREE = 10
 """Greatest mean degree at which orders of a small frontier are tried."""
 
+SWEPT_MARGIN = 2.0
+"""Factor by which the frontiers of an order may exceed the tables that it is to replace.
+
+Each separator lies within the frontier of its step, so the tables are smaller than the frontiers.
+"""
+
 SPACIOUS_WIDTH = 20
 """Width up to which fewer entries are worth more width; a message then takes 8 MiB."""
 
@@ -182,7 +188,8 @@ def _candidates(
     # A sweep pays only on a large sparse graph whose best order so far is expensive.
     if least > SWEPT_ENTRIES and limit >= SWEPT_WIDTH and 2 * len(edges) <= SWEPT_DEGREE * n:
         starts, near, _ = neighbour_lists(n, edges)
-        swept = frontier_order(starts, near, most=min(least, n * 2.0 ** min(limit, MAX_BITS)))
+        most = min(SWEPT_MARGIN * least, n * 2.0 ** min(limit, MAX_BITS))
+        swept = frontier_order(starts, near, most=most)
         if swept is not None:
             order = swept[::-1].copy()
             candidates.append((*graph.follow(order, limit), order))

@@ -27,6 +27,13 @@ def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
     """Return an upper bound on the treewidth of a graph; None above the limit or out of time."""
     if topology.e > topology.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
+    # The search for an order takes milliseconds, and selection asks with several limits.
+    for (limit,), width in topology.recalled_for(width_of).items():
+        if width is not None and width <= give_up_above:
+            return width
+        # A search that went further met no order of so small a width.
+        if limit >= give_up_above:
+            return None
     try:
         return topology.recall(width_of, give_up_above)
     except OrderStoppedError:

@@ -37,10 +37,9 @@ constexpr Int mask_of(Index s, int i) {
 Fine load_weights(std::span<const double> coefficients, std::span<const std::uint64_t> positions,
                   Fine* __restrict scaled, Fine* __restrict fine, Coarse* __restrict coarse) {
     const Index count = length(positions);
-    Fine magnitude = 0;
-    for (Index c = 0; c < count; ++c)
-        magnitude = std::max(magnitude, magnitude_bits(coefficients[c]));
-    const Scale scale = Scale::of(count, magnitude);
+    Sums sums;
+    for (Index c = 0; c < count; ++c) sums.add(coefficients[c]);
+    const Scale scale = Scale::of(sums.largest());
     Fine slack = 0;
     for (Index c = 0; c < count; ++c) {
         const Fine rounded =

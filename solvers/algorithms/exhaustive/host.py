@@ -5,15 +5,17 @@ their upper 32 bits (`coarse`). Integer sums do not round, so scores do not drif
 register adds and compares 16 of them at once. All states are scored in int32, in blocks of
 2^BLOCK_BITS; a block that may hold the maximiser is scored again in int64.
 
-Why the answer is exact, with c the coefficients and S = sum |c|:
+Why the answer is exact, with c the coefficients, S = sum |c|, and M the larger of the sums of the
+positive and of the negative c:
 
-*   fine = rint(c * 2^k) for a k such that N * max |c| * 2^k lies in (2^60, 2^62], so no sum
-    overflows. The rounding of two states differs by at most N / 2 units of 2^-k, and
-    2^-k < N * max |c| * 2^-60, so no state exceeds the answer by more than
-    N^2 * 2^-61 * S < N * 2^-52 * S, as N <= 325 < 2^9.
+*   fine = rint(c * 2^k) for a k such that M * 2^k lies in [2^61, 2^62). A score is a sum of some c,
+    so it lies within M, and no sum overflows. The rounding of two states differs by at most N / 2
+    units of 2^-k, and 2^-k <= M * 2^-61, so no state exceeds the answer by more than
+    N * 2^-62 * S.
 *   A state of coarse score m has a fine score of at most m * 2^32 + slack,
     slack = sum |fine - coarse * 2^32|. A block is skipped if its maximum m does not lift this
-    above the best fine score so far. Coarse sums stay below 2^31.
+    above the best fine score so far. Coarse sums stay below 2^31. Whole numbers whose M is below
+    2^30 have no slack: every coarse score is exact.
 *   Subnormal c are multiples of 2^-1074 and 2^k is at least that large; products c * 2^k that
     underflow are far below one unit.
 

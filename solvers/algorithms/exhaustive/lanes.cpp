@@ -40,15 +40,14 @@ public:
     void load(Matrix<const Score> unary, Matrix<const Score> pairwise, Index first) {
         transpose(unary, first, real_.front().entries);
         if (pairwise.columns) transpose(pairwise, first, real_[unary.columns].entries);
-        Fine magnitude[LANES] = {};
+        // The sums of each lane are those of `maximise`, added in the same order.
+        Sums sums[LANES];
         for (const RealLanes& coefficients : real_)
-            for (int lane = 0; lane < LANES; ++lane)
-                magnitude[lane] =
-                    std::max(magnitude[lane], magnitude_bits(coefficients.entries[lane]));
+            for (int lane = 0; lane < LANES; ++lane) sums[lane].add(coefficients.entries[lane]);
         double low[LANES];
         double high[LANES];
         for (int lane = 0; lane < LANES; ++lane) {
-            const Scale scale = Scale::of(count_, magnitude[lane]);
+            const Scale scale = Scale::of(sums[lane].largest());
             low[lane] = scale.first;
             high[lane] = scale.second;
         }
