@@ -143,6 +143,29 @@ def test_groups_make_room_for_profits_that_a_penalty_alone_does_not_exceed():
     assert len(penalties_of(Problem.from_arrays(unary, np.triu(pairwise, 1))).names) == 5
 
 
+def test_groups_are_the_rows_and_columns_of_an_assignment_in_any_order_of_the_pairs():
+    problem, groups, _, _ = assignment(4, penalty=1000.0)
+    order = np.random.default_rng(0).permutation(problem.e)
+    shuffled = Problem.from_arrays(
+        problem.unary[0], problem.pairwise[0][order], edges=problem.edges[order][:, ::-1]
+    )
+    for pairs in (problem, shuffled):
+        matrix = penalties_of(pairs).matrix
+        assert sorted(np.flatnonzero(row).tolist() for row in matrix) == sorted(groups)
+
+
+def test_profits_of_a_variable_count_once_where_groups_overlap():
+    """Variable 0 is in two groups; its profits count in one of them, so the last group fits."""
+    groups = [[0, 1, 2], [0, 3, 4], [5, 6, 7]]
+    pairwise = np.zeros((8, 8))
+    pairwise[:2, 5:] = 3.0
+    for group, penalty in zip(groups, (100.0, 100.0, 4.0), strict=True):
+        for i, j in itertools.combinations(group, 2):
+            pairwise[i, j] = -penalty
+    matrix = penalties_of(Problem.from_arrays(np.full(8, 0.5), pairwise)).matrix
+    assert [np.flatnonzero(row).tolist() for row in matrix] == groups
+
+
 def test_auto_searches_within_constraints_where_penalties_are_recognised():
     problem, _, best, _ = assignment(6, penalty=1000.0)
     assert "penalties" in select_solver(problem).reason
