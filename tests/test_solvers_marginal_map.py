@@ -186,3 +186,9 @@ def test_answers_are_hashable_and_equal_ones_have_one_hash():
     again = marginal_map(problem, [0])
     assert first == again
     assert len({first, again}) == 1
+
+
+def test_the_best_of_thousands_of_joint_states_may_come_last():
+    best = marginal_map(Problem.from_arrays(np.ones(12)), range(11))
+    assert best.assignment == dict.fromkeys(range(11), 1)
+    assert best.states == 2048
