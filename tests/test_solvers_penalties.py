@@ -171,7 +171,9 @@ def test_profits_of_groups_count_once_and_those_of_free_variables_in_full(free):
     for group, penalty in zip(groups, (100.0, 100.0, 4.0), strict=True):
         for i, j in itertools.combinations(group, 2):
             pairwise[i, j] = -penalty
-    assert groups_of(Problem.from_arrays(np.full(8 + free, 0.5), pairwise)) == groups[: 3 - free // 2]
+    assert (
+        groups_of(Problem.from_arrays(np.full(8 + free, 0.5), pairwise)) == groups[: 3 - free // 2]
+    )
 
 
 def test_auto_searches_within_constraints_where_penalties_are_recognised():

@@ -150,20 +150,23 @@ def first_penalties(problem: Problem) -> Penalties | None:
 
 
 def by_penalties(
-    solve_one: SolveOne, solve_within: Callable[[Constraints], SolveWithin]
+    solve_one: SolveOne,
+    solve_within: Callable[[Constraints], SolveWithin],
+    most_groups: float = math.inf,
 ) -> SolveOne:
     """Return a search that solves an instance with penalties as one with constraints.
 
     Args:
         solve_one: the search for other instances.
         solve_within: makes the search for states that satisfy constraints.
+        most_groups: penalties of more groups stay in the score.
     """
 
     def solve(
         problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
         penalties = penalties_of(problem)
-        if penalties is None:
+        if penalties is None or penalties.count > most_groups:
             return solve_one(problem, deadline, start)
         states = None
         if start is not None:
