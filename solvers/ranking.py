@@ -134,16 +134,27 @@ def _ranked(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking) -> Ran
 
 
 def _refuse_repeats(solver: CertifiedSolver[Any], states: States) -> None:
-    # of bits, eight to a byte
-    codes = states
-    if states.max(initial=0) <= 1:
-        codes = np.packbits(states.astype(bool), axis=2)
-    for instance, rows in enumerate(codes):
+    """Raise a `SolveFailedError` if two states of an instance are equal."""
+    for instance in np.flatnonzero(_may_repeat(states)).tolist():
+        rows = states[instance]
         if len(np.unique(rows, axis=0)) < len(rows):
             raise SolveFailedError(
                 f"solver '{solver.name}' returned one state of instance {instance} several times. "
                 "This is a fault of the solver; choose another one"
             )
+
+
+def _may_repeat(states: States) -> np.ndarray:
+    """Return whether two states of each instance may be equal, `[batch]`.
+
+    States whose codes differ are different. Few different states have equal codes.
+    """
+    factors = np.random.default_rng(0).integers(1, 2**63, states.shape[2], np.uint64)
+    codes = np.zeros(states.shape[:2], np.uint64)
+    for variable, factor in enumerate(factors):
+        codes += states[:, :, variable].astype(np.uint64) * factor
+    codes.sort(axis=1)
+    return np.asarray((codes[:, 1:] == codes[:, :-1]).any(axis=1))
 
 
 def _others(solver: CertifiedSolver[Any], problem: Any, ranking: Ranking, last: Scores) -> Scores:

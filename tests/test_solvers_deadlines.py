@@ -31,7 +31,7 @@ from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
-from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
+from solvers.algorithms.presolve.one_by_one import one_by_one, states_without_search
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.limits import deadline, interrupts
 from solvers.limits.interrupts import in_threads
@@ -219,7 +219,7 @@ def test_an_instance_that_is_not_reached_is_never_worse_than_zeros():
     """The pair makes both look worth it, but the second has a loss of its own."""
     problem = Problem.from_arrays([[-1.0, -10.0]], [[4.0]], edges=[[0, 1]])
     assert halved(problem)[0].tolist() == [[1, 0]]
-    assert _unsearched(problem, np.full((1, 2), -1, np.int8), None).tolist() == [[0, 0]]
+    assert states_without_search(problem, np.full((1, 2), -1, np.int8), None).tolist() == [[0, 0]]
 
 
 def test_an_answer_without_a_search_copies_no_pairs():
@@ -229,7 +229,7 @@ def test_an_answer_without_a_search_copies_no_pairs():
     for problem, z in zip(problems, states, strict=True):
         tracemalloc.start()
         assert select_solver(problem)
-        late = _unsearched(problem, np.full((1, problem.n), -1), None)
+        late = states_without_search(problem, np.full((1, problem.n), -1), None)
         (score,) = score_states(problem, z)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()

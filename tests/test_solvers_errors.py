@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import itertools
 import pickle
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from optional import optional
+from optional import needs, optional
 
 from solvers import (
     ArgmaxSolver,
@@ -36,6 +37,7 @@ from solvers import (
     solver_class,
     uniforms_shape,
 )
+from solvers.constraints import at_most
 
 torch = optional("torch")
 
@@ -358,6 +360,35 @@ def test_time_limits_of_any_number_type(solver, limit):
         limit = np.float32(0.01)  # it uses the time up
     solution = solve([1.0, -2.0, 3.0], [5.0], edges=[[0, 1]], solver=solver, time_limit=limit)
     assert float(solution.score) == 7.0
+
+
+def test_cplex_says_before_any_work_what_its_community_edition_does_not_take():
+    needs("cplex")
+    cplex = solver_class("cplex")()
+    edges = [(i, (i + step) % 1001) for i in range(1001) for step in range(1, 12)]
+    large = Problem.from_arrays(np.ones(1001), -np.ones(len(edges)), edges=edges)
+    reason = "1,001 variables and 0 constraints, and CPLEX's community edition takes 1,000"
+    assert reason in cplex.why_not(large)[0]
+    with pytest.raises(UnsupportedProblemError, match="leave out solver=, name another solver"):
+        solve(large, solver=cplex)
+    small = Problem.from_arrays(np.ones(60))
+    pairs = list(itertools.combinations(range(60), 2))[:1001]
+    with pytest.raises(UnsupportedProblemError, match="60 variables and 1,001 constraints"):
+        solve(small, solver=cplex, constraints=[at_most(1, pair) for pair in pairs])
+    # Presolve may leave less of a sparse problem than CPLEX takes.
+    assert not cplex.why_not(Problem.from_arrays(np.ones(1001), np.ones(1), edges=[[0, 1]]))
+
+
+def test_limits_that_every_state_satisfies_are_no_constraints_of_cplex():
+    needs("cplex")
+    pairs = list(itertools.combinations(range(34), 2))  # of 561, each with two limits
+    solution = solve(
+        Problem.from_arrays(np.ones(34)),
+        solver="cplex",
+        constraints=[at_most(1, pair) for pair in pairs],
+    )
+    assert solution.optimal
+    assert solution.score == 1.0
 
 
 def test_every_error_is_ours():

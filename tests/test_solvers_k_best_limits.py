@@ -1,6 +1,7 @@
 """The best states within a time limit: what is certified is true, no state comes twice, and none is invented."""
 
 import itertools
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -332,3 +333,41 @@ def test_an_interrupt_has_distinct_labels():
     found = stopped.value.solution
     assert found.score.tolist() == [5.0, 4.0, 3.0, 2.0]
     assert len(np.unique(found.labels, axis=0)) == 4
+
+
+def many(n, solver):
+    """A batch whose k best states take ten seconds and more."""
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    if solver == "labels":
+        tables = np.random.default_rng(0).normal(size=(len(edges), 3, 3))
+        return LabelProblem.from_arrays(np.ones((2000, n, 3)), tables, edges=edges)
+    unary = np.ones((2000, n))
+    pairs = np.ones((2000, len(edges)))
+    if solver == "max_flow":
+        unary *= -10
+    else:
+        pairs[:, ::2] = -1.0
+    return Problem.from_arrays(unary, pairs, edges=edges)
+
+
+@pytest.mark.parametrize(
+    ("n", "solver"),
+    [
+        (20, "exhaustive"),
+        (15, "elimination"),
+        (40, "branch_and_bound"),
+        (30, "max_flow"),
+        (12, "labels"),
+    ],
+)
+def test_a_large_batch_of_rankings_ends_soon_after_the_limit(n, solver):
+    problem = many(n, solver)
+    before = time.process_time()
+    solution = solve(
+        problem, k_best=8, time_limit=0.02, solver="auto" if solver == "labels" else solver
+    )
+    assert time.process_time() - before < 0.45
+    assert (solution.z >= 0).all()
+    last = [np.unique(states, axis=0) for states in solution.z[-5:]]
+    assert [len(states) for states in last] == [8] * 5
+    assert not solution.optimal[-1].any()

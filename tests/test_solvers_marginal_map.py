@@ -20,10 +20,15 @@ from solvers.conversions import from_ising, from_min_cut
 from solvers.labels import from_factors
 
 
-def masses_of(problem, sizes, variables):
-    """{values: log of the sum of exp(score)} of some variables, and log Z, by enumeration."""
+def masses_of(problem, sizes, variables, fix=()):
+    """{values: log of the sum of exp(score)} of some variables, and log Z, by enumeration.
+
+    Both are sums over the states that agree with `fix`, pairs of a variable and its value.
+    """
     sums = {}
     for state in itertools.product(*map(range, sizes)):
+        if any(state[i] != value for i, value in fix):
+            continue
         key = tuple(state[i] for i in variables)
         sums[key] = sums.get(key, 0.0) + math.exp(float(problem.score(list(state))))
     logs = {key: math.log(value) if value else -math.inf for key, value in sums.items()}
@@ -43,6 +48,66 @@ def test_the_best_values_of_some_bits_are_those_of_enumeration(variables):
         assert best.log_mass == pytest.approx(logs[tuple(best.assignment.values())])
         assert best.log_probability == pytest.approx(best.log_mass - log_z)
         assert best.states == 2 ** len(variables)
+
+
+@pytest.mark.parametrize("fix", [{0: 1}, {4: 0, 1: 1}, {2: 1, 3: 0, 0: 0}])
+def test_evidence_over_bits_is_that_of_enumeration(fix):
+    generator = np.random.default_rng(len(fix))
+    couplings = np.triu(generator.normal(size=(5, 5)), 1)
+    problem = Problem.from_arrays(generator.normal(size=5), couplings)
+    # Variable 2 is maximised, and has its value in the last case.
+    logs, log_z = masses_of(problem, [2] * 5, [2, 1], fix.items())
+    array = [fix.get(i, -1) for i in range(5)]
+    for evidence in (fix, array):
+        best = marginal_map(problem, [2, 1], fix=evidence)
+        assert best.log_mass == pytest.approx(max(logs.values()))
+        assert best.log_mass == pytest.approx(logs[tuple(best.assignment.values())])
+        assert best.log_probability == pytest.approx(best.log_mass - log_z)
+        assert best.states == len(logs)
+
+
+@pytest.mark.parametrize("fix", [{0: 1}, {1: 2}, {2: 0, 0: 2}])
+def test_evidence_over_labels_is_that_of_enumeration(fix):
+    generator = np.random.default_rng(3)
+    tables = generator.normal(size=(2, 3, 3))
+    tables[0, 1, 0] = -np.inf
+    unary = generator.normal(size=(3, 3))
+    problem = LabelProblem.from_arrays(unary, tables, edges=[[0, 1], [1, 2]], sizes=[3, 3, 2])
+    logs, log_z = masses_of(problem, [3, 3, 2], [1], fix.items())
+    array = [fix.get(i, -1) for i in range(3)]
+    for evidence in (fix, array):
+        best = marginal_map(problem, [1], fix=evidence)
+        assert best.log_mass == pytest.approx(max(logs.values()))
+        assert best.log_mass == pytest.approx(logs[tuple(best.assignment.values())])
+        assert best.log_probability == pytest.approx(best.log_mass - log_z)
+
+
+def test_evidence_of_conversions_is_by_name():
+    model = from_ising({"a": 1.0}, {("a", "b"): -2.0, ("b", "c"): 0.5}, offset=0.5)
+    best = marginal_map(model, ["a"], fix={"b": 1})
+    assert best.assignment == {"a": 1}
+    masses = {a: sum(math.exp(-(0.5 + a - 2 * a + c / 2)) for c in (-1, 1)) for a in (-1, 1)}
+    assert best.log_mass == pytest.approx(math.log(masses[1]))
+    assert best.log_probability == pytest.approx(math.log(masses[1] / sum(masses.values())))
+    cut = from_min_cut(3, [[0, 1], [1, 2]], [1.0, 0.5], source=0, sink=2)
+    known = marginal_map(cut, [1], fix={1: 0})
+    assert known.assignment == {1: 0}
+    assert known.log_probability == pytest.approx(0.0, abs=1e-12)
+
+
+def test_evidence_that_does_not_fit_says_why():
+    pair = Problem.from_arrays([1.0, 0.0], [0.5], edges=[[0, 1]])
+    with pytest.raises(OptionError, match="fix names the variable 2"):
+        marginal_map(pair, [0], fix={2: 1})
+    with pytest.raises(OptionError, match="value 3"):
+        marginal_map(pair, [0], fix={1: 3})
+    labels = LabelProblem.from_arrays(np.zeros((2, 2)), [[[0.0, -np.inf]] * 2], edges=[[0, 1]])
+    with pytest.raises(OptionError, match="fix gives variable 1 the value 2"):
+        marginal_map(labels, [0], fix={1: 2})
+    with pytest.raises(InfeasibleError):
+        marginal_map(labels, [0], fix={1: 1})
+    with pytest.raises(OptionError, match="fix of a conversion is"):
+        marginal_map(from_ising({"a": 1.0}, {}), ["a"], fix=[1])
 
 
 @pytest.mark.parametrize("variables", [[1], [0, 2]])
@@ -121,3 +186,9 @@ def test_answers_are_hashable_and_equal_ones_have_one_hash():
     again = marginal_map(problem, [0])
     assert first == again
     assert len({first, again}) == 1
+
+
+def test_the_best_of_thousands_of_joint_states_may_come_last():
+    best = marginal_map(Problem.from_arrays(np.ones(12)), range(11))
+    assert best.assignment == dict.fromkeys(range(11), 1)
+    assert best.states == 2048

@@ -143,6 +143,39 @@ def test_groups_make_room_for_profits_that_a_penalty_alone_does_not_exceed():
     assert len(penalties_of(Problem.from_arrays(unary, np.triu(pairwise, 1))).names) == 5
 
 
+def groups_of(problem):
+    return [np.flatnonzero(row).tolist() for row in penalties_of(problem).matrix]
+
+
+def test_groups_are_the_rows_and_columns_of_an_assignment():
+    problem, groups, _, _ = assignment(4, penalty=1000.0)
+    assert sorted(groups_of(problem)) == sorted(groups)
+    assert penalties_of(problem).few
+
+
+def test_groups_are_as_large_as_possible_in_any_order_of_the_pairs():
+    """The last group contains the pair 0, 2, which the first one has already."""
+    edges = [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]
+    for pairs in (edges, edges[::-1]):
+        problem = Problem.from_arrays(np.ones(4), [-1.0] * 5, edges=pairs)
+        assert groups_of(problem) == [[0, 1, 2], [0, 2, 3]]
+
+
+@pytest.mark.parametrize("free", [0, 2])
+def test_profits_of_groups_count_once_and_those_of_free_variables_in_full(free):
+    """Variable 0 is in two groups. Profits of 3 fit under the penalty 4 of the last group."""
+    groups = [[0, 1, 2], [0, 3, 4], [5, 6, 7]]
+    pairwise = np.zeros((8 + free, 8 + free))
+    pairwise[:2, 5:8] = 3.0
+    pairwise[5:8, 8:] = 3.0
+    for group, penalty in zip(groups, (100.0, 100.0, 4.0), strict=True):
+        for i, j in itertools.combinations(group, 2):
+            pairwise[i, j] = -penalty
+    assert (
+        groups_of(Problem.from_arrays(np.full(8 + free, 0.5), pairwise)) == groups[: 3 - free // 2]
+    )
+
+
 def test_auto_searches_within_constraints_where_penalties_are_recognised():
     problem, _, best, _ = assignment(6, penalty=1000.0)
     assert "penalties" in select_solver(problem).reason

@@ -105,10 +105,11 @@ def _marginal_map(draw: Draw, folder: Path) -> Callable[[], None]:
     states = States(states.z, states.scores[:1], states.slack[:1])
     n = states.z.shape[1]
     chosen = [int(i) for i in draw.random.permutation(n)[: draw.whole(0, n)]]
+    fix, states = _evidence(draw, states)
 
     def call() -> None:
         problem = make.from_arrays(**given).to_host().instances(slice(0, 1))
-        answer = answered(states, lambda: marginal_map(problem, chosen))
+        answer = answered(states, lambda: marginal_map(problem, chosen, fix=fix))
         masses = {}
         for row in np.unique(states.z[:, chosen], axis=0):
             agree = (states.z[:, chosen] == row).all(axis=1)

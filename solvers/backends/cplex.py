@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..algorithms.presolve.model_building import (
     rows_in_time,
     time_to_build,
 )
-from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.one_by_one import SPARSE_DEGREE, one_by_one
 from ..algorithms.presolve.penalties import by_penalties
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
@@ -38,6 +38,15 @@ INFEASIBLE = (103, 119)
 OPTIMAL = (101, 102)
 """Status codes of CPLEX: proved optimal within the gaps."""
 
+COMMUNITY = 1000
+"""Most variables, and most constraints, of the community edition."""
+
+TOO_LARGE = "CPLEX Error  1016"
+"""What the community edition says of a larger model."""
+
+WHAT_TO_DO = "leave out solver=, name another solver, or install CPLEX with a licence"
+"""The end of a refusal of what the community edition does not take."""
+
 TIME_LIMIT = (107, 108)
 """Status codes of CPLEX: the time limit ended the search."""
 
@@ -50,7 +59,7 @@ class Cplex(ArgmaxSolver):
     """Exact for any pairwise problem, by branch and cut in floating point.
 
     `bound` is CPLEX's bound with its tolerances added (`FloatingPoint`), and `optimal` follows from
-    it. The community edition takes up to 1000 variables.
+    it. The community edition takes up to 1,000 variables and 1,000 constraints.
 
     Attributes:
         threads: threads for one instance.
@@ -73,8 +82,32 @@ class Cplex(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_whole("threads", self.threads, 1, MOST_THREADS)
 
+    def why_not(self, problem: Problem) -> tuple[str, ...]:
+        """Return why a problem is refused: presolve leaves more than the edition takes.
+
+        A sparse problem of any size is tried, as presolve may leave few of its variables.
+        """
+        reasons = super().why_not(problem)
+        is_dense = 2 * problem.e > SPARSE_DEGREE * problem.n
+        if is_dense and problem.n > COMMUNITY and self._is_community():
+            reasons = (*reasons, _why_too_large(problem.n, 0))
+        return reasons
+
+    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
+        """Return why constraints are refused: CPLEX's community edition takes fewer."""
+        if reason := super().why_not_within(problem, constraints):
+            return reason
+        rows = int(sum(side.sum() for side in _sides(constraints)))
+        if max(problem.n, rows) > COMMUNITY and self._is_community():
+            return _why_too_large(problem.n, rows)
+        return None
+
+    def _is_community(self) -> bool:
+        """Whether the installed edition is limited; False without an installation."""
+        return not self.missing_packages() and _refuses_large_models()
+
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        solve_one = by_penalties(self._solve, self._within)
+        solve_one = by_penalties(self._solve, self._within, COMMUNITY)
         return one_by_one(problem, deadline, solve_one, start=given_states(self.start, problem))
 
     def _within(self, constraints: Constraints) -> SolveWithin:
@@ -120,10 +153,18 @@ class Cplex(ArgmaxSolver):
         with built as model:
             variables = list(model.iter_binary_vars())[: problem.n]
             try:
-                for terms, low, high in rows_in_time(constraints.terms(), deadline):
+                sides = zip(*(side.tolist() for side in _sides(constraints)), strict=True)
+                terms_in_time = rows_in_time(constraints.terms(), deadline)
+                for (terms, low, high), (below, above, equal) in zip(
+                    terms_in_time, sides, strict=True
+                ):
                     total = model.sum(weight * variables[i] for i, weight in terms)
-                    model.add_constraint(total >= low)
-                    model.add_constraint(total <= high)
+                    if equal:
+                        model.add_constraint(total == low)
+                    if below:
+                        model.add_constraint(total >= low)
+                    if above:
+                        model.add_constraint(total <= high)
             except NoTimeToBuildError:
                 return None, math.inf
             if start is not None:
@@ -157,6 +198,10 @@ class Cplex(ArgmaxSolver):
                 with deadline.alarm(aborter.abort, heard.known):
                     solution = model.solve()
             except DOcplexException as error:
+                if "code=1016" in str(error):
+                    rows = model.number_of_constraints
+                    reason = _why_too_large(model.number_of_variables, rows)
+                    raise SolveFailedError(f"after presolve, {reason}") from error
                 raise SolveFailedError(
                     f"CPLEX refused an instance of n = {problem.n} variables: {error}"
                 ) from error
@@ -224,6 +269,49 @@ def _check_status(details: Any) -> None:
     """Raise unless CPLEX finished, ran out of time or was stopped by us."""
     if details.status_code not in OPTIMAL + TIME_LIMIT + INTERRUPTED:
         raise SolveFailedError(f"CPLEX stopped with status {details.status_code}: {details.status}")
+
+
+def _sides(constraints: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which rows `[c]` need a lower limit, an upper limit, or are equations.
+
+    Limits that every state satisfies need no row in a model.
+    """
+    least = np.minimum(constraints.matrix, 0).sum(axis=1)
+    most = np.maximum(constraints.matrix, 0).sum(axis=1)
+    below = constraints.low > least
+    above = constraints.high < most
+    equal = below & above & (constraints.low == constraints.high)
+    return below & ~equal, above & ~equal, equal
+
+
+def _why_too_large(variables: int, rows: int) -> str:
+    return (
+        f"there are {variables:,} variables and {rows:,} constraints, and CPLEX's community edition "
+        f"takes {COMMUNITY:,} of either: {WHAT_TO_DO}"
+    )
+
+
+@cache
+def _refuses_large_models() -> bool:
+    """Return whether the installed CPLEX is the community edition, by a model that is too large."""
+    with uncounted():
+        from cplex import Cplex as Engine
+        from cplex.exceptions import CplexSolverError
+
+        with Engine() as engine:
+            for silence in (
+                engine.set_log_stream,
+                engine.set_results_stream,
+                engine.set_error_stream,
+                engine.set_warning_stream,
+            ):
+                silence(None)
+            engine.variables.add(obj=[1.0] * (COMMUNITY + 1))
+            try:
+                engine.solve()
+            except CplexSolverError as error:
+                return TOO_LARGE in str(error)
+    return False
 
 
 def _model(problem: Problem, scores: FloatingPoint, deadline: Deadline) -> Any:

@@ -13,6 +13,7 @@ from ..algorithms.elimination.one_instance import maximise_at_once
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
 from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.presolve.ranked import first_ranked
 from ..compiled.threads import available_cores
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
@@ -143,7 +144,7 @@ class Elimination(ArgmaxSolver):
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
         """Return the `count` states of highest score; None where tables take half a gigabyte."""
-        states = best_states(problem, count)
-        if states is None:
+        ranked = best_states(problem, count, deadline)
+        if ranked is None:
             return None
-        return Ranking(states)
+        return first_ranked(problem, *ranked)

@@ -12,6 +12,7 @@ from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import host_argmax
 from ..algorithms.exhaustive.one_instance import maximise_at_once
 from ..algorithms.exhaustive.positions import MAX_VARIABLES
+from ..algorithms.presolve.ranked import first_ranked
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..limits.deadline import Deadline
@@ -67,7 +68,8 @@ class Exhaustive(ArgmaxSolver):
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the `count` states of highest score."""
-        return Ranking(best_states(problem, count, self.threads))
+        states, reached = best_states(problem, count, self.threads, deadline)
+        return first_ranked(problem, states, reached)
 
     def best_states_within(self, problem: Problem, constraints: Rows, count: int) -> Ranking:
         """Return the `count` states of highest score that satisfy the constraints."""

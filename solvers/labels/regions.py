@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import States
+from ..arrays import Scores, States
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
@@ -101,6 +101,24 @@ class LabelRegions:
             )
         return lawler(first[0], count, partial(self._others, problem))
 
+    def unsearched(
+        self, fixed: LabelFixing, rows: np.ndarray, count: int
+    ) -> tuple[States, np.ndarray]:
+        """Return assignments `[rows, count, n]` for which there was no time, with bounds.
+
+        The bounds are `[rows, count]`, on all assignments. The first assignment has the best unary
+        score of each variable, and the others are one change away. Where that is forbidden, a
+        solver looks for an allowed assignment.
+        """
+        problem = fixed.problem.to_host().instances(rows)
+        z = np.asarray(problem.unary).argmax(axis=2)
+        states, scores = _nearest(problem, z, count)
+        bounds = np.repeat(np.array(problem.trivial_bound)[:, None], count, axis=1)
+        for place in np.flatnonzero(scores == -math.inf).tolist():
+            b = int(rows[place])
+            states[place], bounds[place] = self.ranked(fixed.instance(b), count, b)
+        return states, bounds
+
     def _others(self, problem: LabelProblem, taken: _Region) -> Iterator[_Region]:
         """By the first variable in which they differ from the assignment of the region."""
         parts = list(_parts(taken))
@@ -183,6 +201,52 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
             score = float(values[z[i]])
         regions.append(_Region(z, score, bound, piece))
     return regions
+
+
+def _nearest(problem: LabelProblem, z: States, count: int) -> tuple[States, Scores]:
+    """Return the best assignments at most one change away, `[batch, count, n]`; -1 beyond them.
+
+    The one that is given comes first, and its scores `[batch]` come back too.
+
+    Args:
+        problem: on the host.
+        z: `[batch, n]`.
+        count: how many.
+    """
+    batch, n = z.shape
+    scores = np.asarray(problem.score_flat(z), np.float64)
+    states = np.full((batch, count, n), -1, z.dtype)
+    states[:, 0] = z
+    near = min(count - 1, n * problem.k)
+    if near:
+        changes = _gains_of_changes(problem, z).reshape(batch, -1)
+        best = np.argsort(-changes, axis=1, kind="stable")[:, :near]
+        allowed = np.take_along_axis(changes, best, axis=1) > -math.inf
+        instance, place = np.nonzero(allowed & (scores > -math.inf)[:, None])
+        variable, value = np.divmod(best[instance, place], problem.k)
+        states[instance, 1 + place] = z[instance]
+        states[instance, 1 + place, variable] = value
+    return states, scores
+
+
+def _gains_of_changes(problem: LabelProblem, z: States) -> np.ndarray:
+    """Return `[batch, n, k]`: what each change of one value adds; minus infinity for no change.
+
+    The assignments `[batch, n]` are allowed, and the gains of others have no meaning.
+    """
+    rows = np.arange(len(z))
+    scores = np.array(problem.unary, np.float64)
+    for edge, (i, j) in enumerate(problem.topology.pairs.tolist()):
+        shape = (len(z), int(problem.sizes[i]), int(problem.sizes[j]))
+        table = np.broadcast_to(problem.pairwise(edge), shape)
+        scores[:, i, : shape[1]] += table[rows, :, z[:, j]]
+        scores[:, j, : shape[2]] += table[rows, z[:, i]]
+    places = rows[:, None], np.arange(z.shape[1]), z
+    current = scores[places]
+    # The present value of forbidden assignments is minus infinity; they are looked for elsewhere.
+    gains = scores - np.where(current > -math.inf, current, 0.0)[:, :, None]
+    gains[places] = -math.inf
+    return np.asarray(gains)
 
 
 def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:

@@ -65,7 +65,7 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
     if 0 < entries <= QUICK_ENTRIES and _are_quick(problem, entries):
         return _select("elimination", f"its tables have {entries:.2g} entries")
     has_tables = not problem.is_potts and problem.edge_tables is None
-    if has_tables and not Bits("max_flow").why_not(problem):
+    if has_tables and _are_cut(problem):
         return Selection(
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"
         )
@@ -85,6 +85,15 @@ def _are_quick(problem: LabelProblem, entries: int) -> bool:
     sizes = problem.sizes[problem.edges]
     pairs_of_values = int(sizes.prod(axis=1, dtype=np.int64).sum())
     return entries <= QUICK_SHARE * pairs_of_values
+
+
+def _are_cut(problem: LabelProblem) -> bool:
+    """Return whether a minimum cut of bits is exact for all instances."""
+    cuts = Bits("max_flow")
+    # The bits of one instance cost little, and mostly say no.
+    if problem.batch > 1 and cuts.why_not(problem.to_host().instances(slice(0, 1))):
+        return False
+    return not cuts.why_not(problem)
 
 
 def _select(name: str, reason: str) -> Selection[LabelSolver]:

@@ -365,8 +365,11 @@ class Problem(AnyProblem[ArrayT]):
             return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
         return self.home.place(namespace_of(array).reshape(array, shape))
 
-    def instances(self, rows: slice) -> Problem[ArrayT]:
-        """Return some instances of the batch, as a batch with one leading dimension."""
+    def instances(self, rows: slice | np.ndarray) -> Problem[ArrayT]:
+        """Return a selection of the instances as a batch with one leading dimension.
+
+        `rows` is a slice or, on the host, the numbers of the instances.
+        """
         # The array API standard requires an index for every axis.
         unary = self.unary[rows, :]
         pairwise = self.pairwise[rows, :]

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..algorithms.local_search.near_states import flip_gains
+from ..algorithms.presolve.ranked import unranked
 from ..arrays import States
 from ..limits.deadline import Deadline
 from ..problems.problem import Problem
@@ -67,6 +68,17 @@ class BitRegions:
         with heard_of(fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)):
             first = self._searched(fixed)
         return lawler(first, count, partial(self._others, fixed.problem))
+
+    def unsearched(self, fixed: Fixing, rows: np.ndarray, count: int) -> tuple[States, np.ndarray]:
+        """Return states `[rows, count, n]` for which there was no time, with bounds.
+
+        The bounds are `[rows, count]`, on all states.
+        """
+        some = fixed.instances(rows)
+        if some.rest is None:  # there is one state
+            return some.values[:, None], some.lifted(None).bound.reshape(-1, 1)
+        z, bound = unranked(some.rest, count)
+        return some.whole(z), np.repeat(some.raised(bound)[:, None], count, axis=1)
 
     def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
         """By the first variable in which they differ from the state of the region."""

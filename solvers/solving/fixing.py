@@ -85,7 +85,10 @@ class Fixing:
 
     def instance(self, number: int) -> Fixing:
         """One of the batch, by itself."""
-        rows = slice(number, number + 1)
+        return self.instances(slice(number, number + 1))
+
+    def instances(self, rows: slice | np.ndarray) -> Fixing:
+        """Return some of the batch, by a slice or by their numbers."""
         rest = None
         if self.rest is not None:
             rest = self.rest.instances(rows)

@@ -82,7 +82,12 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         # No search has ranked an instance with an infinite bound: its states follow by exclusion.
         open_ = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
-    for b in open_.tolist():
+    for place, b in enumerate(open_.tolist()):
+        # The first search has to begin, however short the time is; a batch of them would take long.
+        if place and deadline.passed:
+            late = open_[place:]
+            states[late], bounds[late] = exclusion.unsearched(fixed, late, existing)
+            break
         states[b], bounds[b] = exclusion.ranked(fixed.instance(b), existing, b)
     states, bounds = filled(states, bounds, count)
     solution = certified_ranking(problem, states, bounds, solver, partial(kind.score, problem))

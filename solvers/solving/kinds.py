@@ -91,6 +91,12 @@ class Exclusion(Protocol):
         Each bound holds for all states but those before it.
         """
 
+    def unsearched(self, fixed: Any, rows: np.ndarray, count: int) -> tuple[States, np.ndarray]:
+        """Return states `[rows, count, n]` for which there was no time, with bounds.
+
+        The bounds are `[rows, count]`, on all states.
+        """
+
 
 class Kind(ABC, Generic[ProblemT]):
     """What the front end asks of a kind of problem.

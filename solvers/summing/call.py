@@ -16,6 +16,7 @@ from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..graph_breaks import between_graphs
+from ..labels.fixing import values_of
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..limits.limited_sums import sums_within
@@ -214,7 +215,7 @@ def gibbs(
         if not isinstance(unary, AnyConversion):
             return _sums_of(unary, fix, uniforms, method, threads, memory)
         _check_sums(unary)
-        places = _evidence_of(unary, fix)
+        places = evidence_of(unary, fix)
         return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads, memory))
 
 
@@ -248,7 +249,7 @@ def uniforms_shape(
     """
     whole: Any = problem
     if isinstance(problem, AnyConversion):
-        fix = _evidence_of(problem, fix)
+        fix = evidence_of(problem, fix)
         whole = problem.problem
     if isinstance(whole, LabelProblem):
         check_method(method)
@@ -288,6 +289,21 @@ def _sums_of_bits(
     return sums_of_bits(problem, evidence, uniforms, method, threads, memory, beyond)
 
 
+def fixed_of(problem: AnyProblem, fix: Any) -> dict[int, int]:
+    """Return {variable: value} of what a caller fixes in one instance.
+
+    Raises:
+        OptionError: `fix` does not fit the problem.
+    """
+    if fix is None:
+        return {}
+    if isinstance(problem, LabelProblem):
+        values = values_of(problem, fix)[0]
+    else:
+        values = Fixing.of(problem, fix).values[0]
+    return {int(place): int(values[place]) for place in np.flatnonzero(values >= 0)}
+
+
 def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     """Return the variables that keep a value.
 
@@ -307,7 +323,7 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
 
 
-def _evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | None:
+def evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | None:
     """Return {place: value} of what a caller fixes by name, and of what the conversion fixes.
 
     Raises:

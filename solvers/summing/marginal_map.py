@@ -18,7 +18,7 @@ from ..graph_breaks import between_graphs
 from ..labels.problem import LabelProblem
 from ..options import is_whole
 from ..problems.problem import Problem
-from .call import Exact, gibbs
+from .call import Exact, evidence_of, fixed_of, gibbs
 
 MOST_STATES = 1 << 16
 """Maximum number of joint states of the variables that are maximised."""
@@ -33,9 +33,9 @@ class MarginalMap:
 
     Attributes:
         assignment: {variable: value}; by name for a conversion.
-        log_probability: log p(assignment), in nats.
-        log_mass: log of the sum of exp(score) over all states that agree; of a conversion of its
-            own objective, as for `gibbs`.
+        log_probability: log p(assignment), in nats; given the evidence, if there is any.
+        log_mass: log of the sum of exp(score) over all states that agree with the assignment and
+            the evidence; of a conversion of its own objective, as for `gibbs`.
         states: number of joint states that were compared.
     """
 
@@ -50,6 +50,7 @@ def marginal_map(
     problem: Problem | LabelProblem | AnyConversion[Any],
     variables: Iterable[Hashable],
     *,
+    fix: Any = None,
     method: Exact = "auto",
 ) -> MarginalMap:
     """Return the most probable values of some variables, where all others are summed out.
@@ -61,14 +62,18 @@ def marginal_map(
     Args:
         problem: one instance: a `Problem`, a `LabelProblem` or a conversion.
         variables: which ones to maximise: their numbers, or their names for a conversion.
+        fix: evidence: variables that keep a value, as for `gibbs`. It is {i: value}, or `[n]` with
+            -1 for a free variable; for a conversion it is {name: value}. All probabilities are
+            then conditional on the evidence. A variable to maximise may have a value here, too.
         method: how exact sums are computed, as for `gibbs`.
 
     Raises:
         ProblemError: `problem` is no problem, or is a batch.
-        OptionError: a variable that is none, or that comes twice; or no method of exact sums.
+        OptionError: a variable that is none, or that comes twice; no method of exact sums; or
+            `fix` does not fit the problem.
         UnsupportedProblemError: the variables have more than 65,536 joint states, or exact sums
             over the others are out of reach. Then maximise fewer variables.
-        InfeasibleError: every assignment is forbidden.
+        InfeasibleError: every assignment that agrees with the evidence is forbidden.
 
     Example:
         >>> from solvers import Problem, marginal_map, solve
@@ -76,17 +81,21 @@ def marginal_map(
         >>> best = marginal_map(pair, [0])
         >>> best.assignment, round(best.log_probability, 4)
         ({0: 1}, -0.4304)
+        >>> seen = marginal_map(pair, [0], fix={1: 1})
+        >>> seen.assignment, round(seen.log_probability, 4)
+        ({0: 1}, -0.3133)
     """
     way: Any = method
     if isinstance(way, str) and way in ESTIMATES:
         raise OptionError(f"method={method!r} gives no exact sums, which marginal MAP compares")
     inner: Any = problem
     total = None
-    fixed: Mapping[int, int] = {}
+    evidence = fix
     if isinstance(problem, AnyConversion):
-        total = float(gibbs(problem, method=method).log_partition)  # checks the conversion, too
+        # This checks the conversion and the evidence, too.
+        total = float(gibbs(problem, fix=fix, method=method).log_partition)
         inner = problem.problem
-        fixed = problem.fixed
+        evidence = evidence_of(problem, fix)
     if not isinstance(inner, Problem | LabelProblem):
         raise ProblemError(f"expected a problem or a conversion; got {shortened(problem)}")
     if inner.batch != 1:
@@ -96,6 +105,7 @@ def marginal_map(
     if not isinstance(variables, Iterable):
         raise OptionError(f"variables must be a list of variables; got {shortened(variables)}")
     places = _places(problem, inner, list(variables))
+    fixed = fixed_of(inner, evidence)
     whole = float(np.ravel(to_numpy(_sums(inner, fixed or None, method)))[0])
     best, mass, count = _best(inner, places, fixed, method)
     if mass == -math.inf:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...arrays import Edges, States
 from ...compiled._kernels import elimination as kernels
+from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 from .order import elimination_order
 
@@ -29,17 +30,20 @@ def buckets_of(n: int, edges: Edges) -> kernels.Buckets:
     return kernels.Buckets(edges, elimination_order(n, edges))
 
 
-def best_states(problem: Problem, count: int) -> States | None:
+def best_states(problem: Problem, count: int, deadline: Deadline) -> tuple[States, int] | None:
     """Return the best states `[batch, count, n]` int8, in order; None for lack of memory.
 
-    The problem has at least `count` states.
+    The number says how many instances were reached before the deadline: the first ones. The
+    problem has at least `count` states.
     """
     buckets = problem.topology.recall(buckets_of)
     if buckets.entries > MOST_ENTRIES:
         return None
-    states = np.empty((problem.batch, count, problem.n), np.int8)
+    states = np.zeros((problem.batch, count, problem.n), np.int8)
     for b in range(problem.batch):
+        if deadline.passed:
+            return states, b
         unary = np.ascontiguousarray(problem.unary[b], np.float64)
         pairwise = np.ascontiguousarray(problem.pairwise[b], np.float64)
         buckets.rank(unary, pairwise, states[b])
-    return states
+    return states, problem.batch

@@ -23,6 +23,18 @@ def flip_gains(problem: Problem, z: np.ndarray) -> np.ndarray:
     return np.asarray((1 - 2 * z) * field)
 
 
+def flip_gains_of_each(problem: Problem, z: States) -> np.ndarray:
+    """Return `[batch, n]`, the gain of flipping each variable of a state `[batch, n]`."""
+    field = problem.unary.astype(np.float64)
+    for here, there in (problem.topology.pairs.T, problem.topology.pairs.T[::-1]):
+        order = np.argsort(here, kind="stable")
+        ends, starts = np.unique(here[order], return_index=True)
+        if len(ends):
+            terms = problem.pairwise[:, order] * z[:, there[order]]
+            field[:, ends] += np.add.reduceat(terms, starts, axis=1)
+    return np.asarray((1 - 2 * z) * field)
+
+
 def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     """Return a state and at least `count` states in all around it, `[states, n]`, all distinct.
 
@@ -57,3 +69,33 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     # The state itself comes first, even where some flip gains.
     added[~flips.any(axis=1)] = np.inf
     return z.astype(np.int8) ^ flips[np.argsort(-added, kind="stable")]
+
+
+def near_states_of_each(z: States, gains: np.ndarray, count: int) -> States:
+    """Return `count` states of each instance, the given one first, `[batch, count, n]`.
+
+    They are all distinct, and differ only in the variables whose flips cost least. This takes a
+    small part of the time of `near_states` for each instance, whose states score more.
+
+    Args:
+        z: `[batch, n]` of zeros and ones.
+        gains: `[batch, n]`, what flipping each variable adds to the score.
+        count: at most 2^n.
+
+    Example:
+        >>> near_states_of_each(np.array([[1, 0]]), np.array([[-2.0, -1.0]]), 3)[0].tolist()
+        [[1, 0], [1, 1], [0, 0]]
+    """
+    batch = len(z)
+    bits = (count - 1).bit_length()  # at most n, which gives at least `count` states
+    cheap = np.argsort(-gains, axis=1, kind="stable")[:, :bits]
+    codes = (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.int8)
+    added = np.take_along_axis(gains, cheap, axis=1) @ codes.T.astype(np.float64)
+    # The state itself comes first, even where some flip gains.
+    added[:, 0] = np.inf
+    chosen = np.argsort(-added, axis=1, kind="stable")[:, :count]
+    states = np.repeat(z[:, None].astype(np.int8), count, axis=1)
+    instance = np.arange(batch)[:, None]
+    for bit in range(bits):
+        states[instance, np.arange(count), cheap[:, bit, None]] ^= codes[chosen, bit]
+    return states

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "solvers/algorithms/presolve/blocks.hpp"
+#include "solvers/algorithms/presolve/penalties.hpp"
 #include "solvers/algorithms/presolve/roof_duality.hpp"
 #include "solvers/algorithms/presolve/rules.hpp"
 
@@ -58,6 +59,20 @@ auto bound_numbered(Index nodes, Edges edges) {
     return std::tuple(as_array(std::move(result.names)), as_array(std::move(result.ends), 2));
 }
 
+auto bound_exclusive_groups(Edges edges, Array<const Index, 1> unary, Array<const Index, 1> weights,
+                            Index rounded, Index least_pairs, Index rounds, Index most_groups) {
+    const auto n = static_cast<Index>(unary.shape(0));
+    require_edges(n, edges);
+    require(weights.shape(0) == edges.shape(0), "every edge has a weight");
+    Groups groups;
+    {
+        nb::gil_scoped_release unlocked;
+        groups = exclusive_groups({n, view(edges), view(unary), view(weights)},
+                                  {rounded, least_pairs, rounds, most_groups});
+    }
+    return std::tuple(as_array(std::move(groups.starts)), as_array(std::move(groups.variable)));
+}
+
 template <class Score>
 void bound_halve(Edges edges, Array<const Score, 2> unary, Array<const Score, 2> pairwise,
                  Array<double, 2> field, Array<double, 1> constant) {
@@ -98,6 +113,11 @@ BIND_KERNELS(presolve, m) {
           "Return the biconnected component of every edge, and the number of components.");
     m.def("numbered", &bound_numbered, nb::arg("nodes"), nb::arg("edges").noconvert(),
           "Return the nodes that have edges, and the edges between their places among them.");
+    m.def("exclusive_groups", &bound_exclusive_groups, nb::arg("edges").noconvert(),
+          nb::arg("unary").noconvert(), nb::arg("weights").noconvert(), nb::arg("rounded"),
+          nb::arg("least_pairs"), nb::arg("rounds"), nb::arg("most_groups"),
+          "Return the starts of groups in the list of their members, and that list: some best "
+          "state has at most one member of each group at 1.");
     bind_halve<double>(m);
     bind_halve<float>(m);
 }

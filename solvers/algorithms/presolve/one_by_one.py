@@ -121,7 +121,9 @@ def one_by_one(
         # Calls in threads end in any order, so some
         # instances after the first late one have a state.
         late = slice(int(np.argmin(reached)), None)
-        guessed = _unsearched(problem.instances(late), roof.fixed[late], _rows(start, late))
+        guessed = states_without_search(
+            problem.instances(late), roof.fixed[late], _rows(start, late)
+        )
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
 
@@ -172,8 +174,14 @@ def _then_improved(
     return z, bound
 
 
-def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
-    """Return the best states `[batch, n]` that need no search, with the values of `fixed`."""
+def states_without_search(problem: Problem, fixed: States, start: States | None = None) -> States:
+    """Return the best states `[batch, n]` that need no search, with the values of `fixed`.
+
+    Args:
+        problem: the batch, with coefficients on the host.
+        fixed: `[batch, n]`, -1 for a free variable.
+        start: `[batch, n]`, states of the caller.
+    """
     others = [halved(problem)[0], np.zeros_like(fixed)]
     if start is not None:
         others.append(start)

@@ -7,12 +7,15 @@ every clique of such pairs. So the cliques become constraints, and their pairs l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
+from ...compiled._kernels import presolve as kernels
 from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 from ..constrained_search.linear_rows import Constraints
@@ -28,7 +31,7 @@ LEAST_COVERED = 0.5
 """Share of the variables in such cliques from which on constraints replace penalties."""
 
 MOST_VARIABLES = 3000
-"""Largest number of variables for which a matrix of excluded pairs is built."""
+"""Largest number of variables of a problem whose penalties are looked for."""
 
 MOST_ENTRIES = 10**7
 """Largest number of entries of the matrix of constraints; cliques beyond it stay penalties."""
@@ -37,7 +40,7 @@ ROUNDED = 2
 """Units of `FixedPoint` by which a score may seem to rise through the rounding of coefficients."""
 
 ROUNDS = 3
-"""Maximum number of searches for pairs; each one uses the pairs before it."""
+"""Maximum number of searches for pairs; each one uses the groups before it."""
 
 FEW_GROUPS = 2
 """Groups a variable up to which they describe a problem better than its pairs do.
@@ -54,25 +57,49 @@ class Penalties:
     """At-most-one constraints that some maximiser satisfies.
 
     Attributes:
-        matrix: `[c, n]`, 1 for the members of each group.
-        low: `[c]`, zeros.
-        high: `[c]`, ones.
-        names: `[c]`.
+        n: number of variables.
+        starts: `[c + 1]`, where the members of each group begin and end in `members`.
+        members: `[entries]`, the variables of the groups.
         loss: how much better the best state can be than those that satisfy the constraints, which
             is 0 where scores are whole multiples of a unit.
     """
 
-    matrix: Int[np.ndarray, "c n"]
-    low: Int[np.ndarray, "c"]
-    high: Int[np.ndarray, "c"]
-    names: tuple[str, ...]
+    n: int
+    starts: Int[np.ndarray, "c+1"]
+    members: Int[np.ndarray, "entries"]
     loss: float
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return len(self.starts) - 1
 
     @property
     def few(self) -> bool:
         """Whether there are so few groups that a search over constraints gains from them."""
-        count, n = self.matrix.shape
-        return bool(count <= FEW_GROUPS * n)
+        return self.count <= FEW_GROUPS * self.n
+
+    @cached_property
+    def matrix(self) -> Int[np.ndarray, "c n"]:
+        """`[c, n]`, 1 for the members of each group."""
+        matrix = np.zeros((self.count, self.n), np.int64)
+        matrix[np.repeat(np.arange(self.count), np.diff(self.starts)), self.members] = 1
+        return matrix
+
+    @property
+    def low(self) -> Int[np.ndarray, "c"]:
+        """`[c]`, zeros."""
+        return np.zeros(self.count, np.int64)
+
+    @property
+    def high(self) -> Int[np.ndarray, "c"]:
+        """`[c]`, ones."""
+        return np.ones(self.count, np.int64)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names `[c]` of the groups in messages."""
+        return tuple(f"penalty {number}" for number in range(self.count))
 
 
 def penalties_of(problem: Problem) -> Penalties | None:
@@ -90,57 +117,22 @@ def penalties_of(problem: Problem) -> Penalties | None:
     if not exact:
         rounded = ROUNDED
         loss = float(scores.unit[0]) * ROUNDED * n + 2 * float(scores.error[0])
-    groups = _groups(scores, n, rounded)
-    # Small cliques gain little over plain pairs; constraints pay only if large ones cover enough.
-    large = groups[groups.sum(axis=1) >= LEAST_CLIQUE]
-    if np.count_nonzero(large.any(axis=0)) < LEAST_COVERED * n:
-        return None
-    count = len(groups)
-    return Penalties(
-        groups.astype(np.int64),
-        np.zeros(count, np.int64),
-        np.ones(count, np.int64),
-        tuple(f"penalty {number}" for number in range(count)),
-        loss,
+    starts, members = kernels.exclusive_groups(
+        np.ascontiguousarray(scores.edges, np.int64),
+        scores.unary[0],
+        scores.pairwise[0],
+        rounded,
+        math.ceil(LEAST_COVERED * n),
+        ROUNDS,
+        MOST_ENTRIES // n,
     )
-
-
-def _groups(scores: FixedPoint, n: int, rounded: int) -> np.ndarray:
-    """Return boolean rows `[groups, n]`: of each group some best state has at most one variable 1.
-
-    Groups bound the gains of a variable, and smaller gains exclude more pairs, so a few rounds
-    alternate.
-
-    Args:
-        scores: the problem in whole units.
-        n: number of variables.
-        rounded: how far sums may be wrong, in units.
-    """
-    unary = scores.unary[0]
-    weights = scores.pairwise[0]
-    i, j = scores.edges.T
-    gains = _positive_sums(i, j, weights, n)
-    excluded = np.zeros(len(weights), bool)
-    groups = np.zeros((0, n), bool)
-    for _ in range(ROUNDS):
-        before = excluded
-        # A variable that adds nothing even alone is 0 anyway: its pairs are no penalties, and
-        # counting them would take dense problems for groups.
-        most = unary + gains
-        useful = (most[i] > rounded) & (most[j] > rounded)
-        # With j at 1 as well, i adds at most unary_i + w_ij + gains_i. If that is not positive,
-        # some best state has not both at 1.
-        off_i = weights + most[i] <= rounded
-        off_j = weights + most[j] <= rounded
-        excluded = before | ((weights < 0) & useful & (off_i | off_j))
-        if np.count_nonzero(excluded) < LEAST_COVERED * n or (excluded == before).all():
-            break
-        groups = _cliques(n, i[excluded], j[excluded])
-        if excluded.all():
-            break
-        # A group has at most one 1, so fewer gains are possible; smaller gains exclude more pairs.
-        gains = np.minimum(gains, _grouped_gains(groups, i, j, weights))
-    return groups
+    # Small cliques gain little over plain pairs; constraints pay only if large ones cover enough.
+    sizes = np.diff(starts)
+    covered = np.zeros(n, bool)
+    covered[members[np.repeat(sizes >= LEAST_CLIQUE, sizes)]] = True
+    if np.count_nonzero(covered) < LEAST_COVERED * n:
+        return None
+    return Penalties(n, starts, members, loss)
 
 
 def first_penalties(problem: Problem) -> Penalties | None:
@@ -158,20 +150,23 @@ def first_penalties(problem: Problem) -> Penalties | None:
 
 
 def by_penalties(
-    solve_one: SolveOne, solve_within: Callable[[Constraints], SolveWithin]
+    solve_one: SolveOne,
+    solve_within: Callable[[Constraints], SolveWithin],
+    most_groups: float = math.inf,
 ) -> SolveOne:
     """Return a search that solves an instance with penalties as one with constraints.
 
     Args:
         solve_one: the search for other instances.
         solve_within: makes the search for states that satisfy constraints.
+        most_groups: penalties of more groups stay in the score.
     """
 
     def solve(
         problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
         penalties = penalties_of(problem)
-        if penalties is None:
+        if penalties is None or penalties.count > most_groups:
             return solve_one(problem, deadline, start)
         states = None
         if start is not None:
@@ -186,72 +181,3 @@ def by_penalties(
         return z, bound
 
     return solve
-
-
-def _positive_sums(i: np.ndarray, j: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
-    """Return for each variable the sum of its positive pairs, in whole numbers."""
-    sums = np.zeros(n, np.int64)
-    positive = np.maximum(weights, 0)
-    np.add.at(sums, i, positive)
-    np.add.at(sums, j, positive)
-    return sums
-
-
-def _grouped_gains(
-    groups: Bool[np.ndarray, "c n"], i: np.ndarray, j: np.ndarray, weights: np.ndarray
-) -> Int[np.ndarray, "n"]:
-    """Return how much the pairs of each variable add at most if every group has at most one 1."""
-    n = groups.shape[1]
-    positive = np.zeros((n, n), np.int64)
-    positive[i, j] = np.maximum(weights, 0)
-    positive += positive.T
-    gains = np.zeros(n, np.int64)
-    rest = np.ones(n, bool)
-    # Every member counts in one group alone; at most one member of it is 1, the best at most.
-    for group in groups:
-        members = np.flatnonzero(group & rest)
-        if len(members):
-            gains += positive[:, members].max(axis=1)
-            rest[members] = False
-    return np.asarray(gains + positive[:, rest].sum(axis=1))
-
-
-def _cliques(n: int, i: np.ndarray, j: np.ndarray) -> Bool[np.ndarray, "c n"]:
-    """Return cliques that together contain the pairs (i, j), grown greedily."""
-    # 16 bits are enough for n, and rows of one type multiply without conversion.
-    near = np.zeros((n, n), np.int16)
-    near[i, j] = 1
-    near[j, i] = 1
-    open_pairs = near.copy()
-    groups: list[np.ndarray] = []
-    for first in range(n):
-        while open_pairs[first].any() and (len(groups) + 1) * n <= MOST_ENTRIES:
-            members = _clique(near, open_pairs, first)
-            group = np.zeros(n, bool)
-            group[members] = True
-            # No pair inside the clique is open any more.
-            open_pairs[members] *= ~group
-            groups.append(group)
-    return np.array(groups, bool).reshape(len(groups), n)
-
-
-def _clique(near: np.ndarray, open_pairs: np.ndarray, first: int) -> list[int]:
-    """Return the members of a clique with an open pair of a variable, which none extends.
-
-    Args:
-        near: `[n, n]`, 1 for the pairs.
-        open_pairs: `[n, n]`, 1 for those that no clique contains yet.
-        first: the variable.
-    """
-    members = [first]
-    # Invariant: `common` marks the variables next to all members, and `fresh` is 1 more than the
-    # number of a variable's open pairs with the members.
-    common = near[first].copy()
-    fresh = open_pairs[first] + np.int16(1)
-    chosen = int((common * fresh).argmax())
-    while common[chosen]:
-        members.append(chosen)
-        common *= near[chosen]
-        fresh += open_pairs[chosen]
-        chosen = int((common * fresh).argmax())
-    return members

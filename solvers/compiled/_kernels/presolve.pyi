@@ -24,6 +24,11 @@ def numbered(nodes: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None
     Return the nodes that have edges, and the edges between their places among them.
     """
 
+def exclusive_groups(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rounded: int, least_pairs: int, rounds: int, most_groups: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
+    """
+    Return the starts of groups in the list of their members, and that list: some best state has at most one member of each group at 1.
+    """
+
 @overload
 def halve(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], field: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], constant: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
