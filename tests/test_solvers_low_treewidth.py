@@ -20,6 +20,7 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.algorithms.elimination.order import width_of
 from solvers.algorithms.elimination.plan import cached_plan
 from solvers.instances import spin_glass, tree
 from solvers.limits import memory
