@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from ..algorithms.local_search.near_states import flip_gains
-from ..algorithms.presolve.ranked import unranked
 from ..arrays import States
 from ..limits.deadline import Deadline
 from ..problems.problem import Problem
@@ -77,7 +78,7 @@ class BitRegions:
         some = fixed.instances(rows)
         if some.rest is None:  # there is one state
             return some.values[:, None], some.lifted(None).bound.reshape(-1, 1)
-        z, bound = unranked(some.rest, count)
+        z, bound = _presolve().unranked(some.rest, count)
         return some.whole(z), np.repeat(some.raised(bound)[:, None], count, axis=1)
 
     def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
@@ -112,3 +113,9 @@ class BitRegions:
         else:
             bound = float(np.ravel(whole.bound)[0])
         return _Region(whole.z.reshape(-1), score, bound, fixing.values[0])
+
+
+@cache
+def _presolve() -> Any:
+    """The module of states without a search; it loads kernels that most calls do not need."""
+    return importlib.import_module("..algorithms.presolve.ranked", __package__)
