@@ -45,7 +45,7 @@ def of_words_of_components():
     yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == 0.5  # "at least half"
     yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
-    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat`"
+    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, and `cp_sat` otherwise"
 
 
 def of_the_first_choice():
@@ -74,14 +74,14 @@ def of_the_steps():
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
     yield f"| small | {small};"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| P4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
-    yield f"| P5 | medium | n at most {largest('branch_and_bound')} |"
+    yield f"| P4 | few pairs per variable | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P5 | medium size | n at most {largest('branch_and_bound')} |"
     largest_part = largest("branch_and_bound")
     yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
     yield f"| mostly in a field, and {degree} | 40 ms | {power(sparse.MORE_VISITS)} |"
-    yield f"like an independent set | 20 ms | {power(sparse.SOME_VISITS)} |"
+    yield f"| like an independent set | 20 ms | {power(sparse.SOME_VISITS)} |"
     yield f"| any other | 10 ms | {power(sparse.FEW_VISITS)} |"
 
 
@@ -89,13 +89,19 @@ def of_short_runs():
     yield f"| none | {sparse.CUT_SECONDS:g} seconds |"
     ends = f"at least {sparse.CUT_SECONDS:g} and at most {sparse.MOST_SECONDS:g} seconds"
     yield f"{share(sparse.TURN_SHARE)} of the remaining time, but {ends}"
-    yield f"never takes more than {share(portfolio.CUT_SHARE)} of the remaining time"
+    cut = share(portfolio.CUT_SHARE)
+    yield f"longer than {cut} of the remaining time is cut to {cut}"
+    for left, of_time in ((1, "second"), (20, "seconds"), (1000, "seconds")):
+        usual = max(sparse.CUT_SECONDS, sparse.TURN_SHARE * left)
+        length = min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left)
+        yield f"| {left:,} {of_time} | {length:g} seconds |"
 
 
 def of_sparse_components():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     yield f"row P4 there: {degree}, and n at most {sparse.MOST_CUT:,}."
-    yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} seconds"
+    ends = f"{sparse.MOST_SECONDS:g} seconds and {share(portfolio.CUT_SHARE)} of the remaining time"
+    yield f"the time of the tables, but at most {ends}"
     entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
     within = f"within {share(sparse.TABLES_SHARE)} of the remaining time"
     yield f"| S1 | mostly in a field | {entries}, and their time is within the remaining time |"
@@ -103,14 +109,14 @@ def of_sparse_components():
     branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
     yield f"| S3 | mostly in a field | {branched} |"
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    yield f"Here n is at most {n}, and the mean degree is at least {degree};"
-    yield f"mostly in a field, at least {sparse.BRANCHED_DEGREE} |"
+    yield f"n at most {n}, and mean degree at least {degree};"
+    yield f"mostly in a field, mean degree at least {sparse.BRANCHED_DEGREE}."
     small = f"n at most {sparse.MOST_TURNED} and mean degree at least {sparse.RACED_DEGREE}"
     yield f"A component with {small} that is not mostly in a field"
     yield f"`dual_ascent` with {power(sparse.LONG_VISITS)} visits, about 80 ms,"
     yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of all magnitudes"
     yield f"| S4 | any | open race, and the time of the tables is {within} |"
-    yield "| S5 | any | open race, and the tables take longer than in row S4 |"
+    yield "| S5 | any | open race, and the time of the tables is longer |"
     yield f"| S6 | any | the time of the tables is {within} |"
 
 
@@ -136,7 +142,7 @@ def of_constraints():
 def of_several_states():
     yield f"`exhaustive`, with n above {selection.ENUMERABLE} |"
     yield f"if there are at most {power(sparse.QUICK_ENTRIES)} entries."
-    yield f"`dual_ascent` with {power(sparse.MORE_VISITS)} visits"
+    yield f"`dual_ascent` for about 40 ms ([{power(sparse.MORE_VISITS)} visits]"
     yield f"at most {sparse.RANKED_SECONDS:g} seconds each"
     yield f"If the mean degree is above {sparse.EDGE_DEGREE}"
 
@@ -169,10 +175,11 @@ def of_backends():
 
 
 def of_labels():
-    millions = label_selection.QUICK_ENTRIES / 2**20
-    yield f"tables of at most {millions:.0f} million entries"
-    most, share_of_pairs = label_selection.SHORT_ENTRIES, label_selection.QUICK_SHARE
-    yield f"at most {most:,} or {share_of_pairs} for each pair of values"
+    quick, short = label_selection.QUICK_ENTRIES, label_selection.SHORT_ENTRIES
+    yield f"at most {power(quick)} = {quick / 2**20:.0f} million entries in all"
+    entries = f"{power(short)} = {short:,} entries"
+    share_of_pairs = f"{label_selection.QUICK_SHARE} entries for each pair of values"
+    yield f"at most {entries}, or at most {share_of_pairs}"
     assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
 
 
@@ -202,7 +209,11 @@ def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
         text = text.replace(phrase, "")
     text = re.sub(r"```text.*?```|\]\([^)]*\)", "", text)  # examples, and targets of links
     text = re.sub(r"\| \d+ \|", "|", text)  # numbers of rows and stages
-    text = re.sub(r"at least 0\b|2\^w|values 0 and 1|variables? of a group to 1|[-+]1\b", "", text)
+    text = re.sub(
+        r"at (?:least|most) 0\b|2\^w|values 0 and 1|variables? (?:of a group )?to 1|[-+]1\b",
+        "",
+        text,
+    )
     text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CPS]\d\b", "", text)
     text = re.sub(r"stages? \d( and \d)?|Steps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
