@@ -138,7 +138,7 @@ def of_constraints():
 def of_several_states():
     yield f"`exhaustive`, with n above {selection.ENUMERABLE} |"
     yield f"if there are at most {power(sparse.QUICK_ENTRIES)} entries."
-    yield f"`dual_ascent` with {power(sparse.MORE_VISITS)} visits"
+    yield f"`dual_ascent` for about 40 ms ([{power(sparse.MORE_VISITS)} visits]"
     yield f"at most {sparse.RANKED_SECONDS:g} seconds each"
     yield f"If the mean degree is above {sparse.EDGE_DEGREE}"
 
