@@ -171,10 +171,11 @@ def of_backends():
 
 
 def of_labels():
-    millions = label_selection.QUICK_ENTRIES / 2**20
-    yield f"tables of at most {millions:.0f} million entries"
-    most, share_of_pairs = label_selection.SHORT_ENTRIES, label_selection.QUICK_SHARE
-    yield f"at most {most:,} or {share_of_pairs} for each pair of values"
+    quick, short = label_selection.QUICK_ENTRIES, label_selection.SHORT_ENTRIES
+    yield f"at most {power(quick)} = {quick / 2**20:.0f} million entries in all"
+    entries = f"{power(short)} = {short:,} entries"
+    share_of_pairs = f"{label_selection.QUICK_SHARE} entries for each pair of values"
+    yield f"at most {entries}, or at most {share_of_pairs}"
     assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
 
 
