@@ -1382,7 +1382,7 @@ def of_crfs():
                 yield f"| {words}: {name} | {' | '.join(cells)} |", []
     ends = [min(ratios["pytorch-crf"]), max(ratios["pytorch-crf"])]
     yield "`LinearChainCRF` is {:.1f} to {:.0f} times as fast as pytorch-crf", ends
-    assert min(ratios["torch-struct"]) > 1000
+    assert min(ratios["torch-struct"]) > 700
     for task, published in (("letters", 78.8), ("snakes", 99.6)):
         for name, row in record(f"labels_{task}.json")["rows"].items():
             best = row["test"]
