@@ -256,3 +256,9 @@ def test_scores_may_lie_in_memory_in_any_way(solver, dtype):
         solution = solve(*laid, edges=edges, solver=solver)
         expected = solve(*copies, edges=edges, solver=solver)
         np.testing.assert_array_equal(solution.z, expected.z)
+
+
+def test_a_sparse_matrix_beside_scores_without_variables_is_refused():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ProblemError, match=r"unary must be \[\.\.\., n\]"):
+        Problem.from_arrays(1.0, sparse.eye(2))

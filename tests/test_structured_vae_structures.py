@@ -624,3 +624,11 @@ def test_no_variables_have_one_state():
     p = structure.gibbs(scores)
     assert p.log_partition.tolist() == [0.0, 0.0]
     assert p.marginals.shape == (2, 0)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nested_scores_are_refused():
+    scores = torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])
+    for space in (KOfN(2), KOfN(torch.tensor([1, 2])), Knapsack([1, 2, 3], 2)):
+        with pytest.raises(StructureError):
+            space.argmax(scores)

@@ -137,7 +137,9 @@ class Problem(AnyProblem[ArrayT]):
             as_array(unary, "unary")
             raise ProblemError("edges were passed without pairwise; pass pairwise [..., e] too")
         if is_sparse(pairwise) and edges is None:
-            n = np.shape(unary)[-1]
+            unary = as_array(unary, "unary")
+            _check_unary(unary)
+            n = unary.shape[-1]
             if tuple(pairwise.shape) != (n, n):
                 raise ProblemError(f"pairwise must be [{n}, {n}]; its shape is {pairwise.shape}")
             pairwise, edges = pairs.from_sparse(pairwise)

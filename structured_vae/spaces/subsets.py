@@ -177,7 +177,8 @@ class KOfN(StateSpace):
         return fewest, most
 
     def _check_batch(self, scores: torch.Tensor) -> None:
-        if isinstance(scores, torch.Tensor):  # `_checked` names other types
+        # `_checked` names other types, and refuses nested tensors, which have no shape.
+        if isinstance(scores, torch.Tensor) and not scores.is_nested:
             check_batch(self._most, scores.shape[:-1], "k")
             check_batch(self._fewest, scores.shape[:-1], "least")
 
@@ -315,7 +316,8 @@ class Knapsack(StateSpace):
         return rows.repeat(len(flat) // len(rows), 1).T
 
     def _check_batch(self, scores: torch.Tensor) -> None:
-        if isinstance(scores, torch.Tensor):  # `_checked` names other types
+        # `_checked` names other types, and refuses nested tensors, which have no shape.
+        if isinstance(scores, torch.Tensor) and not scores.is_nested:
             if self._by_instance:
                 check_instances(len(self._rows), scores.shape[:-1], "weights")
             check_batch(self._most, scores.shape[:-1], "capacity")
