@@ -1121,11 +1121,11 @@ def of_label_batches():
 def of_two_hundred_bits():
     every = record("two_hundred_bits.json")["runs"]
     fashion = [run for run in every if run["data"] == "fashion-mnist"]
-    ends = {
+    ends_of = {
         name: mean(run["bound"] for run in fashion if run["estimator"] == name)
         for name in {run["estimator"] for run in fashion}
     }
-    order = sorted(ends, key=ends.__getitem__)
+    order = sorted(ends_of, key=ends_of.__getitem__)
     assert (order[1], order[-1]) == ("straight-through", "direct, one side, 1 flip")
     runs = [run for run in every if run["data"] == "mnist"]
     assert {run["epochs"] for run in runs} == {100}  # of 1,000 steps
@@ -1174,10 +1174,12 @@ def of_two_hundred_bits():
         for name in names
     }
     shares = [each["straight-through"] / each["DisARM"] for each in (noise, there)]
-    yield "| `straight_through` | 1 | {:.2f} | {:.2f} |", shares
+    yield "| `disarm` | {:.1f} | {:.1f} | 1 | 1 |", [of["DisARM"]["bound"], ends_of["DisARM"]]
     for name, share in zip(("REBAR", "RELAX"), rest, strict=True):
-        row = [share, there[name] / there["DisARM"]]
-        yield f"| `{name.lower()}` | 3 | {{:.2f}} | {{:.2f}} |", row
+        row = [of[name]["bound"], ends_of[name], share, there[name] / there["DisARM"]]
+        yield f"| `{name.lower()}` | {{:.1f}} | {{:.1f}} | {{:.2f}} | {{:.2f}} |", row
+    row = [of["straight-through"]["bound"], ends_of["straight-through"], *shares]
+    yield "| `straight_through` | {:.1f} | {:.1f} | {:.2f} | {:.2f} |", row
 
 
 def of_seeds_of_two_hundred_bits():

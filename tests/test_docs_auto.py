@@ -45,6 +45,8 @@ def of_words_of_components():
     yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == 0.5  # "at least half"
     yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
+    rest = f"{share(one_by_one.IMPROVED_SHARE)} or {one_by_one.MOST_IMPROVED:g} seconds"
+    yield f"this time is [all but {rest}]"
     yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, and `cp_sat` otherwise"
 
 
@@ -64,7 +66,7 @@ def of_the_first_choice():
 
 
 def of_the_steps():
-    yield f"If the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE}, [pres"
+    yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
@@ -72,7 +74,7 @@ def of_the_steps():
     moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
     yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
-    yield f"| small | {small};"
+    yield f"| small and dense | {small};"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     yield f"| P4 | few pairs per variable | {degree}, and n at most {sparse.MOST_CUT:,} |"
     yield f"| P5 | medium size | n at most {largest('branch_and_bound')} |"
@@ -80,9 +82,9 @@ def of_the_steps():
     yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
-    yield f"| mostly in a field, and {degree} | 40 ms | {power(sparse.MORE_VISITS)} |"
-    yield f"| like an independent set | 20 ms | {power(sparse.SOME_VISITS)} |"
-    yield f"| any other | 10 ms | {power(sparse.FEW_VISITS)} |"
+    yield f"| mostly in a field, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
+    yield f"| like an independent set | {power(sparse.SOME_VISITS)} | 20 ms |"
+    yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
 
 
 def of_short_runs():
@@ -90,7 +92,7 @@ def of_short_runs():
     ends = f"at least {sparse.CUT_SECONDS:g} and at most {sparse.MOST_SECONDS:g} seconds"
     yield f"{share(sparse.TURN_SHARE)} of the remaining time, but {ends}"
     cut = share(portfolio.CUT_SHARE)
-    yield f"longer than {cut} of the remaining time is cut to {cut}"
+    yield f"never takes more than {cut} of the remaining time"
     for left, of_time in ((1, "second"), (20, "seconds"), (1000, "seconds")):
         usual = max(sparse.CUT_SECONDS, sparse.TURN_SHARE * left)
         length = min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left)
@@ -109,13 +111,16 @@ def of_sparse_components():
     branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
     yield f"| S3 | mostly in a field | {branched} |"
     n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    yield f"n at most {n}, and mean degree at least {degree};"
-    yield f"mostly in a field, mean degree at least {sparse.BRANCHED_DEGREE}."
-    small = f"n at most {sparse.MOST_TURNED} and mean degree at least {sparse.RACED_DEGREE}"
-    yield f"A component with {small} that is not mostly in a field"
-    yield f"`dual_ascent` with {power(sparse.LONG_VISITS)} visits, about 80 ms,"
-    yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of all magnitudes"
+    yield f"| open race | n at most {n}, and pairs"
+    yield f"has to be at least {degree}; for a component mostly in a field,"
+    yield f"it has to be at least {sparse.BRANCHED_DEGREE}."
+    small = f"n at most {sparse.MOST_TURNED}, and mean degree at least {sparse.RACED_DEGREE}"
+    yield f"| S0 | not mostly in a field | {small} |"
+    yield f"`dual_ascent` again, with {power(sparse.LONG_VISITS)} visits, about 80 ms;"
+    yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of the absolute scores"
     yield f"| S4 | any | open race, and the time of the tables is {within} |"
+    exact = 60 * (1 - one_by_one.IMPROVED_SHARE)
+    yield f"A short run is {share(sparse.TURN_SHARE)} of the {exact:g} seconds that the exact search"
     yield "| S5 | any | open race, and the time of the tables is longer |"
     yield f"| S6 | any | the time of the tables is {within} |"
 
@@ -158,7 +163,8 @@ RULES = {
 
 def of_explanations():
     yield f"mean degree](auto_rules.md#words) above {one_by_one.SPARSE_DEGREE}"
-    yield f"| the exact search | at most {share(1 - one_by_one.IMPROVED_SHARE)} |"
+    rest = f"all but {one_by_one.MOST_IMPROVED:g} seconds if this is longer"
+    yield f"| the exact search | {share(1 - one_by_one.IMPROVED_SHARE)}, or {rest} |"
     assert one_by_one.MOST_IMPROVED == 30  # "half a minute"
     assert one_by_one.IMPROVED_SHARE == 0.1  # "a ninth of what the exact search took"
 
