@@ -26,6 +26,9 @@ inline constexpr std::uint64_t SHORT =
 // Largest multiple of its last binary digit that a score in float32 is.
 inline constexpr std::uint64_t SINGLE = std::uint64_t{1} << 24;
 
+// Least share of scores that fit into float32 where scores were computed in it.
+inline constexpr double MOST_SINGLE = 0.75;
+
 // One score in so many ends near the common unit where scores are whole numbers.
 inline constexpr Index SHARE_OF_ENDS = 8;
 
@@ -153,7 +156,8 @@ private:
     bool is_single(Index b, double unit) const {
         const Count fits =
             sum(count(first_[b], INFINITE, SINGLE), count(second_[row_of(b)], INFINITE, SINGLE));
-        if (4 * fits.of_short < 3 * fits.all) return false;
+        if (static_cast<double>(fits.of_short) < MOST_SINGLE * static_cast<double>(fits.all))
+            return false;
         const Index near = count_ends(first_[b], unit) + count_ends(second_[row_of(b)], unit);
         return SHARE_OF_ENDS * near < fits.all;
     }
