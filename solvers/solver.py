@@ -203,14 +203,18 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
         """Raises what `solve` would raise before any work; see there."""
         self._check_kind(problem)
+        self._check_able(problem)
+        if not isinstance(time_limit, Deadline):
+            seconds_of(time_limit)
+
+    def _check_able(self, problem: ProblemT) -> None:
+        """Raise if a package is missing, or the problem is not one for this solver."""
         if missing := self.missing_packages():
             raise SolverUnavailableError(
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
-        if not isinstance(time_limit, Deadline):
-            seconds_of(time_limit)
 
     def solve(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> Solution:
         """Return the maximiser of every instance, re-scored and certified.
@@ -221,7 +225,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         self._check_kind(problem)
         if problem.is_empty:
             return self._nothing_to_decide(problem)
-        self.check(problem)
+        self._check_able(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
         with counted_interrupts(), self._interrupts_first(problem, deadline):

@@ -20,7 +20,7 @@ from solvers import (
     solve,
     solver_class,
 )
-from solvers.algorithms.elimination.order import width_of
+from solvers.algorithms.elimination.treewidth import Widths
 from solvers.algorithms.elimination.plan import cached_plan
 from solvers.instances import spin_glass, tree
 from solvers.limits import memory
@@ -94,7 +94,7 @@ def test_the_width_is_not_searched_again_for_other_limits():
     assert bound(problem.topology, 8) == 6
     limits = (3, 4, 5, 6, 8, 20)
     assert [bound(problem.topology, limit) for limit in limits] == [None, None, None, 6, 6, 6]
-    assert problem.topology.recalled_for(width_of) == {(4,): None, (8,): 6}
+    assert problem.topology.recall(Widths).searched == ((4, None), (8, 6))
 
 
 @pytest.mark.parametrize("batch", [1, 3, 40])

@@ -10,7 +10,7 @@ from ..algorithms.elimination.best_states import best_states
 from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_of
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.one_instance import maximise_at_once
-from ..algorithms.elimination.plan import cached_plan
+from ..algorithms.elimination.plan import Plan, cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
 from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.presolve.ranked import first_ranked
@@ -92,7 +92,7 @@ class Elimination(ArgmaxSolver):
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         plan = problem.topology.recall(cached_plan)
         limit = None
-        if self._takes_long(problem):
+        if _is_long(problem, plan):
             limit = deadline
         z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, limit)
         stats = {"width": plan.width, "entries": plan.entries}
@@ -106,7 +106,7 @@ class Elimination(ArgmaxSolver):
         return Maximiser(z, np.where(stopped, np.inf, problem.score_flat(z)), stats)
 
     def _takes_long(self, work: Problem) -> bool:
-        return work.batch * work.topology.recall(cached_plan).entries > LONG_ENTRIES
+        return _is_long(work, work.topology.recall(cached_plan))
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """Return why constraints are refused: a cycle, no single count, or too little memory."""
@@ -148,3 +148,8 @@ class Elimination(ArgmaxSolver):
         if ranked is None:
             return None
         return first_ranked(problem, *ranked)
+
+
+def _is_long(problem: Problem, plan: Plan) -> bool:
+    """Return whether a signal, or the end of its time, may come before the answer."""
+    return problem.batch * plan.entries > LONG_ENTRIES

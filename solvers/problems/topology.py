@@ -46,31 +46,21 @@ class Topology:
             make: a function of a module; it may keep or change the edges that it gets.
             arguments: hashable.
         """
-        key = _key(make, arguments)
+        key: object = make
+        if arguments:
+            key = make, arguments
         try:
             return self._computed[key]  # type: ignore[no-any-return]  # the result of `make`
         except KeyError:
             result = make(self.n, self.edges(), *arguments)
             return self._computed.setdefault(key, result)  # type: ignore[no-any-return]
 
-    def recalled(self, make: Callable[..., T], *arguments: Any) -> T | None:
-        """Return what `recall` has computed before; None if it was never asked."""
-        return self._computed.get(_key(make, arguments))
-
-    def recalled_for(self, make: Callable[..., T]) -> dict[tuple[Any, ...], T]:
-        """Return what `recall` has computed before with any arguments, by the arguments."""
-        keys = [key for key in list(self._computed) if isinstance(key, tuple) and key[0] is make]
-        return {key[1]: self._computed[key] for key in keys}
+    def recalled(self, make: Callable[..., T]) -> T | None:
+        """Return what `recall(make)` has computed before; None if it was never asked."""
+        return self._computed.get(make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Topology, (self.n, self._pairs)
-
-
-def _key(make: Callable[..., Any], arguments: tuple[Any, ...]) -> object:
-    """Return what a result is kept under."""
-    if arguments:
-        return make, arguments
-    return make
 
 
 def ends(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...arrays import Edges
 from ...limits.memory import memory_in_turn
 from ...problems.problem import Problem
 from ...problems.topology import Topology
@@ -23,19 +24,47 @@ SHARE = 0.6
 """Maximum share of the free memory for the tables of an instance."""
 
 
+class Widths:
+    """The widths of the orders that searches with several limits have met, of one graph.
+
+    A search takes milliseconds, and selection asks with several limits.
+
+    Args:
+        n: number of variables.
+        edges: `[e, 2]`, distinct pairs.
+
+    Attributes:
+        searched: the limit of each search, and the width that it met, or None.
+    """
+
+    def __init__(self, n: int, edges: Edges):
+        self._n = n
+        self._edges = edges
+        self.searched: tuple[tuple[int, int | None], ...] = ()
+
+    def below(self, give_up_above: int) -> int | None:
+        """Return the least width that a search met; None where all exceed `give_up_above`.
+
+        Raises:
+            OrderStoppedError: the time to choose a solver ended first (`preparing`).
+        """
+        for limit, width in self.searched:
+            if width is not None and width <= give_up_above:
+                return width
+            # A search that went further met no order of so small a width.
+            if limit >= give_up_above:
+                return None
+        width = width_of(self._n, self._edges, give_up_above)
+        self.searched = (*self.searched, (give_up_above, width))
+        return width
+
+
 def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
     """Return an upper bound on the treewidth of a graph; None above the limit or out of time."""
     if topology.e > topology.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
-    # The search for an order takes milliseconds, and selection asks with several limits.
-    for (limit,), width in topology.recalled_for(width_of).items():
-        if width is not None and width <= give_up_above:
-            return width
-        # A search that went further met no order of so small a width.
-        if limit >= give_up_above:
-            return None
     try:
-        return topology.recall(width_of, give_up_above)
+        return topology.recall(Widths).below(give_up_above)
     except OrderStoppedError:
         return None
 

@@ -5,17 +5,15 @@
 
 namespace solvers::precision {
 
-// Writes the nearest integers to scores times both factors of their instance, and the total change
-// of the scores of an instance.
+// Writes the nearest integers to scores / 2^exponent, and the total change of those quotients.
 //
 // Args:
 //     scores: `[batch, m]`.
-//     factors: `[batch, 2]`, whose product is a power of two; one factor alone might exceed
-//         float64.
+//     exponent: `[batch]`, -1200 to 1200.
 //     nearest: `[batch, m]`, written.
 //     moved: `[batch]`, written.
 template <class Score>
-void round_instances(Matrix<const Score> scores, Matrix<const double> factors,
+void round_instances(Matrix<const Score> scores, std::span<const std::int32_t> exponent,
                      Matrix<Index> nearest, std::span<double> moved);
 
 }  // namespace solvers::precision

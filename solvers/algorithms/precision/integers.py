@@ -31,13 +31,10 @@ def to_integers(
     """
     nearest = np.empty(scores.shape, np.int64)
     moved = np.empty(len(scores))
-    # 2^-exponent may be beyond float64, but the product of two factors is not.
-    half = -exponent // 2
-    factors = np.stack([np.ldexp(1.0, half), np.ldexp(1.0, -exponent - half)], axis=1)
     over_slices(
         kernels.round_instances,
         plain(scores),
-        factors,
+        exponent.astype(np.int32, copy=False),
         nearest,
         moved,
         nanoseconds=2 * scores.shape[1],
