@@ -20,8 +20,8 @@ from solvers import (
     solve,
     solver_class,
 )
-from solvers.algorithms.elimination.treewidth import Widths
 from solvers.algorithms.elimination.plan import cached_plan
+from solvers.algorithms.elimination.treewidth import Widths
 from solvers.instances import spin_glass, tree
 from solvers.limits import memory
 

@@ -11,7 +11,13 @@ from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.one_instance import maximise_at_once
 from ..algorithms.elimination.plan import Plan, cached_plan
-from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
+from ..algorithms.elimination.treewidth import (
+    SHARE,
+    WIDEST,
+    is_known_narrow,
+    treewidth_bound,
+    why_not_eliminated,
+)
 from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.presolve.ranked import first_ranked
 from ..compiled.threads import available_cores
@@ -77,6 +83,11 @@ class Elimination(ArgmaxSolver):
     def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
         """Return an upper bound on the treewidth of a graph; None above `give_up_above`."""
         return treewidth_bound(topology, give_up_above)
+
+    @staticmethod
+    def is_known_narrow(topology: Topology, limit: int) -> bool:
+        """Return whether an order of a width of at most `limit` is known without a search."""
+        return is_known_narrow(topology, limit)
 
     @staticmethod
     def entries(problem: Problem) -> int:

@@ -17,7 +17,13 @@ from ..solver import ArgmaxSolver, score_states
 from .bit_regions import BitRegions
 from .fixing import Fix, Fixing
 from .kinds import Choose, Kind, Selection
-from .selection import ENUMERABLE, select_bits, select_ranking, select_within
+from .selection import (
+    ENUMERABLE,
+    is_known_tree_like,
+    select_bits,
+    select_ranking,
+    select_within,
+)
 
 MOST_SWAPPED = 60
 """Variables on either side that change places in neighbours of a state."""
@@ -30,8 +36,8 @@ class Bits(Kind[Problem]):
     state_type = np.int8
 
     def is_chosen_at_once(self, problem: Problem) -> bool:
-        """Whether all states are tried."""
-        return problem.n <= ENUMERABLE
+        """Whether all states are tried, or the graph is known to be like a tree."""
+        return problem.n <= ENUMERABLE or is_known_tree_like(problem)
 
     def select(self, problem: Problem) -> Selection[ArgmaxSolver]:
         """Return what `auto` takes for a problem."""

@@ -210,6 +210,12 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
     return _search(problem.n)
 
 
+def is_known_tree_like(problem: Problem) -> bool:
+    """Return whether an earlier choice found that elimination is quick for these pairs."""
+    known: bool = solver_class("elimination").is_known_narrow(problem.topology, TREE_LIKE)
+    return known
+
+
 def _is_cut_quickly(problem: Problem) -> bool:
     """Whether a minimum cut of few variables solves one instance."""
     if problem.batch != 1 or not QUICKLY_ENUMERABLE < problem.n <= QUICKLY_CUT:

@@ -42,15 +42,23 @@ class Widths:
         self._edges = edges
         self.searched: tuple[tuple[int, int | None], ...] = ()
 
+    def known_below(self, limit: int) -> int | None:
+        """Return a width of at most `limit` that an earlier search met; None for none."""
+        for _, width in self.searched:
+            if width is not None and width <= limit:
+                return width
+        return None
+
     def below(self, give_up_above: int) -> int | None:
         """Return the least width that a search met; None where all exceed `give_up_above`.
 
         Raises:
             OrderStoppedError: the time to choose a solver ended first (`preparing`).
         """
-        for limit, width in self.searched:
-            if width is not None and width <= give_up_above:
-                return width
+        known = self.known_below(give_up_above)
+        if known is not None:
+            return known
+        for limit, _ in self.searched:
             # A search that went further met no order of so small a width.
             if limit >= give_up_above:
                 return None
@@ -67,6 +75,12 @@ def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
         return topology.recall(Widths).below(give_up_above)
     except OrderStoppedError:
         return None
+
+
+def is_known_narrow(topology: Topology, limit: int) -> bool:
+    """Return whether an earlier search met an order of a width of at most `limit`."""
+    widths = topology.recalled(Widths)
+    return widths is not None and widths.known_below(limit) is not None
 
 
 def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str | None:

@@ -23,9 +23,9 @@ void round_instances(Matrix<const Score> scores, std::span<const std::int32_t> e
     }
 }
 
-template void round_instances<float>(Matrix<const float>, std::span<const std::int32_t>, Matrix<Index>,
-                                     std::span<double>);
-template void round_instances<double>(Matrix<const double>, std::span<const std::int32_t>, Matrix<Index>,
-                                     std::span<double>);
+template void round_instances<float>(Matrix<const float>, std::span<const std::int32_t>,
+                                     Matrix<Index>, std::span<double>);
+template void round_instances<double>(Matrix<const double>, std::span<const std::int32_t>,
+                                      Matrix<Index>, std::span<double>);
 
 }  // namespace solvers::precision

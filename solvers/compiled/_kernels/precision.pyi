@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 
 @overload
-def round_instances(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], nearest: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], moved: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+def round_instances(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], exponent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], nearest: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], moved: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
 @overload
-def round_instances(scores: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], nearest: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], moved: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def round_instances(scores: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], exponent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], nearest: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], moved: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the nearest integers to scores times both factors, and by how much that moved each instance.
+    Write the nearest integers to scores / 2^exponent, and the total change of each instance.
     """
