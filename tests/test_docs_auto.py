@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -57,6 +58,9 @@ def of_the_first_choice():
     yield f"| 4 | width at most {selection.TREE_LIKE}: "
     states = power(selection.ELIMINABLE_STATES)
     yield f"| 6 | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
+    shared = f"width at most {selection.SHARED_WIDTH}"
+    entries = power(selection.SHARED_ENTRIES)
+    yield f"| 6 | at least {selection.MANY} instances, {shared}, and at most {entries} entries |"
     yield f"| 7 | n at most {largest('exhaustive')} |"
     yield f"| 9 | mean degree at most {selection.SPARSE_DEGREE} |"
     yield f"| 10 | at most {power(selection.QUICK_ENTRIES)} entries |"
@@ -297,3 +301,12 @@ def test_auto_takes_the_backend_of_the_row(row):
     chosen = select_solver(problem)
     assert chosen.solver.name == backend
     assert words in chosen.reason
+
+
+def test_a_batch_shares_the_tables_of_elimination():
+    graph = nx.gnm_random_graph(80, 160, seed=84)
+    edges = np.array(graph.edges)
+    one = Problem.from_arrays(np.ones(80), np.tile([1.0, -1.0], 80), edges=edges)
+    several = Problem.from_arrays(np.ones((8, 80)), np.tile([1.0, -1.0], 80), edges=edges)
+    assert select_solver(one).solver.name == "portfolio"
+    assert select_solver(several).solver.name == "elimination"

@@ -41,6 +41,17 @@ ELIMINABLE = 18
 ELIMINABLE_STATES = 1 << 24
 """Limit of n * 2^treewidth up to which it does."""
 
+MANY = 8
+"""Number of instances from which on a search for small tables pays: all instances share them."""
+
+SHARED_WIDTH = 20
+"""Largest treewidth of `SHARED_ENTRIES`."""
+
+SHARED_ENTRIES = 1 << 21
+"""Number of entries up to which elimination takes less time for one of many instances.
+
+A search of each instance takes some milliseconds, of which it spends one on its own tables."""
+
 SPARSE_DEGREE = 20
 """Mean degree up to which presolve makes problems smaller.
 
@@ -168,8 +179,15 @@ def _select_tractable(problem: Problem) -> Selection[ArgmaxSolver] | None:
         return _select(
             "max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact"
         )
-    width = elimination.treewidth_bound(problem.topology, ELIMINABLE)
-    if width is not None and problem.n << width <= ELIMINABLE_STATES:
+    widest = ELIMINABLE
+    if problem.batch >= MANY:
+        widest = SHARED_WIDTH
+    width = elimination.treewidth_bound(problem.topology, widest)
+    if width is None:
+        return None
+    if problem.n << width <= ELIMINABLE_STATES:
+        return _eliminate(width)
+    if problem.batch >= MANY and elimination.entries(problem) <= SHARED_ENTRIES:
         return _eliminate(width)
     return None
 
