@@ -684,6 +684,17 @@ def deadline_of(time_limit: float | Deadline | None) -> Deadline:
     return Deadline.of(seconds_of(time_limit))
 
 
+def limit_of(time_limit: Any) -> float | Deadline | None:
+    """Return a checked time limit: a deadline as it is, seconds, or None for no limit.
+
+    Raises:
+        OptionError: the seconds are not positive.
+    """
+    if isinstance(time_limit, Deadline):
+        return time_limit
+    return seconds_of(time_limit)
+
+
 def seconds_of(time_limit: Any) -> float | None:
     """The time limit as a finite number of seconds; None for no limit."""
     if time_limit is None:
