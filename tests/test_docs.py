@@ -927,7 +927,7 @@ def of_default_settings():
 
 
 def of_all_default_settings():
-    """The page names the only default that is not within two nats of the best, and no number."""
+    """The only default that is not within two nats of the best, and how far seeds differ."""
     rows = record("defaults.json")["rows"]
     bounds = {}
     for row in rows:
