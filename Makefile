@@ -45,7 +45,7 @@ lint: .venv/for-development .venv/kernels
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	git ls-files -z '*.[ch]pp' '*.c' '*.h' | xargs -0 $(BIN)/clang-format --dry-run --Werror
-	git ls-files -z '*.cpp' | xargs -0 -P 2 -n 4 $(BIN)/clang-tidy -p build/in_place --quiet $(SHALLOW)
+	BIN=$(BIN) scripts/tidy.sh $(SHALLOW)
 	$(BIN)/python scripts/kernel_stubs.py --check
 
 types: .venv/for-development
