@@ -113,7 +113,7 @@ class Truth:
             return None
         if isinstance(class_weight, str) and class_weight == "balanced":
             counts = self._shares.sum(axis=0)
-            return len(self.labels) / (len(self.classes) * counts)
+            return np.asarray(len(self.labels) / (len(self.classes) * counts))
         weights = np.ones(len(self.classes))
         place = {label: number for number, label in enumerate(self.classes.tolist())}
         if not isinstance(class_weight, Mapping) or not set(class_weight) <= set(place):
