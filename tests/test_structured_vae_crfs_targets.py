@@ -245,6 +245,7 @@ WRONG_RULES = {
     "scheme must be one of": lambda: tag_rules(["O"], "IO"),
     "'X-PER' is not a tag of BIO": lambda: tag_rules(["O", "X-PER"]),
     "names that differ": lambda: tag_rules(["O", "O"]),
+    "must be a list of names": lambda: tag_rules(None),
     r"start of tag rules must be \[1\] booleans": lambda: TagRules(
         np.ones(1), np.ones((1, 1)), np.ones(1)
     ),

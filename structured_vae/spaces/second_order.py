@@ -32,7 +32,7 @@ class SecondOrderChains(SpaceOfPaths):
     O(n k^3).
 
     Args:
-        n: number of positions, at least 2.
+        n: number of positions, at least 2. Shorter sequences have `lengths` in `scores`.
         k: number of labels, at least 1.
 
     Raises:
