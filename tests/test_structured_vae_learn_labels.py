@@ -227,6 +227,22 @@ def test_sets_of_labels_that_a_scheme_forbids_get_an_error_of_ours():
             ChainCRF(scheme="BIO").fit(x, y)
 
 
+@pytest.mark.parametrize("make", [ChainCRF, ChainSSVM])
+def test_any_label_of_a_set_is_correct_and_unknown_nodes_do_not_count(make):
+    x = [np.eye(3), np.eye(3)[:2]]
+    model = make(C=10.0, tol=1e-2).fit(x, [["a", "b", "a"], ["a", "b"]])
+    assert [labels.tolist() for labels in model.predict(x)] == [["a", "b", "a"], ["a", "b"]]
+    y = [["a", {"a", "b"}, set()], [{"b", "c"}, "b"]]
+    assert model.score(x, y) == pytest.approx(3 / 4)
+    assert model.score(x, y, sample_weight=[1.0, 3.0]) == pytest.approx((2 + 3) / (2 + 6))
+    with pytest.raises(DataError, match="None as the label of node 1"):
+        model.score(x, [["a", None, "a"], ["a", "b"]])
+    with pytest.raises(DataError, match="only empty sets"):
+        model.score(x[:1], [[set()] * 3])
+    with pytest.raises(DataError, match=r"sample_weight.shape == \(3,\)"):
+        model.score(x, y, sample_weight=[1.0, 2.0, 3.0])
+
+
 WITHOUT_NODES = {
     "lists of numbers": ([[], [[1.0, 2.0], [2.0, 1.0]]], [[], ["a", "b"]]),
     "dictionaries": ([[{"w": 1}, {"w": 2}], []], [["a", "b"], []]),

@@ -21,7 +21,7 @@ from .instances import Instances, Weights
 from .likelihood import Fit, Likelihood, maximise_likelihood
 from .scope import Scope
 from .sums import LogSums
-from .truth import Truth, possible_labels, sample_weights
+from .truth import Truth, agreements, possible_labels, sample_weights
 
 _PRESENT = find_spec("sklearn") is not None
 _Base: Any = object
@@ -161,26 +161,33 @@ class LinearEstimator(_Base):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """Return the accuracy: the share of nodes whose predicted label is correct.
 
+        Where a set of possible labels is known, each of them is correct. Nodes with an empty set do
+        not count.
+
         Args:
             X: instances, as for `fit`.
-            y: true labels, as for `fit`.
+            y: true labels, or sets of possible labels.
             sample_weight: the weight of each instance; None for ones.
 
         Raises:
-            DataError: X or y has another form.
+            DataError: X or y has another form, a label is None or nan, nothing is known of any node
+                of a positive weight, or a sample weight is out of range.
             solvers.SolverError: the solver does not accept the scores.
         """
         predicted = self.predict(X)
         if is_table(X):
             counts = np.ones(len(predicted), np.int64)
             correct = np.asarray(predicted) == np.asarray(y)
+            known = np.ones(len(predicted))
         else:
             counts = np.array([len(labels) for labels in predicted])
-            correct = np.concatenate(predicted) == labels_of(y, counts)
-        weights = None
-        if sample_weight is not None:
-            weights = np.repeat(np.asarray(sample_weight), counts)
-        return float(np.average(correct, weights=weights))
+            correct, known = agreements(np.concatenate(predicted), labels_of(y, counts))
+        weights = sample_weights(sample_weight, len(counts))
+        if weights is not None:
+            known = known * np.repeat(weights, counts)
+        if not known.any():
+            raise DataError("y must have some labels; it has only empty sets")
+        return float(np.average(correct, weights=known))
 
     @abstractmethod
     def _inputs(self, X: Any) -> Inputs:  # noqa: N803

@@ -132,6 +132,26 @@ class Truth:
         return weights
 
 
+def agreements(predicted: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which predicted labels `[nodes]` are possible, and of which nodes anything is known.
+
+    Args:
+        predicted: `[nodes]`.
+        labels: `[nodes]`, true labels or sets of possible labels; an empty set where nothing is
+            known.
+
+    Raises:
+        DataError: a label is None or nan.
+    """
+    if labels.dtype.kind in "fO":
+        _refuse_missing(labels)
+    if labels.dtype != object:
+        return np.asarray(predicted == labels), np.ones(len(labels))
+    sets = [_as_set(label) for label in labels]
+    possible = [label in of_node for label, of_node in zip(predicted.tolist(), sets, strict=True)]
+    return np.array(possible), np.array([float(bool(of_node)) for of_node in sets])
+
+
 def sample_weights(values: Any, count: int) -> np.ndarray | None:
     """Return checked weights `[count]`, or None for None.
 
