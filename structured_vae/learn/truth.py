@@ -35,8 +35,7 @@ class Truth:
         Raises:
             DataError: a label is None or nan, labels cannot be sorted, or all sets are empty.
         """
-        if labels.dtype.kind in "fO":
-            _refuse_missing(labels)
+        _refuse_missing(labels)
         if labels.dtype != object:
             classes, numbers = np.unique(labels, return_inverse=True)
             return cls(classes, numbers.reshape(-1).astype(np.int64), None)
@@ -143,8 +142,7 @@ def agreements(predicted: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, n
     Raises:
         DataError: a label is None or nan.
     """
-    if labels.dtype.kind in "fO":
-        _refuse_missing(labels)
+    _refuse_missing(labels)
     if labels.dtype != object:
         return np.asarray(predicted == labels), np.ones(len(labels))
     sets = [_as_set(label) for label in labels]
@@ -253,6 +251,8 @@ def _refuse_missing(labels: np.ndarray) -> None:
     Raises:
         DataError: a label is None or nan.
     """
+    if labels.dtype.kind not in "fO":
+        return
     for node, label in enumerate(labels):
         if _is_set(label):
             missing = any(is_missing(possible) for possible in label)
