@@ -70,7 +70,7 @@ def of_variables(values: torch.Tensor, variables: int) -> torch.Tensor:
 
 def codes_of(labels: torch.Tensor, k: int) -> OneHot:
     """Return labels `[..., variables]` from 0 to k - 1 as one-hot vectors `[..., variables k]`."""
-    # torch's `one_hot` would wait for the device to check the labels.
+    # torch's `one_hot` checks the labels: it would wait for the device, and fails under `vmap`.
     return (labels[..., None] == torch.arange(k, device=labels.device)).long().flatten(-2)
 
 

@@ -16,8 +16,10 @@ from models import DiscreteVAE
 from .crfs import LinearChainCRF
 from .errors import StructureError, shortened
 from .spaces import Bits, StateSpace, as_space, space_of
-from .spaces.checks.batches import positive_integer
+from .spaces.checks.batches import FORBIDDEN, positive_integer
 from .spaces.checks.scores import EdgesLike
+from .spaces.sums.forest_plan import is_forest
+from .spaces.sums.forest_steps import Step, best_of_forest, forest_steps
 
 MOST_LISTED: Final = 1 << 16
 """Most states that an exported program lists."""
@@ -29,8 +31,11 @@ TABLES: Final = ("transitions", "start", "end")
 class ArgmaxInference(nn.Module):
     """The argmax z of scores, as `ArgmaxLayer` gives it in `eval()`, without a solver.
 
-    Bits without pairwise scores have a closed form, as have subsets of k of n. All other states are
-    listed, up to 65,536 of them.
+    Bits without pairwise scores have a closed form, as have subsets of k of n. Bits whose pairs form
+    chains or trees take dynamic programming. All other states are listed, up to 65,536 of them.
+    Minus infinity forbids a variable or a pair, as in the layer. But
+    a program raises no errors: its answer means nothing where no state is allowed, or a score is
+    nan.
 
     Args:
         n: the number of variables.
@@ -68,7 +73,10 @@ class ArgmaxInference(nn.Module):
         space = space or Bits()
         self.subset = space.numbers_of_ones
         space.check(self.n)
-        if self.subset is None and (pairs is not None or not of_bits):
+        self._steps: list[Step] | None = None
+        if pairs is not None and is_forest(pairs.cpu().numpy(), self.n):
+            self._steps = forest_steps(pairs, self.n)
+        elif self.subset is None and (pairs is not None or not of_bits):
             states = _listed(space, self.n)
         self.register_buffer("edges", pairs)
         self.register_buffer("states", states)
@@ -82,13 +90,19 @@ class ArgmaxInference(nn.Module):
         """
         if self.subset is not None:
             return _subset(unary, *self.subset)
+        if pairwise is not None:
+            # Infinite scores times zeros would be nan.
+            pairwise = pairwise.double().clamp_min(FORBIDDEN)
+        singles = unary.double().clamp_min(FORBIDDEN)
+        if pairwise is not None and self._steps is not None:
+            return best_of_forest(singles, pairwise, self._steps).to(unary.dtype)
         if self.states is None:
             return (unary > 0).to(unary.dtype)
         states = self.states.double()
-        scores = unary.double() @ states.T
+        scores = singles @ states.T
         if self.edges is not None and pairwise is not None:
             both = states[:, self.edges[:, 0]] * states[:, self.edges[:, 1]]
-            scores = scores + pairwise.double() @ both.T
+            scores = scores + pairwise @ both.T
         return states[scores.argmax(dim=-1)].to(unary.dtype)
 
 
@@ -129,8 +143,8 @@ class ChainInference(nn.Module):
         Args:
             emissions: `[batch, length, k]` if the chain has `batch_first`, else
                 `[length, batch, k]`.
-            mask: `[batch, length]` or `[length, batch]`, true up to the end of each chain; None
-                for full length.
+            mask: `[batch, length]` or `[length, batch]`, true in one block of each chain; padding
+                may be on either side. None for full length.
         """
         scores = emissions.double()
         if self.batch_first:
@@ -143,9 +157,12 @@ class ChainInference(nn.Module):
         for step in range(1, scores.shape[0]):
             best, before = (total[:, :, None] + self.transitions).max(dim=1)
             further = best + scores[step]
-            # Beyond the end of an instance its totals and tags stay as they are.
             if mask is not None:
                 on = mask[step].bool()[:, None]
+                # A chain with padding on its left begins where the mask does.
+                is_first = on & ~mask[step - 1].bool()[:, None]
+                further = torch.where(is_first, self.start + scores[step], further)
+                # Beyond the end of an instance its totals and tags stay as they are.
                 further = torch.where(on, further, total)
                 before = torch.where(on, before, stay)
             total = further

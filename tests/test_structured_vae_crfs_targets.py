@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from enumeration import seeded
+from torch import func
 
 from solvers.constraints import at_most
 from structured_vae import LinearChainCRF, PairwiseCRF, TagRules, tag_rules
@@ -244,6 +245,7 @@ WRONG_RULES = {
     "scheme must be one of": lambda: tag_rules(["O"], "IO"),
     "'X-PER' is not a tag of BIO": lambda: tag_rules(["O", "X-PER"]),
     "names that differ": lambda: tag_rules(["O", "O"]),
+    "must be a list of names": lambda: tag_rules(None),
     r"start of tag rules must be \[1\] booleans": lambda: TagRules(
         np.ones(1), np.ones((1, 1)), np.ones(1)
     ),
@@ -265,10 +267,14 @@ def square():
     crf.pairwise.data = torch.randn(1, K, K, generator=seeded(), dtype=torch.float64)
     unary = torch.randn(2, 4, K, generator=seeded(1), dtype=torch.float64)
     states = torch.tensor(list(product(range(K), repeat=4)))
+    return crf, unary, states, scores_of(crf, unary, states)
+
+
+def scores_of(crf, unary, states):
     scores = sum(unary[:, i, states[:, i]] for i in range(4))
     for i, j in SQUARE:
         scores = scores + crf.pairwise[0, states[:, i], states[:, j]]
-    return crf, unary, states, scores.detach()
+    return scores.detach()
 
 
 def test_partial_and_soft_labels_of_graphs():
@@ -309,3 +315,54 @@ def test_several_answers_of_graphs():
     for edge, (i, j) in enumerate(SQUARE):
         both = (states[:, i] == 0) & (states[:, j] == 2)
         torch.testing.assert_close(pairs[:, edge, 0, 2], p[:, both].sum(dim=1))
+
+
+@pytest.mark.parametrize("kind", ["chain", "graph"])
+def test_soft_labels_of_a_bfloat16_softmax_are_probabilities(kind):
+    crf, scores, _, _ = chain_crf() if kind == "chain" else square()
+    shares = torch.rand(scores.shape, generator=seeded(3)).softmax(dim=-1).bfloat16()
+    assert ((shares.double().sum(dim=-1) - 1).abs() > 1e-3).any()
+    exact = shares.double() / shares.double().sum(dim=-1, keepdim=True)
+    torch.testing.assert_close(crf(scores, shares), crf(scores, exact))
+    with pytest.raises(StructureError, match="add up to 1"):
+        crf(scores, (1.05 * exact).bfloat16())
+
+
+@pytest.mark.parametrize("kind", ["chain", "graph"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_batches_without_instances_take_every_kind_of_target(kind, smoothing):
+    crf, scores, _, _ = chain_crf() if kind == "chain" else square()
+    scores = scores[:0].clone().requires_grad_()
+    labels = torch.zeros(0, 4, dtype=torch.long)
+    weights = {"sample_weight": torch.ones(0), "class_weight": torch.ones(K)}
+    for target in (labels, torch.ones(0, 4, K, dtype=torch.bool), torch.ones(0, 4, K)):
+        value = crf(scores, target, reduction="none", label_smoothing=smoothing, **weights)
+        value.sum().backward()
+        assert value.shape == (0,)
+
+
+@pytest.mark.parametrize("kind", ["chain", "graph"])
+def test_vmap_maps_over_labels_and_class_weights_count_them(kind):
+    crf, scores, _, _ = chain_crf() if kind == "chain" else square()
+    labels = torch.randint(K, scores.shape[:2], generator=seeded(3))
+    weights = torch.tensor([0.5, 1.0, 2.0])
+
+    def loss(scores, labels):
+        return -crf(scores[None], labels[None], class_weight=weights)
+
+    def summed(scores):
+        return -crf(scores, labels, class_weight=weights)
+
+    per_instance = func.vmap(func.grad(loss))(scores, labels)
+    torch.testing.assert_close(per_instance, func.grad(summed)(scores))
+
+
+def test_the_best_labels_of_a_graph_in_16_bits_are_those_of_its_log_likelihood():
+    crf, unary, states, _ = square()
+    unary = unary.half()
+    with torch.no_grad():
+        crf.pairwise += 1000.0  # tables whose differences 16 bits do not resolve
+    scores = scores_of(crf, unary.double(), states)
+    solution = crf.solve(unary)
+    torch.testing.assert_close(solution.score, scores.amax(dim=-1))
+    assert torch.equal(solution.labels, states[scores.argmax(dim=-1)])

@@ -11,6 +11,7 @@ import structured_vae.jax as svj  # noqa: E402
 from structured_vae import (  # noqa: E402
     ArgmaxLayer,
     ConfigError,
+    DirectLoss,
     GibbsLikelihood,
     KOfN,
     LinearChainCRF,
@@ -89,6 +90,32 @@ def test_a_loss_is_that_of_torch(name):
         PAIRS,
     )
     check(lambda u: ours(u, target=TARGET), lambda u: theirs(u, target=torch.tensor(TARGET)), UNARY)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, None])
+def test_the_direct_loss_is_that_of_torch(epsilon):
+    theirs = DirectLoss(epsilon=epsilon or Relative(by="instance"))
+    check(
+        lambda u, w: svj.direct_loss(u, w, edges=EDGES, target=TARGET, epsilon=epsilon),
+        lambda u, w: theirs(u, w, edges=EDGES, target=torch.tensor(TARGET)),
+        UNARY,
+        PAIRS,
+    )
+    theirs = DirectLoss(KOfN(2), epsilon=epsilon or Relative(by="instance"))
+    target = np.asarray(svj.argmax(WEIGHTS, solver=KOfN(2)))
+    check(
+        lambda u: svj.direct_loss(u, target=target, solver=KOfN(2), epsilon=epsilon),
+        lambda u: theirs(u, target=torch.tensor(target)),
+        UNARY,
+    )
+
+
+def test_noise_of_the_direct_loss_is_another_argmax():
+    def loss(key):
+        return svj.direct_loss(0 * UNARY, target=TARGET, key=key)
+
+    first, second = jax.vmap(loss)(jax.random.split(jax.random.key(0)))
+    assert (first != second).any()
 
 
 def test_the_perturbed_loss_has_the_mean_and_gradient_of_torch():
@@ -241,6 +268,7 @@ def test_wrong_arguments_get_errors_before_jax_runs(name):
         (lambda u: svj.structured_hinge(u, target=TARGET), np.inf),
         (lambda u: svj.gibbs_likelihood(u, PAIRS, edges=EDGES, target=TARGET), np.nan),
         (lambda u: svj.gibbs_likelihood(u, target=TARGET), -np.inf),
+        (lambda u: svj.direct_loss(u, PAIRS, edges=EDGES, target=TARGET), np.nan),
         (lambda u: svj.argmax_layer(u, solver=KOfN(2)).sum(axis=-1), np.inf),
     ],
 )

@@ -181,12 +181,87 @@ def test_the_best_labels_in_order_and_fixed_labels():
         ([{}], "a list of"),
         ([{9: "b"}, *fix[1:]], r"fix\[0\] has 9"),
         ([{0: "z"}, *fix[1:]], "'z'"),
+        ([{0: {"a", "z"}}, *fix[1:]], "0: {"),
+        ([{0: ["a"]}, *fix[1:]], r"0: \['a'\]"),
         ([3, *fix[1:]], r"fix\[0\] must be"),
     ):
         with pytest.raises(DataError, match=message):
             model.solve(x, fix=wrong)
     with pytest.raises(ConfigError, match="k_best must be a whole number"):
         model.solve(x, k_best=0)
+
+
+@pytest.mark.parametrize("make", [ChainCRF, ChainSSVM])
+def test_nodes_may_be_restricted_to_a_set_of_labels(make):
+    x, y = chains()
+    model = make(tol=0.5).fit(x, y)
+    fix = [{0: {"a", "c"}, len(features) - 1: {"b", "c"}} for features in x]
+    fix[1] = {0: set()}
+    solution = model.solve(x, fix=fix)
+    for i, features in enumerate(x):
+        labels, scores = scores_of(model, features)
+        names = model.classes_[labels]
+        allowed = np.ones(len(names), bool)
+        for node, possible in fix[i].items():
+            if possible:
+                allowed &= np.isin(names[:, node], list(possible))
+        assert solution.score[i] == pytest.approx(scores[allowed].max())
+
+
+def test_balanced_weights_count_the_labels_of_a_set_evenly():
+    x = [np.ones((4, 1)), np.ones((2, 1))]
+    y = [["a", {"a", "b"}, set(), "b"], ["b", "c"]]
+    counts = {"a": 1 + 1 / 2 + 1 / 3, "b": 2 + 1 / 2 + 1 / 3, "c": 1 + 1 / 3}
+    balanced = {label: 6 / 3 / count for label, count in counts.items()}
+    expected = ChainCRF(class_weight=balanced).fit(x, y).objective_
+    assert ChainCRF(class_weight="balanced").fit(x, y).objective_ == pytest.approx(expected)
+
+
+def test_sets_of_labels_that_a_scheme_forbids_get_an_error_of_ours():
+    x = [np.eye(3), np.eye(3)]
+    known = ["B-A", "I-A", "O"]
+    ChainCRF(scheme="BIO").fit(x, [known, ["O", set(), {"I-A"}]])
+    for labels in (["O", {"I-A"}, set()], [{"I-A"}, set(), set()], [set(), "O", {"I-A"}]):
+        y = [known, labels]
+        with pytest.raises(DataError, match=r"y\[1\] breaks the rules of the scheme"):
+            ChainCRF(scheme="BIO").fit(x, y)
+
+
+@pytest.mark.parametrize("make", [ChainCRF, ChainSSVM])
+def test_any_label_of_a_set_is_correct_and_unknown_nodes_do_not_count(make):
+    x = [np.eye(3), np.eye(3)[:2]]
+    model = make(C=10.0, tol=1e-2).fit(x, [["a", "b", "a"], ["a", "b"]])
+    assert [labels.tolist() for labels in model.predict(x)] == [["a", "b", "a"], ["a", "b"]]
+    y = [["a", {"a", "b"}, set()], [{"b", "c"}, "b"]]
+    assert model.score(x, y) == pytest.approx(3 / 4)
+    assert model.score(x, y, sample_weight=[1.0, 3.0]) == pytest.approx((2 + 3) / (2 + 6))
+    with pytest.raises(DataError, match="None as the label of node 1"):
+        model.score(x, [["a", None, "a"], ["a", "b"]])
+    with pytest.raises(DataError, match="only empty sets"):
+        model.score(x[:1], [[set()] * 3])
+    with pytest.raises(DataError, match=r"sample_weight.shape == \(3,\)"):
+        model.score(x, y, sample_weight=[1.0, 2.0, 3.0])
+
+
+WITHOUT_NODES = {
+    "lists of numbers": ([[], [[1.0, 2.0], [2.0, 1.0]]], [[], ["a", "b"]]),
+    "dictionaries": ([[{"w": 1}, {"w": 2}], []], [["a", "b"], []]),
+    "graphs": ([([], []), ([[1.0]], [])], [[], ["a"]]),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_NODES)
+def test_instances_without_nodes_get_an_error_of_ours(name):
+    x, y = WITHOUT_NODES[name]
+    make = GraphCRF if name == "graphs" else ChainCRF
+    with pytest.raises(DataError, match=r"X\[[01]\] has no nodes"):
+        make().fit(x, y)
+
+
+def test_features_of_other_forms_get_an_error_of_ours():
+    for x in ([[["w=a", "c"], ["w=b"]]], [[[1.0, 2.0], [2.0]]]):
+        with pytest.raises(DataError, match=r"X\[0\] must be features .* list of dictionaries"):
+            ChainCRF().fit(x, [["a", "b"]])
 
 
 @pytest.mark.parametrize("make", [ChainCRF, ChainSSVM])

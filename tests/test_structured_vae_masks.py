@@ -335,3 +335,30 @@ def test_the_direct_gradient_of_a_subset_depends_on_no_forbidden_variable():
     forbidden = surrogate(scores.masked_fill(~mask, -torch.inf))
     filled = surrogate(scores.masked_fill(~mask, -1e6))
     torch.testing.assert_close(forbidden, filled, rtol=1e-4, atol=1e-4)
+
+
+def test_batches_without_instances_have_sizes_too():
+    spaces = {
+        KOfN(torch.zeros(0, dtype=torch.long), least=[]): 4,
+        Knapsack([1, 2, 1, 1], []): 4,
+        Assignments(2, sizes=[]): 4,
+        Matchings(2, sizes=torch.zeros(0, 2, dtype=torch.long)): 4,
+    }
+    for space, n in spaces.items():
+        scores = torch.zeros(0, n, requires_grad=True)
+        z = ArgmaxLayer(KOfN(1)).over(space)(scores)
+        z.sum().backward()
+        assert z.shape == scores.grad.shape == (0, n)
+        if space.tractable:
+            assert space.gibbs(scores).log_partition.shape == (0,)
+        with pytest.raises(StructureError, match="for 0 instances; the scores have 3"):
+            space.argmax(torch.zeros(3, n))
+
+
+@pytest.mark.parametrize("kind", [Assignments, Matchings])
+def test_an_instance_without_rows_or_columns_has_no_pairs(kind):
+    scores = torch.ones(3, 6)
+    z = kind(3, 2, sizes=[[3, 0], [0, 2], [1, 1]]).argmax(scores)
+    assert z.tolist() == [[0] * 6, [0] * 6, [1, 0, 0, 0, 0, 0]]
+    with pytest.raises(StructureError, match="from 0 to 3 rows and 2 columns"):
+        kind(3, 2, sizes=[[-1, 2]])

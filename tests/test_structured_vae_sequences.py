@@ -288,3 +288,54 @@ JUDGED = {
 def test_arguments_are_judged_when_a_module_is_made(message):
     with pytest.raises((StructuredVAEError, SolverError), match=message):
         JUDGED[message]()
+
+
+def test_forbidden_labels_of_positions_forbid_the_segments_over_them():
+    space = Segments(4, 2, longest=3)
+    emissions = torch.randn(1, 4, 2, generator=seeded(), dtype=torch.float64)
+    emissions[0, 1, 0] = -torch.inf
+    scores = space.segment_scores(emissions)
+    for first in range(4):
+        for after in range(first + 1, min(first + 3, 4) + 1):
+            expected = emissions[0, first:after].sum(dim=0)
+            torch.testing.assert_close(scores[0, first, after - first - 1], expected)
+    allowed = [
+        segments
+        for segments in segmentations(4, 2, 3)
+        if all(label or not first <= 1 < after for first, after, label in segments)
+    ]
+    gibbs = space.gibbs(space.scores(torch.where(scores.isinf(), scores, 0.0)))
+    torch.testing.assert_close(gibbs.log_partition.exp().item(), float(len(allowed)))
+
+
+def test_segment_scores_in_16_bits_are_those_of_their_positions():
+    emissions = torch.full((1, 2000, 1), 1.1).half()
+    scores = Segments(2000, 1, longest=2).segment_scores(emissions)
+    expected = torch.tensor([1.1, 2.2]).half()[None, :, None].expand(1999, 2, 1)
+    torch.testing.assert_close(scores[0, :-1], expected, rtol=2e-3, atol=0.0)
+
+
+def test_batches_without_sequences():
+    space = Segments(3, 2, longest=2)
+    assert space.states_of([]).shape == (0, space.dimension)
+    scores = space.scores(torch.zeros(0, 3, 2, 2), lengths=[])
+    assert space.segments(space.argmax(scores), lengths=[]) == []
+    chains = SecondOrderChains(3, 2)
+    scores = chains.scores(torch.zeros(0, 3, 2), lengths=torch.zeros(0, dtype=torch.long))
+    assert chains.labels(chains.argmax(scores)).shape == (0, 3)
+
+
+def test_vmap_maps_over_labels_of_second_order_chains():
+    space = SecondOrderChains(4, 3)
+    likelihood = GibbsLikelihood(space)
+    scores = torch.randn(3, space.dimension, generator=seeded(), dtype=torch.float64)
+    labels = torch.randint(3, (3, 4), generator=seeded(1))
+
+    def loss(scores, labels):
+        return likelihood(scores[None], target=space.states_of(labels[None]))[0]
+
+    def summed(scores):
+        return likelihood(scores, target=space.states_of(labels)).sum()
+
+    per_instance = torch.func.vmap(torch.func.grad(loss))(scores, labels)
+    torch.testing.assert_close(per_instance, torch.func.grad(summed)(scores))

@@ -12,7 +12,7 @@ from ..autograd.contexts import gradients_allowed
 from ..spaces.sums.chain_logarithms import BELOW
 from ..spaces.sums.chain_sums import Chains
 from .chain_positions import Positions
-from .targets import are_labels, check_values
+from .targets import are_labels, check_values, frequencies
 
 
 def target_of_steps(steps: torch.Tensor, positions: Positions, k: int) -> torch.Tensor:
@@ -31,7 +31,7 @@ def target_of_steps(steps: torch.Tensor, positions: Positions, k: int) -> torch.
     if labelled:
         steps = torch.where(positions.on, steps, 0).long()
     else:
-        padding = torch.zeros_like(steps[0, 0])
+        padding = steps.new_zeros(k)
         padding[0] = 1
         steps = torch.where(positions.on[..., None], steps, padding)
     check_values(steps, k, "tags")
@@ -48,7 +48,7 @@ def score_of_target(chains: Chains, target: torch.Tensor) -> torch.Tensor:
     if are_labels(target):
         return chains.score(target)
     if target.dtype != torch.bool:
-        shares = target.double()
+        shares = frequencies(target, target.shape[-1])
         pairs = shares[:-1, :, :, None] * shares[1:, :, None, :]
         return chains.expected_score(shares, pairs * chains.mask[1:, :, None, None])
     possible = replace(chains, emissions=chains.emissions.masked_fill(~target, -torch.inf))

@@ -28,6 +28,7 @@ from .targets import (
     are_labels,
     check_target,
     check_values,
+    frequencies,
     instance_weights,
     smoothing_of,
 )
@@ -167,7 +168,7 @@ class PairwiseCRF(nn.Module):
             unary, tables = structure.parts(scores)
             possible = structure.scores(unary.masked_fill(~target, -torch.inf), tables)
             return structure.gibbs(possible).log_partition
-        shares = target.to(scores)
+        shares = frequencies(target, structure.k)
         first, second = torch.from_numpy(np.asarray(structure.edges)).to(shares.device).T
         pairs = shares[:, first, :, None] * shares[:, second, None, :]
         return _product(scores, structure.scores(shares, pairs))
@@ -245,7 +246,8 @@ class PairwiseCRF(nn.Module):
         refuse_transforms(f"{type(self).__name__}.solve", "call it outside of torch.func")
         self._check(unary)
         structure = self.structure
-        scores = unary.detach()
+        # As in the log likelihood: 16 bits would round the tables.
+        scores = unary.detach().double()
         if not len(scores):
             return empty_solution(structure.n, scores, k_best)
         if structure.e:

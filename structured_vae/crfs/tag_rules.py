@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -88,8 +88,10 @@ def _parts_of(tags: Sequence[str], scheme: str) -> list[tuple[str, str]]:
     Raises:
         StructureError: a tag occurs twice, or is not one of the scheme.
     """
+    if not isinstance(tags, Iterable):
+        raise StructureError(f"tags must be a list of names; got {shortened(tags)}")
     names = list(tags)
-    if not names or len(set(names)) != len(names):
+    if not names or len(set(map(str, names))) != len(names):
         raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
     return [_part(name, scheme) for name in names]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch.nn.functional import one_hot
 from typing_extensions import TypeIs
 
+from models.states import codes_of
 from models.traced import holds
 
 from ..errors import ConfigError, StructureError, shortened
@@ -72,16 +72,21 @@ def check_values(target: torch.Tensor, k: int, name: str) -> None:
             raise StructureError(f"{name} must allow at least one label of each variable")
     else:
         sums = target.double().sum(dim=-1)
-        if not holds((target >= 0).all(dim=-1) & ((sums - 1).abs() < 1e-3)):
+        # Probabilities of a 16-bit softmax add up to 1 within the rounding of their type.
+        slack = max(1e-3, 2 * torch.finfo(target.dtype).eps)
+        if not holds((target >= 0).all(dim=-1) & ((sums - 1).abs() < slack)):
             raise StructureError(
                 f"{name} must be probabilities that add up to 1 at each variable, or booleans"
             )
 
 
 def frequencies(target: torch.Tensor, k: int) -> torch.Tensor:
-    """Return the share of each label of a target, `[..., k]`, float64; sets share evenly."""
+    """Return the share of each label of a target, `[..., k]`, float64; sets share evenly.
+
+    Shares add up to 1, also those of probabilities that rounding has moved away from it.
+    """
     if are_labels(target):
-        return one_hot(target.long(), k).double()
+        return codes_of(target[..., None].long(), k).double()
     shares = target.double()
     return shares / shares.sum(dim=-1, keepdim=True)
 

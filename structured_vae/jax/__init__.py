@@ -17,7 +17,13 @@ if importlib.util.find_spec("jax") is None:
 
 from .crfs import chain_decode, chain_log_likelihood, label_log_partition
 from .layer import argmax, argmax_layer
-from .losses import gibbs_likelihood, perturbed_loss, structured_hinge, structured_perceptron
+from .losses import (
+    direct_loss,
+    gibbs_likelihood,
+    perturbed_loss,
+    structured_hinge,
+    structured_perceptron,
+)
 from .sums import log_partition
 
 __all__ = [
@@ -25,6 +31,7 @@ __all__ = [
     "argmax_layer",
     "chain_decode",
     "chain_log_likelihood",
+    "direct_loss",
     "gibbs_likelihood",
     "label_log_partition",
     "log_partition",

@@ -120,8 +120,7 @@ def argmax_layer(
         >>> jax.grad(loss)(jnp.array([[1.0, -0.5]])).tolist()  # raise the second score
         [[0.0, -1.0]]
     """
-    if epsilon is not None and not positive(epsilon):
-        raise ConfigError(f"epsilon must be a positive number or None; got {shortened(epsilon)}")
+    check_step(epsilon)
     draws = checked_draws(samples)
     pairs = edges_of(unary, pairwise, edges)
     unary = jnp.asarray(unary)
@@ -165,7 +164,7 @@ def _implicit_mle(
         noisy, pairwise, noise, z = kept
         step: Any = epsilon
         if epsilon is None:
-            step = _relative(gaps(noisy, pairwise, pairs, z), slope)
+            step = relative_step(gaps(noisy, pairwise, pairs, z), slope)
         other = best(noisy - step * slope, pairwise)
         singles = ((z - other) / step).mean(axis=0)
         if pairs is None:
@@ -177,7 +176,17 @@ def _implicit_mle(
     return layer
 
 
-def _relative(sizes: Any, slope: Any) -> Any:
+def check_step(epsilon: object) -> None:
+    """Raise unless epsilon is a step in the scores, or None.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if epsilon is not None and not positive(epsilon):
+        raise ConfigError(f"epsilon must be a positive number or None; got {shortened(epsilon)}")
+
+
+def relative_step(sizes: Any, slope: Any) -> Any:
     """Return the median of the nonzero gaps over the mean absolute slope, `[..., 1]`."""
     # Gaps of zero go behind all others, so that the median is that of the nonzero ones.
     # The infinite gaps of forbidden variables do not count either.

@@ -13,8 +13,8 @@ from ..errors import ConfigError, shortened
 from ..noise import checked_draws
 from ..schedules import positive
 from ..spaces import Structure
-from .layer import argmax
-from .scores import edges_of, score_difference, target_of
+from .layer import argmax, check_step, relative_step
+from .scores import edges_of, gaps, score_difference, target_of
 from .sums import log_partition
 
 
@@ -123,6 +123,58 @@ def perturbed_loss(
     z = argmax(unary + noise, pairwise, edges=edges, solver=solver)
     lost = score_difference(unary, pairwise, pairs, z, target)
     return (lost + (noise * (z - target)).sum(axis=-1)).mean(axis=0)
+
+
+def direct_loss(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    target: Any,
+    edges: Any = None,
+    solver: str | ArgmaxSolver | Structure = "auto",
+    epsilon: float | None = None,
+    key: Any = None,
+) -> Any:
+    """Return the Hamming distance of the argmax to the target `[...]`; see `DirectLoss`.
+
+    Its gradient is that of direct loss minimisation, which is biased: [s(z) - s(z')] / epsilon,
+    where z' is the argmax of the scores minus epsilon times the distance.
+
+    Args:
+        unary: `[..., n]`.
+        pairwise: `[..., e]`, or None.
+        target: `[..., n]`, the state y.
+        edges: `[e, 2]`, the pairs, integers that are no tracers.
+        solver: as for `argmax`.
+        epsilon: as for `argmax_layer`.
+        key: a key of `jax.random` for logistic noise on the unary scores; None for no noise.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+        ConfigError: epsilon is not positive and finite, or a structure is given pairwise scores.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> float(direct_loss(jnp.array([1.5, -0.5]), target=jnp.ones(2)))
+        1.0
+    """
+    check_step(epsilon)
+    pairs = edges_of(unary, pairwise, edges)
+    unary = jnp.asarray(unary)
+    target = target_of(target, unary)
+    if key is not None:
+        unary = unary + jax.random.logistic(key, unary.shape, unary.dtype)
+    z = argmax(unary, pairwise, edges=edges, solver=solver)
+    slope = 1 - 2 * target
+    step: Any = epsilon
+    if epsilon is None:
+        singles, couplings = jax.lax.stop_gradient((unary, pairwise))
+        step = relative_step(gaps(singles, couplings, pairs, z), slope)
+    step = jnp.broadcast_to(jnp.asarray(step, unary.dtype), (*unary.shape[:-1], 1))
+    moved = argmax(unary - step * slope, pairwise, edges=edges, solver=solver)
+    surrogate = score_difference(unary, pairwise, pairs, z, moved) / step[..., 0]
+    # The value is the distance, the gradient that of the surrogate.
+    return (slope * (z - target)).sum(axis=-1) + surrogate - jax.lax.stop_gradient(surrogate)
 
 
 def gibbs_likelihood(unary: Any, pairwise: Any = None, *, target: Any, edges: Any = None) -> Any:

@@ -21,7 +21,7 @@ from .instances import Instances, Weights
 from .likelihood import Fit, Likelihood, maximise_likelihood
 from .scope import Scope
 from .sums import LogSums
-from .truth import Truth, possible_labels, sample_weights
+from .truth import Truth, agreements, possible_labels, sample_weights
 
 _PRESENT = find_spec("sklearn") is not None
 _Base: Any = object
@@ -113,8 +113,8 @@ class LinearEstimator(_Base):  # type: ignore[misc]
             X: instances, as for `fit`.
             k_best: how many of the best labels of each instance to return, in falling order of
                 their scores; None for the best alone.
-            fix: a list with {node: label} for each instance, the labels that nodes keep; None for
-                no such labels.
+            fix: a list with {node: label} for each instance, the labels that nodes keep, or
+                {node: set of labels}, the labels that they may have; None for no such labels.
 
         Returns:
             `labels` `[nodes]`, indices into `classes_`, of all instances one after the other;
@@ -161,26 +161,33 @@ class LinearEstimator(_Base):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """Return the accuracy: the share of nodes whose predicted label is correct.
 
+        Where a set of possible labels is known, each of them is correct. Nodes with an empty set do
+        not count.
+
         Args:
             X: instances, as for `fit`.
-            y: true labels, as for `fit`.
+            y: true labels, or sets of possible labels.
             sample_weight: the weight of each instance; None for ones.
 
         Raises:
-            DataError: X or y has another form.
+            DataError: X or y has another form, a label is None or nan, nothing is known of any node
+                of a positive weight, or a sample weight is out of range.
             solvers.SolverError: the solver does not accept the scores.
         """
         predicted = self.predict(X)
         if is_table(X):
             counts = np.ones(len(predicted), np.int64)
             correct = np.asarray(predicted) == np.asarray(y)
+            known = np.ones(len(predicted))
         else:
             counts = np.array([len(labels) for labels in predicted])
-            correct = np.concatenate(predicted) == labels_of(y, counts)
-        weights = None
-        if sample_weight is not None:
-            weights = np.repeat(np.asarray(sample_weight), counts)
-        return float(np.average(correct, weights=weights))
+            correct, known = agreements(np.concatenate(predicted), labels_of(y, counts))
+        weights = sample_weights(sample_weight, len(counts))
+        if weights is not None:
+            known = known * np.repeat(weights, counts)
+        if not known.any():
+            raise DataError("y must have some labels; it has only empty sets")
+        return float(np.average(correct, weights=known))
 
     @abstractmethod
     def _inputs(self, X: Any) -> Inputs:  # noqa: N803
@@ -268,6 +275,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        self._refuse_empty(x)
         self._keep_names(names_of([self._features_of(instance) for instance in x]))
         self._vectorizer = vectorizer_of(self._dictionaries(x))
         if self._vectorizer is not None:
@@ -283,6 +291,7 @@ class LinearEstimator(_Base):  # type: ignore[misc]
                 self, x, accept_sparse="csr", dtype=np.float64, reset=False
             )
             return stacked(of_rows(features), self._borders)
+        self._refuse_empty(x)
         self._check_names(x)
         inputs = self._inputs(self._without_dictionaries(x))
         pair_width = len(self._weights.pairs)
@@ -291,6 +300,17 @@ class LinearEstimator(_Base):  # type: ignore[misc]
                 f"X must have pair features of {pair_width} columns, as in training; it has none"
             )
         return stacked(inputs, self._borders, self.n_features_in_, pair_width)
+
+    def _refuse_empty(self, x: Any) -> None:
+        """Raise if the features of an instance are an empty list.
+
+        Raises:
+            DataError: they are.
+        """
+        for number, instance in enumerate(x):
+            features = self._features_of(instance)
+            if isinstance(features, list | tuple) and not features:
+                raise DataError(f"X[{number}] has no nodes: leave it out, and its labels too")
 
     def _keep_names(self, names: np.ndarray | None) -> None:
         """Set or delete the names of the columns, as scikit-learn does for a single table."""
@@ -395,19 +415,23 @@ def by_margin(estimator: Any, instances: Instances, truth: Truth, sample_weight:
 
 
 def _check_rules(instances: Instances, truth: Truth, scope: Scope) -> None:
-    """Raise if true labels break the rules; sets of labels are not checked.
+    """Raise if the rules allow no labels of an instance that its true labels allow.
 
     Raises:
         DataError: labels of an instance break the rules.
     """
-    if scope.rules is None or truth.possible is not None:
+    rules = scope.rules
+    if rules is None:
         return
-    for number, labels in enumerate(instances.split(truth.labels)):
-        steps = scope.rules.transitions[labels[:-1], labels[1:]].all()
-        if not (scope.rules.start[labels[0]] and steps and scope.rules.end[labels[-1]]):
+    for number, possible in enumerate(instances.split(truth.allowed)):
+        ends = possible[0] & rules.start
+        for of_node in possible[1:]:
+            ends = (ends @ rules.transitions) & of_node
+        if not (ends & rules.end).any():
+            labels = [truth.classes[of_node].tolist() for of_node in possible]
             raise DataError(
-                f"y[{number}] breaks the rules of the scheme; got "
-                f"{shortened(truth.classes[labels].tolist())}"
+                f"y[{number}] breaks the rules of the scheme; its possible labels are "
+                f"{shortened(labels)}"
             )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, shortened
-from .dictionaries import are_dictionaries
 from .instances import Instances
 
 
@@ -43,12 +42,22 @@ def is_table(x: Any) -> bool:
         return True
     if not len(x):
         raise DataError("X has no instances")
-    first = x[0]
+    # An empty list may be a chain without positions, so it does not decide.
+    first = next((instance for instance in x if not _is_empty(instance)), x[0])
     if isinstance(first, tuple):
         return False
     if isinstance(first, list):
-        return not are_dictionaries(first) and np.ndim(first) < 2
+        return _is_empty(first) or not _has_features(first[0])
     return getattr(first, "ndim", 0) < 2
+
+
+def _is_empty(instance: Any) -> bool:
+    return isinstance(instance, list) and not instance
+
+
+def _has_features(node: Any) -> bool:
+    """Return whether an entry of a list is the features of a node, and not a number."""
+    return isinstance(node, list | tuple | Mapping) or getattr(node, "ndim", 0) > 0
 
 
 def of_rows(features: Any) -> Inputs:
@@ -110,7 +119,10 @@ def _matrix(values: Any, name: str, rows: int | None = None) -> Any:
         try:
             matrix = np.asarray(values, np.float64)
         except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-            raise DataError(f"{name} must be features [n, d]; got {shortened(values)}") from error
+            raise DataError(
+                f"{name} must be features [n, d], or a list of dictionaries; got "
+                f"{shortened(values)}"
+            ) from error
         numbers = matrix
     if rows is None and (matrix.ndim != 2 or not matrix.shape[0]):
         raise DataError(f"{name} must be [n, d], n at least 1; its shape is {matrix.shape}")

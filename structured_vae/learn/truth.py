@@ -35,8 +35,7 @@ class Truth:
         Raises:
             DataError: a label is None or nan, labels cannot be sorted, or all sets are empty.
         """
-        if labels.dtype.kind in "fO":
-            _refuse_missing(labels)
+        _refuse_missing(labels)
         if labels.dtype != object:
             classes, numbers = np.unique(labels, return_inverse=True)
             return cls(classes, numbers.reshape(-1).astype(np.int64), None)
@@ -54,6 +53,13 @@ class Truth:
         if bool((possible.sum(axis=1) == 1).all()):
             return cls(every, numbers, None)
         return cls(every, numbers, possible)
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """Which labels each node may have, `[nodes, k]`."""
+        if self.possible is not None:
+            return self.possible
+        return np.asarray(self.labels[:, None] == np.arange(len(self.classes)))
 
     def weights(
         self, instances: Instances, sample_weight: Any, class_weight: Any
@@ -85,7 +91,12 @@ class Truth:
         """Return the class weight of each node, `[nodes]`; the mean over a set of labels."""
         if self.possible is None:
             return np.asarray(of_classes[self.labels])
-        return np.asarray(self.possible @ of_classes / self.possible.sum(axis=1))
+        return np.asarray(self._shares @ of_classes)
+
+    @property
+    def _shares(self) -> np.ndarray:
+        """The share of each label in each node, `[nodes, k]`; the labels of a set share evenly."""
+        return np.asarray(self.allowed / self.allowed.sum(axis=1, keepdims=True))
 
     def class_weights(self, class_weight: Any) -> np.ndarray | None:
         """Return the weight of each class, `[k]`; None where all weigh the same.
@@ -100,8 +111,8 @@ class Truth:
         if class_weight is None:
             return None
         if isinstance(class_weight, str) and class_weight == "balanced":
-            counts = np.bincount(self.labels, minlength=len(self.classes))
-            return len(self.labels) / (len(self.classes) * np.maximum(counts, 1))
+            counts = self._shares.sum(axis=0)
+            return np.asarray(len(self.labels) / (len(self.classes) * counts))
         weights = np.ones(len(self.classes))
         place = {label: number for number, label in enumerate(self.classes.tolist())}
         if not isinstance(class_weight, Mapping) or not set(class_weight) <= set(place):
@@ -118,6 +129,25 @@ class Truth:
                 )
             weights[place[label]] = weight
         return weights
+
+
+def agreements(predicted: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which predicted labels `[nodes]` are possible, and of which nodes anything is known.
+
+    Args:
+        predicted: `[nodes]`.
+        labels: `[nodes]`, true labels or sets of possible labels; an empty set where nothing is
+            known.
+
+    Raises:
+        DataError: a label is None or nan.
+    """
+    _refuse_missing(labels)
+    if labels.dtype != object:
+        return np.asarray(predicted == labels), np.ones(len(labels))
+    sets = [_as_set(label) for label in labels]
+    possible = [label in of_node for label, of_node in zip(predicted.tolist(), sets, strict=True)]
+    return np.array(possible), np.array([float(bool(of_node)) for of_node in sets])
 
 
 def sample_weights(values: Any, count: int) -> np.ndarray | None:
@@ -151,7 +181,8 @@ def possible_labels(fix: Any, lengths: np.ndarray, classes: np.ndarray) -> np.nd
     """Return which labels nodes may have, `[nodes, k]`, where some nodes keep their labels.
 
     Args:
-        fix: {node: label} for each instance.
+        fix: {node: label} for each instance; a set of labels allows each of them, and an empty set
+            all labels.
         lengths: the number of nodes of each instance.
         classes: `[k]`, all labels.
 
@@ -171,13 +202,23 @@ def possible_labels(fix: Any, lengths: np.ndarray, classes: np.ndarray) -> np.nd
             raise DataError(f"fix[{number}] must be {{node: label}}; got {shortened(fixed)}")
         for node, label in fixed.items():
             is_node = isinstance(node, int | np.integer) and 0 <= node < length
-            if not is_node or label not in place:
+            if not is_node or not _are_known(label, place):
                 raise DataError(
                     f"fix[{number}] has {shortened(node)}: {shortened(label)}; nodes are 0 to "
                     f"{length - 1}, and labels {shortened(classes.tolist())}"
                 )
-            possible[offsets[number] + node] = np.arange(len(classes)) == place[label]
+            chosen = [place[kept] for kept in _as_set(label)]
+            if chosen:
+                possible[offsets[number] + node] = np.isin(np.arange(len(classes)), chosen)
     return possible
+
+
+def _are_known(label: Any, place: Mapping[Any, int]) -> bool:
+    """Return whether a label, or each label of a set, is one of the classes."""
+    try:
+        return _as_set(label) <= place.keys()
+    except TypeError:  # a list or another value that no set can contain
+        return False
 
 
 def sorted_labels(labels: set[Any]) -> np.ndarray:
@@ -210,6 +251,8 @@ def _refuse_missing(labels: np.ndarray) -> None:
     Raises:
         DataError: a label is None or nan.
     """
+    if labels.dtype.kind not in "fO":
+        return
     for node, label in enumerate(labels):
         if _is_set(label):
             missing = any(is_missing(possible) for possible in label)

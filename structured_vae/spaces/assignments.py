@@ -126,8 +126,8 @@ class Assignments(_TwoSides):
     Args:
         rows: number of members of one side, at least 1.
         columns: number of members of the other side; None for as many as rows.
-        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses; pairs beyond
-            them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
+        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses, from 0 on;
+            pairs beyond them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
 
     Raises:
         StructureError: rows or columns is not an integer of at least 1, sizes are out of range; or,
@@ -190,8 +190,8 @@ class Matchings(_TwoSides):
     Args:
         rows: number of members of one side, at least 1.
         columns: number of members of the other side; None for as many as rows.
-        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses; pairs beyond
-            them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
+        sizes: `[batch, 2]`, how many rows and columns each instance of a batch uses, from 0 on;
+            pairs beyond them are 0. None for all. Pass such a space to `ArgmaxLayer.over`.
 
     Raises:
         StructureError: rows or columns is not an integer of at least 1, sizes are out of range; or,
@@ -231,10 +231,12 @@ class Matchings(_TwoSides):
 
 
 def _sizes(sizes: object, shape: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    wanted = f"sizes must be [batch, 2] integers, from 1 to {shape[0]} rows and {shape[1]} columns"
-    pairs = integers(sizes, wanted)
+    wanted = f"sizes must be [batch, 2] integers, from 0 to {shape[0]} rows and {shape[1]} columns"
+    pairs = integers(sizes, wanted, may_be_empty=True)
+    if not pairs.size:
+        return ()
     fits = pairs.ndim == 2 and pairs.shape[1] == 2
-    if not fits or bool(((pairs < 1) | (pairs > np.array(shape))).any()):
+    if not fits or bool(((pairs < 0) | (pairs > np.array(shape))).any()):
         raise StructureError(f"{wanted}; got {shortened(sizes)}")
     return tuple((rows, columns) for rows, columns in pairs.tolist())
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import one_hot
 
+from models.states import codes_of
 from models.traced import holds, is_traced
 from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
@@ -180,10 +180,10 @@ class PairwiseLabels:
         ends = self._ends.to(labels.device)
         first = labels[..., ends[:, 0]]
         second = labels[..., ends[:, 1]]
-        unary = one_hot(labels, self.k)
+        unary = codes_of(labels, self.k)
         # The pair (a, b) has the place a k + b.
-        pairs = one_hot(first * self.k + second, self.k**2)
-        return torch.cat([unary.flatten(-2), pairs.flatten(-2)], dim=-1).float()
+        pairs = codes_of(first * self.k + second, self.k**2)
+        return torch.cat([unary, pairs], dim=-1).float()
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n k + e k k]`, as `Structure` specifies.

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch.nn.functional import one_hot
+
+from models.states import codes_of
+from models.traced import holds
 
 from ..errors import StructureError, shortened
 from .checks.batches import is_dense, positive_integer
@@ -30,7 +32,7 @@ class SecondOrderChains(SpaceOfPaths):
     O(n k^3).
 
     Args:
-        n: number of positions, at least 2.
+        n: number of positions, at least 2. Shorter sequences have `lengths` in `scores`.
         k: number of labels, at least 1.
 
     Raises:
@@ -152,12 +154,12 @@ class SecondOrderChains(SpaceOfPaths):
                 f"labels must be integers [..., {self.n}]; got {shortened(labels)}"
             )
         labels = labels.long()
-        if bool(((labels < 0) | (labels >= self.k)).any()):
+        if not holds((labels >= 0) & (labels < self.k)):
             raise StructureError(f"labels must be from 0 to {self.k - 1}")
         k = self.k
-        first = one_hot(labels[..., 0] * k + labels[..., 1], k**2)
+        first = codes_of(labels[..., :1] * k + labels[..., 1:2], k**2)
         places = (labels[..., :-2] * k + labels[..., 1:-1]) * k + labels[..., 2:]
-        triples = one_hot(places, k**3).flatten(-2)
+        triples = codes_of(places, k**3)
         return torch.cat([first, triples], dim=-1).float()
 
 

@@ -81,25 +81,35 @@ class Segments(SpaceOfPaths):
         """Return scores of segments that add up scores of positions: `[..., n, longest, k]`.
 
         Args:
-            emissions: `[..., n, k]`, the score of each label at each position.
+            emissions: `[..., n, k]`, the score of each label at each position; minus infinity
+                forbids a label there.
             durations: `[longest, k]`, what a segment of that duration adds; None for zeros.
 
         Raises:
             StructureError: a shape does not fit.
         """
         require_shape(emissions, (self.n, self.k), "emissions")
-        # Prefix sums: the scores of a segment add up to the difference of two of them.
-        start = torch.zeros_like(emissions[..., :1, :])
-        sums = torch.cat([start, emissions.cumsum(dim=-2)], dim=-2)
-        firsts = torch.arange(self.n, device=emissions.device)[:, None]
-        steps = torch.arange(1, self.longest + 1, device=emissions.device)
-        # Segments that end beyond n are on no path, so their scores do not matter.
-        ends = (firsts + steps).clamp_max(self.n)
-        scores = sums[..., ends, :] - sums[..., : self.n, None, :]
+        forbidden = emissions == -torch.inf
+        # In 16 bits, prefix sums of a long sequence would lose the scores of its last segments.
+        sums = self._sums(emissions.masked_fill(forbidden, 0.0).double())
+        scores = sums.to(emissions.dtype)
+        # The difference of two infinite prefix sums would be nan.
+        scores = scores.masked_fill(self._sums(forbidden.long()) > 0, -torch.inf)
         if durations is None:
             return scores
         require_shape(durations, (self.longest, self.k), "durations")
         return scores + durations
+
+    def _sums(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the sums of values `[..., n, k]` over segments, `[..., n, longest, k]`."""
+        # Prefix sums: the values of a segment add up to the difference of two of them.
+        start = torch.zeros_like(values[..., :1, :])
+        sums = torch.cat([start, values.cumsum(dim=-2)], dim=-2)
+        firsts = torch.arange(self.n, device=values.device)[:, None]
+        steps = torch.arange(1, self.longest + 1, device=values.device)
+        # Segments that end beyond n are on no path, so their scores do not matter.
+        ends = (firsts + steps).clamp_max(self.n)
+        return sums[..., ends, :] - sums[..., : self.n, None, :]
 
     def scores(
         self,
@@ -143,7 +153,7 @@ class Segments(SpaceOfPaths):
             segments, transitions = self._cut(segments, transitions, borders[1], beyond)
             # The segments at the length have these scores by now; twice would count them twice.
             borders[1] = segments.new_zeros(k)
-        vectors = [segments.reshape(*leading, -1)]
+        vectors = [segments.flatten(-3)]
         vectors.append(transitions.flatten(-3).expand(*leading, -1))
         vectors += [values.expand(*leading, -1) for values in borders]
         return torch.cat(vectors, dim=-1)
@@ -247,7 +257,10 @@ class Segments(SpaceOfPaths):
             StructureError: segments do not follow each other from position 0 on, one is too long,
                 or a label is out of range.
         """
-        return torch.stack([self._state(segments) for segments in segmentations])
+        states = [self._state(segments) for segments in segmentations]
+        if not states:
+            return torch.zeros((0, self.dimension))
+        return torch.stack(states)
 
     def _state(self, segments: Sequence[Segment]) -> torch.Tensor:
         covered = 0

@@ -10,7 +10,7 @@ import torch
 
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
-from models.states import all_states
+from models.states import MOST_BITS
 from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 CODED_BITS: Final = 62
 """Most bits of a state that has a code, a number of 64 bits by which `index` finds it."""
 
-FILTERED_BITS: Final = 16
-"""Most bits for which a space that cannot list its states filters all bit vectors."""
+LISTED_BITS: Final = 16
+"""Most bits for which the states of a space are listed without asking for their number before."""
 
 
 class StateSpace(ABC):
@@ -142,7 +142,7 @@ class StateSpace(ABC):
             return float(
                 self.gibbs(torch.zeros((1, n), dtype=torch.float64, device="cpu")).log_partition
             )
-        if n <= FILTERED_BITS:
+        if n <= LISTED_BITS:
             return math.log(len(self.states(n, torch.zeros(1, device="cpu"))))
         return None
 
@@ -151,24 +151,56 @@ class StateSpace(ABC):
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
-        """Return every state `[states, n]`.
+        """Return every state `[states, n]`, in the order of their codes.
 
         Args:
             n: entries of a state.
             like: a tensor of the type and device that the states get.
 
         Raises:
-            StructureError: there are too many to list.
+            StructureError: there are more than 2^20, or the space cannot count those of more than
+                16 entries.
         """
-        if n > FILTERED_BITS:
+        if n > LISTED_BITS:
+            self._refuse_long_table(n)
+        starts = torch.zeros((1, 0), dtype=like.dtype, device=like.device)
+        for place in range(n):
+            zeros = torch.nn.functional.pad(starts, (0, 1))
+            ones = torch.nn.functional.pad(starts, (0, 1), value=1.0)
+            starts = torch.cat([zeros, ones])
+            # The best state by these scores has the same start, if any state has it.
+            scores = torch.nn.functional.pad(2 * starts - 1, (0, n - place - 1))
+            starts = starts[(self._best(scores)[:, : place + 1] == starts).all(dim=-1)]
+        return starts
+
+    def _refuse_long_table(self, n: int) -> None:
+        """Raise if there are too many states of n entries to list them.
+
+        Raises:
+            StructureError: there are, or their number is not known.
+        """
+        count = self.log_count(n)
+        if count is None:
             raise StructureError(
-                f"a table of the states of {self} takes at most {FILTERED_BITS} bits; got n = {n}"
+                f"a table of the states of {self} takes at most {LISTED_BITS} bits, as their "
+                f"number is not known; got n = {n}"
             )
-        candidates = all_states(n, like)
-        return candidates[self.contains(candidates)]
+        if count > MOST_BITS * math.log(2) + 1e-6:
+            raise StructureError(
+                f"a table takes at most 2^{MOST_BITS} states; {self.described(n)} has "
+                f"exp({count:.1f})"
+            )
 
     def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Raises:
+            StructureError: n is more than 62.
+        """
+        if z.shape[-1] > CODED_BITS:
+            raise StructureError(
+                f"the place of a state takes at most {CODED_BITS} bits; got n = {z.shape[-1]}"
+            )
         bits = torch.arange(z.shape[-1], device=z.device)
         codes = (self.states(z.shape[-1], z).long() << bits).sum(dim=-1)
         return torch.searchsorted(codes, (z.long() << bits).sum(dim=-1))

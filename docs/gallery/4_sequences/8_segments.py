@@ -99,6 +99,6 @@ for segments, colour, offset in ((truth, "black", 0.0), (best, "C3", 0.12)):
     for first, after, label in segments:
         axes[0].hlines(label + offset, first, after, color=colour, linewidth=2)
 axes[0].set(ylabel="signal")
-axes[1].imshow(p.T, aspect="auto", cmap="Greys", vmin=0, vmax=1)
+axes[1].imshow(p.T.numpy(), aspect="auto", cmap="Greys", vmin=0, vmax=1)
 axes[1].set(xlabel="step", ylabel="label", yticks=range(K))
 figure.tight_layout()

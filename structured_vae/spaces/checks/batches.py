@@ -141,15 +141,16 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
     return int(value)
 
 
-def integers(values: object, what: str) -> np.ndarray:
-    """Return the values as a non-empty array of integers on the host, of any shape.
+def integers(values: object, what: str, may_be_empty: bool = False) -> np.ndarray:
+    """Return the values as an array of integers on the host, of any shape.
 
     Args:
         values: a tensor, an array or lists.
         what: the start of the message, such as "sizes must be [n] integers".
+        may_be_empty: whether there may be none, as for a batch without instances.
 
     Raises:
-        StructureError: the values are not integers, or there are none.
+        StructureError: the values are not integers, or there are none and there must be some.
     """
     if isinstance(values, torch.Tensor) and not is_dense(values):
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
@@ -161,6 +162,8 @@ def integers(values: object, what: str) -> np.ndarray:
     # Arrays of other packages on a device raise a RuntimeError.
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise StructureError(f"{what}; got {shortened(values)}") from error
+    if may_be_empty and not array.size:
+        return array.astype(np.int64)
     if not array.size or not np.issubdtype(array.dtype, np.integer):
         raise StructureError(f"{what}; got {shortened(values)}")
     return array

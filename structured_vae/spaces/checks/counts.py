@@ -28,7 +28,7 @@ def counts_of(value: object, name: str) -> Counts:
     if not is_sequence:
         return positive_integer(value, name, 0)
     wanted = f"{name} must be a whole number of at least 0, or [batch] of them"
-    numbers = integers(value, wanted)
+    numbers = integers(value, wanted, may_be_empty=True)
     if numbers.ndim == 0:
         return positive_integer(int(numbers), name, 0)
     if numbers.ndim != 1 or bool((numbers < 0).any()):
@@ -37,10 +37,10 @@ def counts_of(value: object, name: str) -> Counts:
 
 
 def largest(counts: Counts) -> int:
-    """Return the largest of the numbers."""
+    """Return the largest of the numbers; 0 for a batch without instances."""
     if isinstance(counts, int):
         return counts
-    return max(counts)
+    return max(counts, default=0)
 
 
 def check_batch(counts: Counts, leading: torch.Size, name: str) -> None:
@@ -84,4 +84,4 @@ def by_row(counts: Counts, rows: torch.Tensor) -> torch.Tensor:
         rows: `[rows, n]`, scores `[..., batch, n]` whose leading dimensions became one.
     """
     numbers = torch.tensor(counts, dtype=torch.long, device=rows.device).reshape(-1, 1)
-    return numbers.repeat(len(rows) // len(numbers), 1)
+    return numbers.repeat(len(rows) // max(len(numbers), 1), 1)

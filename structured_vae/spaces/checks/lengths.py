@@ -20,7 +20,7 @@ def lengths_of(lengths: object, n: int, leading: torch.Size) -> torch.Tensor:
         StructureError: the lengths have another form, or one is not from 1 to n.
     """
     wanted = f"lengths must be {list(leading)} integers from 1 to {n}"
-    numbers = integers(lengths, wanted)
+    numbers = integers(lengths, wanted, may_be_empty=True)
     if tuple(numbers.shape) != tuple(leading) or bool(((numbers < 1) | (numbers > n)).any()):
         raise StructureError(f"{wanted}; got {shortened(lengths)}")
     return torch.from_numpy(numbers.astype("int64"))[..., None]
