@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from .traced import is_traced
+from .errors import NetworkError
+from .traced import is_traced, plain
 
 T = TypeVar("T")
 
@@ -36,8 +37,17 @@ class HostEdges:
 
     @classmethod
     def of(cls, edges: torch.Tensor) -> HostEdges:
-        """Copy a tensor of edges; this waits for the device that has it."""
-        return cls(edges.detach().cpu().numpy().copy())
+        """Copy a tensor of edges; this waits for the device that has it.
+
+        Raises:
+            NetworkError: `vmap` maps over the edges.
+        """
+        values = plain(edges.detach())
+        if values.ndim != edges.ndim:
+            raise NetworkError(
+                "vmap cannot map over edges, which the instances share: pass in_dims=None for them"
+            )
+        return cls(values.cpu().numpy().copy())
 
     @property
     def array(self) -> np.ndarray:

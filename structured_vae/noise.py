@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,26 +75,31 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
 
 def _drawn(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
     """Draw normal or uniform variables, other ones in each process that trains."""
-    if torch.compiler.is_compiling():
-        return _of_torch(like, generator, normal)
-    with _explained():
-        return _of_torch(like, generator, normal)
-
-
-def _of_torch(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
     if generator is None and process_rank():
         return _of_rank(like, normal)
     draw = torch.rand
     if normal:
         draw = torch.randn
-    return draw(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+    return random_numbers(
+        draw, like.shape, generator=generator, device=like.device, dtype=like.dtype
+    )
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Raise an error of ours where a `vmap` of torch allows no random numbers."""
+def random_numbers(draw: Callable[..., torch.Tensor], *sizes: Any, **options: Any) -> torch.Tensor:
+    """Return random numbers of torch.
+
+    Args:
+        draw: a function that draws, such as `torch.rand`.
+        sizes: its arguments.
+        options: its options, such as `generator`.
+
+    Raises:
+        EstimatorError: a `vmap` of torch allows no random numbers here.
+    """
+    if torch.compiler.is_compiling():
+        return draw(*sizes, **options)
     try:
-        yield
+        return draw(*sizes, **options)
     except RuntimeError as error:
         if "random operation" not in str(error):
             raise
@@ -145,7 +149,7 @@ def _of_rank(like: torch.Tensor, normal: bool) -> torch.Tensor:
     The seed is drawn outside the custom operation. Transforms of `torch.func` and compilers treat
     a draw of torch as random, and the operation as a function of its arguments.
     """
-    seed = torch.randint(2**62, ())
+    seed = random_numbers(torch.randint, 2**62, ())
     drawn: torch.Tensor = _of_seed(like.detach(), seed, process_rank(), normal)
     return drawn
 

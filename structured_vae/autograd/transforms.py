@@ -107,18 +107,19 @@ def refuse_vectorised(what: str, *gradients: torch.Tensor | None) -> None:
         )
 
 
-def refuse_transforms(what: str, instead: str) -> None:
-    """Raise if a transform of `torch.func` reaches a call that leaves torch.
+def refuse_transforms(what: str, instead: str, because: str = "leaves torch") -> None:
+    """Raise if a transform of `torch.func` reaches a call that it cannot transform.
 
     Args:
         what: the method that is called, for the message.
         instead: what to call.
+        because: what the method does that cannot be transformed.
 
     Raises:
         EstimatorError: the call is inside of `torch.func`.
     """
     if is_transformed():
-        raise EstimatorError(f"{what} leaves torch, so torch.func cannot transform it: {instead}")
+        raise EstimatorError(f"{what} {because}, so torch.func cannot transform it: {instead}")
 
 
 def leading(values: torch.Tensor | None, dim: int | None, size: int) -> torch.Tensor | None:

@@ -15,6 +15,7 @@ from models.traced import is_traced, is_transformed
 from ..autograd.recording import refuse_recording
 from ..autograd.transforms import has_tangent, refuse_forward_mode
 from ..errors import ConfigError, StructureError
+from ..noise import random_numbers
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
 from ..spaces.sums.drawn import DrawnCompletions
@@ -311,7 +312,8 @@ class Gibbs:
             if sums is not None:
                 return sums.sample(generator, samples).to(dtype)
             shape = self.space.uniforms_shape(self._solved, samples)
-            uniforms = torch.rand(
+            uniforms = random_numbers(
+                torch.rand,
                 shape,
                 generator=generator,
                 device=self.potentials.unary.device,

@@ -11,6 +11,7 @@ from torch.nn.functional import logsigmoid, pad, softplus
 from models.potentials import AnyPotentials
 
 from ..errors import ConfigError
+from ..noise import random_numbers
 from ..spaces import StateSpace, space_of
 from ..spaces.completions import BitCompletions, drawn_variables
 from .distribution import Moments
@@ -144,8 +145,12 @@ class SequentialBits(ABC):
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit."""
         unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        uniforms = random_numbers(
+            torch.rand,
+            (samples, *unary.shape),
+            generator=generator,
+            device=unary.device,
+            dtype=unary.dtype,
         )
         return self._drawn(uniforms)
 
@@ -193,8 +198,12 @@ class SequentialBits(ABC):
             count: how many bits to complete, chosen at random; None for all.
         """
         unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        uniforms = random_numbers(
+            torch.rand,
+            (samples, *unary.shape),
+            generator=generator,
+            device=unary.device,
+            dtype=unary.dtype,
         )
         variables = drawn_variables(uniforms, generator, count)
         # Row 0 is the sample; row 1 + k is it with bit k of `variables` flipped.

@@ -96,8 +96,9 @@ class RAM(Estimator):
         completions = q.completions(generator, self.samples, self.completions)
         costs = cost(completions.z)
         fixed = costs.detach()
-        surrogate = completions.expected_changes(cost, fixed)
-        return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), completions.z)
+        changes = completions.expected_changes(cost, fixed)
+        changes = self.once(changes, q.potentials)
+        return Estimate(changes + costs.mean(dim=0), fixed.mean(dim=0), completions.z)
 
 
 def _by_table(q: Distribution, cost: Cost, generator: torch.Generator, samples: int) -> Estimate:

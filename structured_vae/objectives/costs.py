@@ -10,6 +10,7 @@ import torch
 
 from models.networks.decoder import Decoder, Neighbourhood
 from models.potentials import AnyPotentials
+from models.traced import holds, plain
 
 from ..distributions import Distribution
 from ..distributions.prior import PriorExcess
@@ -94,11 +95,12 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
         expected = expected[:-1]
     if shape != expected:
         raise EstimatorError(_wrong_shape(z, str(list(cost.shape))))
-    # A check of values would break a graph of compiled code.
-    if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
-        place = (~cost.isfinite()).nonzero()[0].tolist()
+    if not holds(cost.isfinite()):
+        values = plain(cost)
+        place = (~values.isfinite()).nonzero()[0].tolist()
         raise EstimatorError(
-            f"the cost of states must be finite; at {place} the function gave {cost[tuple(place)]}"
+            "the cost of states must be finite; "
+            f"at {place} the function gave {values[tuple(place)]}"
         )
     return cost.to(z.dtype)
 

@@ -19,6 +19,7 @@ from solvers import ArgmaxSolver, Solution
 from solvers.labels import LabelSolver
 
 from ..errors import ConfigError
+from ..noise import random_numbers
 from .completions import BitCompletions, Completions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -47,7 +48,8 @@ class BitSums:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
-        uniforms = torch.rand(
+        uniforms = random_numbers(
+            torch.rand,
             (samples, *self.scores.shape),
             generator=generator,
             device=self.scores.device,
@@ -150,7 +152,9 @@ class Bits(StateSpace):
         self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
     ) -> torch.Tensor:
         """Return `[count, n]`: fair bits."""
-        drawn = torch.randint(2, (count, n), generator=generator, device=like.device)
+        drawn = random_numbers(
+            torch.randint, 2, (count, n), generator=generator, device=like.device
+        )
         return drawn.to(like.dtype)
 
     def maximise(
@@ -209,7 +213,9 @@ class Bits(StateSpace):
         h = potentials
         shape = (samples, *h.unary.shape)
         # In float64: uniform numbers of float32 are too coarse for many states.
-        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        drawn = random_numbers(
+            torch.rand, shape, generator=generator, device=h.unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is not None:
             solved, conditionals = tracked(drawn, variables)

@@ -18,7 +18,7 @@ from solvers import ArgmaxSolver, labels
 from solvers.labels import LabelSolver
 
 from ..errors import StructureError
-from ..noise import gumbel
+from ..noise import gumbel, random_numbers
 from .completions import Completions, ValueCompletions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -197,7 +197,7 @@ class Categories(StateSpace):
         """Return `[count, n]`: values that are equally probable."""
         k = n // self.variables
         shape = (count, self.variables)
-        values = torch.randint(k, shape, generator=generator, device=like.device)
+        values = random_numbers(torch.randint, k, shape, generator=generator, device=like.device)
         return codes_of(values, k).to(like.dtype)
 
     def maximise(
@@ -253,7 +253,9 @@ class Categories(StateSpace):
         h = potentials
         k = h.unary.shape[-1] // self.variables
         shape = (samples, len(h.unary), self.variables)
-        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        drawn = random_numbers(
+            torch.rand, shape, generator=generator, device=h.unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is None:
             # Independent variables: the inverse of the distribution function gives the sample, and
@@ -266,7 +268,7 @@ class Categories(StateSpace):
             others = _other_values(values, variables, k)
             moved = values[:, :, None, None].repeat(1, 1, *others.shape[-2:], 1)
             places = variables[..., None].expand(others.shape)[..., None]
-            moved = moved.scatter_(-1, places, others[..., None]).movedim(1, 3)
+            moved = moved.scatter(-1, places, others[..., None]).movedim(1, 3)
             rows = variables[..., None].expand(*variables.shape, k)
             conditionals = probabilities.expand(samples, -1, -1, -1).gather(2, rows)
         else:

@@ -9,6 +9,7 @@ from typing import Final
 
 import torch
 
+from ..noise import random_numbers
 from .structure import StateSums
 
 CostOfStates = Callable[[torch.Tensor], torch.Tensor]
@@ -114,8 +115,8 @@ def drawn_variables(
     n = like.shape[-1]
     if count is None:
         return torch.arange(n, device=like.device).expand(like.shape)
-    order = torch.rand(like.shape, generator=generator, device=like.device).argsort(dim=-1)
-    return order[..., :count]
+    drawn = random_numbers(torch.rand, like.shape, generator=generator, device=like.device)
+    return drawn.argsort(dim=-1)[..., :count]
 
 
 def completed_in_order(

@@ -19,6 +19,7 @@ from ..autograd.contexts import constant
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse_vectorised
 from ..errors import StructureError, shortened
+from ..noise import random_numbers
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .checks.scores import EdgesLike, masked
@@ -274,8 +275,8 @@ class PairwiseLabels:
         if not len(flat):
             return flat.new_zeros((samples, *flat.shape))
         shape = samples, len(flat), self.n
-        uniforms = torch.rand(
-            shape, generator=generator, device=generator.device, dtype=torch.float64
+        uniforms = random_numbers(
+            torch.rand, shape, generator=generator, device=generator.device, dtype=torch.float64
         )
         return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
 

@@ -15,7 +15,7 @@ from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
 from ..errors import StructureError, shortened
-from ..noise import gumbel_differences
+from ..noise import gumbel_differences, random_numbers
 from .checks.batches import refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
 from .structure import StateSums, Structure, is_structure, refuse_pairs
@@ -278,7 +278,9 @@ class StateSpace(ABC):
         """
         if not self.tractable:
             states = self.states(n, like)
-            places = torch.randint(len(states), (count,), generator=generator, device=like.device)
+            places = random_numbers(
+                torch.randint, len(states), (count,), generator=generator, device=like.device
+            )
             return states[places]
         zeros = torch.zeros((1, n), dtype=like.dtype, device=like.device)
         return self.gibbs(zeros).sample(generator, count)[:, 0]
@@ -390,7 +392,9 @@ class StateSpace(ABC):
         refuse_pairs(self, potentials.pairwise)
         unary = potentials.unary
         shape = (samples, *unary.shape)
-        uniforms = torch.rand(shape, generator=generator, device=unary.device, dtype=torch.float64)
+        uniforms = random_numbers(
+            torch.rand, shape, generator=generator, device=unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(uniforms, generator, count)
         return completed_in_order(self.gibbs, unary, uniforms, variables)
 

@@ -11,7 +11,6 @@ from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import single_flips
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution, Gibbs
 from ...distributions.argmax import AnySolver, argmax
 from ...errors import EstimatorError
@@ -190,9 +189,7 @@ class Direct(ByArgmax):
         # A finite difference: its gradient in the potentials
         # is (z(high) - z(low)) / (sides epsilon).
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
         saturated = q.space.minimises(slope, low).float().mean()

@@ -10,6 +10,7 @@ from torch import nn
 
 from models.potentials import AnyPotentials
 
+from ...autograd.transforms import refuse_transforms
 from ...errors import EstimatorError, shortened
 from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule, positive
 
@@ -186,8 +187,17 @@ class Adaptive(Epsilon):
         return self.log_epsilon.exp()
 
     def observe(self, changed: torch.Tensor) -> None:
-        """Move epsilon towards the target, in training."""
+        """Move epsilon towards the target, in training.
+
+        Raises:
+            EstimatorError: the call is inside of `torch.func`.
+        """
         if self.training:
+            refuse_transforms(
+                "an adaptive epsilon",
+                "call eval(), or take a fixed epsilon",
+                "changes in each call",
+            )
             self.log_epsilon += self.rate * (self.target - changed)
 
 

@@ -9,7 +9,6 @@ import torch
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...distributions.argmax import AnySolver, argmax
 from ...errors import EstimatorError
@@ -69,9 +68,7 @@ class Linearised(ByArgmax, ABC):
         # A finite difference: its gradient in the potentials
         # is (z(high) - z(low)) / (sides epsilon).
         change = mark * potentials.score_difference(high, low) / (self.sides * epsilon)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         moved = high != low
         self.observe(moved)
         stats = {"changed": moved.any(dim=-1).float().mean()}

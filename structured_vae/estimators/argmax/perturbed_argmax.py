@@ -11,7 +11,6 @@ from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...distributions.argmax import AnySolver, argmax
 from ...errors import EstimatorError
@@ -111,9 +110,7 @@ class PerturbedArgmax(ByArgmax):
         for name, noise in xi.items():
             score: torch.Tensor = getattr(potentials, name)
             linear = (weights[..., None] * noise * score).sum(dim=(0, -1))
-            surrogate = surrogate + first_derivative_only(
-                linear, type(self).__name__, potentials.unary, potentials.pairwise
-            )
+            surrogate = surrogate + self.once(linear, potentials)
         return Estimate(surrogate, at_mean.detach(), z)
 
     def _perturbed(

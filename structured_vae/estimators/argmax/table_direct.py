@@ -8,7 +8,6 @@ import torch
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution, Gibbs, PerturbAndMAP
 from ...errors import EstimatorError
 from ...noise import gumbel
@@ -108,9 +107,7 @@ class TableDirect(Estimator):
         if self.sides == 2:
             high = (perturbed + epsilon * fixed).argmax(dim=-1)
         change = potentials.score_difference(states[high], states[low]) / (self.sides * epsilon)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         at_sample = costs.gather(1, chosen.T).T
         changed = (high != low).float().mean()
         self.epsilon.observe(changed)

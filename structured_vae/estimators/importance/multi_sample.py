@@ -9,6 +9,8 @@ from typing import Final, Literal, Self, get_args
 
 import torch
 
+from models.potentials import AnyPotentials
+
 from ...distributions import Distribution
 from ...distributions.kl import kl_ceiling
 from ...errors import EstimatorError, shortened
@@ -66,6 +68,18 @@ class MultiSample(Estimator, ABC):
             log_weights: `[samples, batch]`, without gradient.
         """
 
+    def of_encoder(
+        self, log_weights: torch.Tensor, log_q: torch.Tensor, potentials: AnyPotentials
+    ) -> torch.Tensor:
+        """Return the terms `[batch]` that give the scores their gradient.
+
+        Args:
+            log_weights: `[samples, batch]`, without gradient.
+            log_q: `[samples, batch]`, differentiable.
+            potentials: the scores.
+        """
+        return self.once((self.factors(log_weights) * log_q).sum(dim=0), potentials)
+
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
@@ -76,7 +90,7 @@ class MultiSample(Estimator, ABC):
         shares = log_weights.softmax(dim=0)
         # The gradient of the bound weights the cost of a sample by its normalised weight.
         of_decoder = (shares * costs).sum(dim=0)
-        of_encoder = (self.factors(log_weights) * log_q).sum(dim=0)
+        of_encoder = self.of_encoder(log_weights, log_q, q.potentials)
         bound = importance_bound(q, log_weights)
         return Estimate(of_decoder + of_encoder, bound, z, effective_samples(shares))
 

@@ -11,7 +11,6 @@ from torch import nn
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...errors import EstimatorError, shortened
 from ...objectives.costs import Cost
@@ -39,6 +38,7 @@ class ControlVariate(Estimator, ABC):
     """
 
     kl = "density"
+    untransformable = "differentiates its control variate itself"
 
     def __init__(self, samples: int = 1):
         super().__init__()
@@ -73,7 +73,7 @@ class ControlVariate(Estimator, ABC):
         gradient = (weighted + path) / self.samples
         # A surrogate that is linear in the scores: its gradient is `gradient`.
         linear = (potentials.unary * gradient.detach()).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        linear = self.once(linear, potentials)
         surrogate = linear + costs.mean(dim=0)
         return Estimate(surrogate, costs.detach().mean(dim=0), b, tuning=self._tuning(gradient))
 

@@ -43,6 +43,7 @@ class DoubleControlVariates(Estimator):
     """
 
     kl = "density"
+    untransformable = "differentiates the cost itself"
     usual_samples = 2
 
     def __init__(self, samples: int = 2):
@@ -71,7 +72,9 @@ class DoubleControlVariates(Estimator):
         path = (slopes.mean(dim=0) * mean).sum(dim=-1)
         control = path - (_centred(linear) * scores).sum(dim=0)
         tuning = self._tuning(q, plain, control)
-        surrogate = plain + self.alpha.detach() * control + costs.mean(dim=0)
+        score = plain + self.alpha.detach() * control
+        score = self.once(score, q.potentials)
+        surrogate = score + costs.mean(dim=0)
         return Estimate(surrogate, fixed.mean(dim=0), z, tuning=tuning)
 
     def _tuning(

@@ -51,6 +51,7 @@ class NVIL(Estimator):
     """
 
     kl = "density"
+    untransformable = "updates its baseline in every call"
     takes_any_density = True
 
     mean: torch.Tensor
@@ -103,7 +104,9 @@ class NVIL(Estimator):
         if self.normalise:
             # Only large variances divide: a small signal is not blown up.
             signal = signal / self.variance.sqrt().clamp_min(1.0)
-        surrogate = (signal * q.log_prob(z)).mean(dim=0) + costs.mean(dim=0)
+        score = (signal * q.log_prob(z)).mean(dim=0)
+        score = self.once(score, q.potentials)
+        surrogate = score + costs.mean(dim=0)
         tuning: torch.Tensor | float = 0.0
         if self.training:
             # The baseline learns what the running mean leaves.

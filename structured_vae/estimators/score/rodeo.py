@@ -61,6 +61,7 @@ class RODEO(Estimator):
     """
 
     kl = "density"
+    untransformable = "differentiates the cost itself"
     usual_samples = 2
     takes_any_density = True
 
@@ -102,6 +103,7 @@ class RODEO(Estimator):
             of_samples, of_flips = self._weights(q, z, fixed, slopes, ratios.detach())
         tuning = self._tuning(q, _weighted(of_samples, of_flips, log_q, ratios))
         score = _weighted(of_samples.detach(), of_flips.detach(), log_q, ratios)
+        score = self.once(score, q.potentials)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z, tuning=tuning)
 
     def _weights(

@@ -70,4 +70,5 @@ class ScoreFunction(Estimator):
         fixed = costs.detach()
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
         score = (weights * q.score(z)).sum(dim=0)
+        score = self.once(score, q.potentials)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

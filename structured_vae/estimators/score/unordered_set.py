@@ -86,6 +86,7 @@ class UnorderedSet(Estimator):
         weights = (shares * (fixed - baselines)).to(costs.dtype)
         # The weights add up to zero, so that log Z cancels.
         score = (weights * q.score(z)).sum(dim=0)
+        score = self.once(score, q.potentials)
         expected = (shares.to(costs.dtype) * costs).sum(dim=0)
         return Estimate(score + expected, expected.detach(), z)
 
