@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .errors import NetworkError
-from .traced import is_traced, plain
+from .traced import is_traced, is_transformed, plain
 
 T = TypeVar("T")
 
@@ -42,12 +42,14 @@ class HostEdges:
         Raises:
             NetworkError: `vmap` maps over the edges.
         """
-        values = plain(edges.detach())
+        values = plain(edges)
         if values.ndim != edges.ndim:
             raise NetworkError(
                 "vmap cannot map over edges, which the instances share: pass in_dims=None for them"
             )
-        return cls(values.cpu().numpy().copy())
+        if is_transformed():  # tensors have no numpy view there
+            return cls(np.array(values.tolist(), dtype=np.int64).reshape(-1, 2))
+        return cls(values.detach().cpu().numpy().copy())
 
     @property
     def array(self) -> np.ndarray:

@@ -137,6 +137,23 @@ def leading(values: torch.Tensor | None, dim: int | None, size: int) -> torch.Te
     return values.movedim(dim, 0)
 
 
+def writable_zeros(like: torch.Tensor, *written: torch.Tensor | None) -> torch.Tensor:
+    """Return zeros of the shape of `like`, into which values of these tensors can be written.
+
+    Under `vmap`, values of each instance need zeros of each instance.
+
+    Args:
+        like: gives shape, type and device.
+        written: the tensors that the values depend on; None is left out.
+    """
+    zeros = torch.zeros_like(like)
+    if is_transformed():
+        for values in written:
+            if values is not None:
+                zeros = zeros + values.new_zeros((), dtype=like.dtype)
+    return zeros
+
+
 def refuse_mapped_edges(dim: int | None) -> None:
     """Raise if `vmap` maps over edges, which all instances have to share.
 

@@ -10,6 +10,7 @@ from torch.nn.functional import logsigmoid, pad, softplus
 
 from models.potentials import AnyPotentials
 
+from ..autograd.transforms import writable_zeros
 from ..errors import ConfigError
 from ..noise import random_numbers
 from ..spaces import StateSpace, space_of
@@ -179,7 +180,7 @@ class SequentialBits(ABC):
         Bit j is one where its number is below sigmoid of its logit. The bit with number `flipped
         [..., batch]` gets the other value, and bits after it are drawn given that value.
         """
-        z = torch.zeros_like(uniforms)
+        z = writable_zeros(uniforms, self.potentials.unary, self.potentials.pairwise)
         for j in range(z.shape[-1]):
             bit = (uniforms[..., j] < self.logit(j, z).sigmoid()).to(z.dtype)
             if flipped is not None:

@@ -9,6 +9,7 @@ from typing import Final
 
 import torch
 
+from ..autograd.transforms import writable_zeros
 from ..noise import random_numbers
 from .structure import StateSums
 
@@ -143,7 +144,7 @@ def completed_in_order(
     wide = unary.double()
     clamp = 2 * wide.detach().abs().sum(dim=-1) + 60  # [batch]: leaves others less than exp(-60)
     # Row 0 is the sample itself; row 1 + j is it with variable j of `variables` flipped.
-    states = torch.zeros((samples, 1 + m, batch, n), dtype=torch.float64, device=unary.device)
+    states = writable_zeros(wide.new_empty((samples, 1 + m, batch, n)), uniforms, variables)
     offsets = torch.zeros_like(states)
     flipped = torch.nn.functional.pad(variables.movedim(-1, 1), (0, 0, 1, 0), value=-1)
     probabilities = []

@@ -215,7 +215,7 @@ def _states(parents: torch.Tensor, place: torch.Tensor, scores: torch.Tensor) ->
     nodes = torch.arange(1, parents.shape[-1], device=parents.device)
     chosen = place.to(parents.device)[parents[..., 1:], nodes]
     z = scores.new_zeros((*parents.shape[:-1], scores.shape[-1]))
-    return z.scatter_(-1, chosen, 1.0)
+    return z.scatter(-1, chosen, 1.0)
 
 
 def _prim(weights: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from models import Potentials
-from models.traced import is_traced
+from models.traced import holds, is_traced
 
 from ...autograd.contexts import gradients_allowed, of_autograd
 from ..checks.batches import refuse_impossible
@@ -79,7 +79,7 @@ class StructureGibbs:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
-        if bool(Potentials.forbids(self.scores).any()):
+        if not holds(~Potentials.forbids(self.scores)):
             self._total(self.scores)  # raises for an instance without states
         z = self.draw(self.check(self.scores.detach()), generator, samples)
         return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)
