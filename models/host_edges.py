@@ -42,14 +42,9 @@ class HostEdges:
         Raises:
             NetworkError: `vmap` maps over the edges.
         """
-        values = plain(edges)
-        if values.ndim != edges.ndim:
-            raise NetworkError(
-                "vmap cannot map over edges, which the instances share: pass in_dims=None for them"
-            )
-        if is_transformed():  # tensors have no numpy view there
-            return cls(np.array(values.tolist(), dtype=np.int64).reshape(-1, 2))
-        return cls(values.detach().cpu().numpy().copy())
+        if is_transformed():
+            return cls(_of_transform(edges))
+        return cls(edges.detach().cpu().numpy().copy())
 
     @property
     def array(self) -> np.ndarray:
@@ -71,6 +66,16 @@ class HostEdges:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HostEdges, (self._array.copy(),)
+
+
+def _of_transform(edges: torch.Tensor) -> np.ndarray:
+    """Return edges inside of `torch.func`, where tensors have no numpy view."""
+    values = plain(edges)
+    if values.ndim != edges.ndim:
+        raise NetworkError(
+            "vmap cannot map over edges, which the instances share: pass in_dims=None for them"
+        )
+    return np.array(values.tolist(), dtype=np.int64).reshape(-1, 2)
 
 
 def once_on_host(edges: torch.Tensor) -> HostEdges | None:
