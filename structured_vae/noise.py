@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from models.arguments import whole_number
+
 from .errors import ConfigError, EstimatorError, shortened
 
 
@@ -17,9 +19,7 @@ def checked_draws(samples: object) -> int:
     Raises:
         ConfigError: it is not a whole number of at least 1.
     """
-    if isinstance(samples, int | np.integer) and not isinstance(samples, bool) and samples > 0:
-        return int(samples)
-    raise ConfigError(f"samples must be a whole number of at least 1; got {shortened(samples)}")
+    return whole_number(samples, "samples", ConfigError)
 
 
 def gumbel(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:

@@ -287,20 +287,3 @@ def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
             f"cost must be a Cost or a function of states; got {shortened(function)}"
         )
     return CostOfStates(function, space_of(potentials))
-
-
-def needs_samples(least: int, samples: int, name: str = "samples") -> None:
-    """Raise if there are fewer samples than `least`.
-
-    Args:
-        least: the smallest number.
-        samples: the number.
-        name: the name of the argument, for messages.
-
-    Raises:
-        EstimatorError: `samples` is not a whole number of at least `least`.
-    """
-    if not hasattr(samples, "__index__"):  # numpy integers have it too
-        raise EstimatorError(f"{name} must be a whole number; got {shortened(samples)}")
-    if samples < least:
-        raise EstimatorError(f"{name} must be at least {least}; got {samples}")

@@ -6,13 +6,14 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..spaces import space_of
-from .estimator import Compared, Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator
 from .options import EstimatorOptions
 
 
@@ -57,7 +58,7 @@ class RAM(Estimator):
 
     def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if completions is not None and completions < 1:
             raise EstimatorError(
                 f"completions must be at least 1, or None for all; got {completions}"

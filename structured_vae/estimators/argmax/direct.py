@@ -7,6 +7,7 @@ from typing import Final, Literal, Self
 
 import torch
 
+from models.arguments import whole_number
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import single_flips
@@ -21,7 +22,7 @@ from ...spaces import StateSpace, Structure
 from ...spaces.completions import drawn_variables
 from ...spaces.of_potentials import Noise, unary_noise
 from ...spaces.space import finite_scores
-from ..estimator import Compared, Estimate, needs_samples
+from ..estimator import Compared, Estimate
 from ..options import EstimatorOptions
 from ..reasons import not_independent_bits
 from .by_argmax import ByArgmax
@@ -100,7 +101,7 @@ class Direct(ByArgmax):
         flips: int | None = None,
     ):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if flips is not None and flips < 1:
             raise EstimatorError(f"flips must be at least 1, or None for all; got {flips}")
         if sides not in (1, 2):

@@ -7,6 +7,7 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
@@ -16,7 +17,7 @@ from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
 from ...spaces import Structure
 from ...spaces.of_potentials import unary_noise
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 from .by_argmax import ByArgmax
 from .changes import usable_slope
@@ -106,7 +107,7 @@ class ImplicitMLE(Linearised):
         samples: int = 1,
     ):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         self.solver = solver
         if epsilon is None:
             epsilon = ExponentialDecay(start=0.1)
@@ -177,7 +178,7 @@ class AdaptiveImplicitMLE(Linearised):
         decay: float = 0.9,
     ):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if sides not in (1, 2):
             raise EstimatorError(f"sides must be 1 or 2; got {sides}")
         if not (target > 0 and start > 0 and rate > 0 and 0 <= decay < 1):

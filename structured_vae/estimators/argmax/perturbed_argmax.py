@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
@@ -17,7 +18,7 @@ from ...errors import EstimatorError
 from ...noise import gaussian
 from ...objectives.costs import Cost
 from ...spaces import Structure, is_structure, space_of
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 from .by_argmax import ByArgmax
 
@@ -60,7 +61,7 @@ class PerturbedArgmax(ByArgmax):
         self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8
     ):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         if not sigma > 0:
             raise EstimatorError(f"sigma must be positive; got {sigma}")
         self.solver = solver

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs, PerturbAndMAP
@@ -14,7 +15,7 @@ from ...noise import gumbel
 from ...objectives.costs import Cost
 from ...schedules import Schedule
 from ...spaces.of_potentials import unary_noise
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import too_many_states
 from .epsilon import Epsilon, as_epsilon
@@ -59,7 +60,7 @@ class TableDirect(Estimator):
         noise: Noise = "states",
     ):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if sides not in (1, 2) or noise not in ("states", "unary"):
             raise EstimatorError(
                 f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}"

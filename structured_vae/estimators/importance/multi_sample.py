@@ -9,13 +9,14 @@ from typing import Final, Literal, Self, get_args
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...distributions.kl import kl_ceiling
 from ...errors import EstimatorError, shortened
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 
 Baseline = Literal["geometric", "arithmetic"]
@@ -52,7 +53,7 @@ class MultiSample(Estimator, ABC):
 
     def __init__(self, samples: int = 5, least: int = 2):
         super().__init__()
-        needs_samples(least, samples)
+        samples = whole_number(samples, "samples", EstimatorError, least)
         self.samples = samples
 
     @classmethod

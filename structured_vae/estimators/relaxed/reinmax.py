@@ -7,10 +7,11 @@ from typing import ClassVar, Self
 
 import torch
 
+from models.arguments import whole_number
+
 from ...errors import EstimatorError, shortened
 from ...schedules import Schedule
 from ...spaces import space_of
-from ..estimator import needs_samples
 from ..options import EstimatorOptions
 from .gumbel_rao import averaged_over_noise
 from .gumbel_softmax import Draw, HardRelaxation, relaxed, relaxed_at
@@ -94,7 +95,7 @@ class _ByInnerDraws(HardRelaxation, ABC):
         self, temperature: Schedule | float | None = None, samples: int = 1, inner: int = 10
     ):
         super().__init__(temperature, samples)
-        needs_samples(1, inner, "inner")
+        inner = whole_number(inner, "inner", EstimatorError)
         self.inner = inner
 
 

@@ -9,13 +9,14 @@ from typing import Self, cast
 import torch
 from torch import nn
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...errors import EstimatorError, shortened
 from ...objectives.costs import Cost
 from ...spaces import space_of
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import not_factorised, other_size
 from ..relaxed.gumbel_softmax import relaxed
@@ -42,7 +43,7 @@ class ControlVariate(Estimator, ABC):
 
     def __init__(self, samples: int = 1):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         self.samples = samples
 
     @abstractmethod

@@ -7,9 +7,12 @@ from typing import Self
 import torch
 from torch import nn
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from .tuning import tracked_scores
 
@@ -48,7 +51,7 @@ class DoubleControlVariates(Estimator):
 
     def __init__(self, samples: int = 2):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
         self.alpha = nn.Parameter(torch.tensor(1.0))
 

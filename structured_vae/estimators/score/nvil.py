@@ -7,12 +7,13 @@ from typing import Self, cast
 import torch
 from torch import nn
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import other_size
 
@@ -67,7 +68,7 @@ class NVIL(Estimator):
         normalise: bool = False,
     ):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if not 0 <= decay < 1:
             raise EstimatorError(f"decay must be at least 0 and below 1; got {decay}")
         self.samples = samples

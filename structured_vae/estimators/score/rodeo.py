@@ -7,12 +7,14 @@ from typing import Self
 import torch
 from torch import nn
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...spaces import space_of
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from .double_control_variates import sampled_slopes
 from .tuning import squared_gradient_loss, tracked_scores
@@ -67,7 +69,7 @@ class RODEO(Estimator):
 
     def __init__(self, samples: int = 2, hidden: int = 20):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
         self.alpha = nn.Parameter(torch.tensor(1.0))
         self.beta = nn.Parameter(torch.tensor(0.5))

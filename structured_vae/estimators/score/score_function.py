@@ -6,10 +6,13 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...spaces import StateSpace, Structure, as_space
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 
 
@@ -41,7 +44,7 @@ class ScoreFunction(Estimator):
 
     def __init__(self, samples: int = 4, structure: Structure | StateSpace | None = None):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
         self.structure = structure
 

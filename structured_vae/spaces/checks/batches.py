@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from models import Potentials
+from models.arguments import whole_number
 from models.traced import holds, is_traced, plain
 
 from ...autograd.recording import refuse_recording
@@ -134,11 +135,7 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
     Raises:
         StructureError: the value is not such an integer.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StructureError(
-            f"{name} must be an integer of at least {least}; got {shortened(value)}"
-        )
-    return int(value)
+    return whole_number(value, name, StructureError, least)
 
 
 def integers(values: object, what: str) -> np.ndarray:
