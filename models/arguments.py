@@ -7,6 +7,7 @@ import operator
 import reprlib
 from collections.abc import Callable, Sequence
 from numbers import Real
+from types import UnionType
 from typing import Any, Final, TypeVar
 
 Kind = TypeVar("Kind")
@@ -68,16 +69,26 @@ def number(
         allowed: what is allowed, for the message, such as "a number of at least 0".
         fits: whether a finite number is allowed.
     """
-    if isinstance(value, Real) and not isinstance(value, bool):
+    converted = math.nan
+    if isinstance(value, Real):
         converted = _float(value)
-        if math.isfinite(converted) and fits(converted):
-            return converted
-    raise refusal(name, allowed, value, error)
+    if isinstance(value, bool) or not (math.isfinite(converted) and fits(converted)):
+        raise refusal(name, allowed, value, error)
+    return converted
 
 
 def positive_number(value: Any, name: str, error: type[Exception]) -> float:
     """Return a positive, finite number as a Python float; the arguments are those of `number`."""
     return number(value, name, error, "a positive number", lambda converted: converted > 0)
+
+
+SHARE_BELOW_ONE: Final = "a number of at least 0 and below 1"
+"""What `is_share_below_one` allows."""
+
+
+def is_share_below_one(value: float) -> bool:
+    """Return whether a number is at least 0 and below 1."""
+    return 0 <= value < 1
 
 
 def one_of(value: Kind, name: str, error: type[Exception], options: Sequence[Kind]) -> Kind:
@@ -98,7 +109,7 @@ def one_of(value: Kind, name: str, error: type[Exception], options: Sequence[Kin
 
 
 def of_kind(
-    value: Any, name: str, error: type[Exception], kind: type | tuple[type, ...], allowed: str
+    value: Any, name: str, error: type[Exception], kind: type | UnionType, allowed: str
 ) -> None:
     """Raise unless a value is an instance of a class.
 
@@ -106,10 +117,16 @@ def of_kind(
         value: what a caller passed.
         name: the name of the argument, for the message.
         error: the class of the error.
-        kind: the class, or several.
+        kind: the class, or a union of several.
         allowed: what is allowed, for the message.
     """
     if not isinstance(value, kind):
+        raise refusal(name, allowed, value, error)
+
+
+def function(value: Any, name: str, error: type[Exception], allowed: str) -> None:
+    """Raise unless a value can be called; the arguments are those of `of_kind`."""
+    if not callable(value):
         raise refusal(name, allowed, value, error)
 
 

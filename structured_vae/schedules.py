@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from numbers import Real
 from typing import Final, Protocol
 
 import numpy as np
+
+from models.arguments import number
 
 from .errors import ConfigError, shortened
 
@@ -59,10 +60,7 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
 
 def _check_numbers(schedule: Schedule) -> None:
     for name, value in vars(schedule).items():
-        if not isinstance(value, Real):
-            raise ConfigError(
-                f"{name} of {type(schedule).__name__} must be a number; got {shortened(value)}"
-            )
+        number(value, f"{name} of {type(schedule).__name__}", ConfigError, "a finite number")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
+from models.arguments import of_kind
 from models.potentials import AnyPotentials
 from models.states import MOST_BITS
 from models.traced import is_traced, is_transformed
@@ -21,6 +22,7 @@ from ..spaces.completions import Completions
 from ..spaces.sums.drawn import DrawnCompletions
 from ..spaces.sums.forest_sums import ForestSums, is_summed_along
 from ..spaces.sums.table_sums import TableSums
+from .argmax import POTENTIALS
 from .differentiable_sums import (
     LARGEST_TABLE,
     DifferentiableSums,
@@ -57,6 +59,7 @@ class Gibbs:
         structure: the space of the states, for potentials that name no space.
 
     Raises:
+        ConfigError: `potentials` are none.
         StructureError: the space has no `gibbs`, or it takes no pairwise scores and the potentials
             have some.
 
@@ -75,6 +78,7 @@ class Gibbs:
     _in_torch: dict[str, TorchSums] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        of_kind(self.potentials, "potentials", ConfigError, AnyPotentials, POTENTIALS)
         if self.structure is not None:
             space = as_space(self.structure)
             object.__setattr__(self, "potentials", replace(self.potentials, space=space))

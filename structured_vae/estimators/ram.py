@@ -59,10 +59,8 @@ class RAM(Estimator):
     def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        if completions is not None and completions < 1:
-            raise EstimatorError(
-                f"completions must be at least 1, or None for all; got {completions}"
-            )
+        if completions is not None:
+            completions = whole_number(completions, "completions", EstimatorError, none="all")
         self.samples = samples
         self.completions = completions
 

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
+from models.arguments import function, of_kind
 from models.networks.decoder import Decoder, Neighbourhood
 from models.potentials import AnyPotentials
 from models.traced import holds, plain
@@ -124,12 +125,16 @@ class CostOfStates:
         space: the space of the states.
 
     Raises:
-        EstimatorError: when the cost is called, and the function gives no tensor `[..., batch]`, or
-            a number that is not finite.
+        EstimatorError: `function` is none; or, when the cost is called, the function gives no
+            tensor `[..., batch]`, or a number that is not finite.
     """
 
     function: CostFunction
     space: StateSpace
+
+    def __post_init__(self) -> None:
+        wanted = "a function of states [..., batch, n]"
+        function(self.function, "the cost", EstimatorError, wanted)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return the value `[..., batch]` at z."""
@@ -211,9 +216,16 @@ class Hamming:
 
     Attributes:
         target: `[batch, n]`, zeros and ones.
+
+    Raises:
+        EstimatorError: `target` is not a tensor.
     """
 
     target: torch.Tensor
+
+    def __post_init__(self) -> None:
+        wanted = "a tensor of states [batch, n]"
+        of_kind(self.target, "target", EstimatorError, torch.Tensor, wanted)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return how many bits differ, `[..., batch]`."""

@@ -7,13 +7,13 @@ from typing import Final, Literal, Self
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import function, one_of, whole_number
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import single_flips
 
 from ...distributions import Distribution, Gibbs
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...objectives.recipes import KLTerm
@@ -102,11 +102,11 @@ class Direct(ByArgmax):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        if flips is not None and flips < 1:
-            raise EstimatorError(f"flips must be at least 1, or None for all; got {flips}")
-        if sides not in (1, 2):
-            raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        self.solver = solver
+        if flips is not None:
+            flips = whole_number(flips, "flips", EstimatorError, none="all")
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        function(noise, "noise", EstimatorError, "a function of potentials")
+        self.solver = checked_solver(solver)
         self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides

@@ -7,11 +7,18 @@ from typing import Self
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import (
+    SHARE_BELOW_ONE,
+    is_share_below_one,
+    number,
+    one_of,
+    positive_number,
+    whole_number,
+)
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
@@ -108,7 +115,7 @@ class ImplicitMLE(Linearised):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        self.solver = solver
+        self.solver = checked_solver(solver)
         if epsilon is None:
             epsilon = ExponentialDecay(start=0.1)
         self.epsilon = as_schedule(epsilon, "epsilon")
@@ -179,21 +186,19 @@ class AdaptiveImplicitMLE(Linearised):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        if sides not in (1, 2):
-            raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        if not (target > 0 and start > 0 and rate > 0 and 0 <= decay < 1):
-            raise EstimatorError(
-                f"need target > 0, start > 0, rate > 0, 0 <= decay < 1; got {target}, {start}, "
-                f"{rate}, {decay}"
-            )
-        self.solver = solver
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        target = positive_number(target, "target", EstimatorError)
+        start = positive_number(start, "start", EstimatorError)
+        rate = positive_number(rate, "rate", EstimatorError)
+        decay = number(decay, "decay", EstimatorError, SHARE_BELOW_ONE, is_share_below_one)
+        self.solver = checked_solver(solver)
         self.samples = samples
         self.sides = sides
         self.target = target
         self.rate = rate
         self.decay = decay
-        self.register_buffer("beta", torch.tensor(float(start)))
-        self.register_buffer("mean_nonzero", torch.tensor(float(target)))
+        self.register_buffer("beta", torch.tensor(start))
+        self.register_buffer("mean_nonzero", torch.tensor(target))
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import positive_number, whole_number
 from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...noise import gaussian
 from ...objectives.costs import Cost
@@ -62,9 +62,8 @@ class PerturbedArgmax(ByArgmax):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError, 2)
-        if not sigma > 0:
-            raise EstimatorError(f"sigma must be positive; got {sigma}")
-        self.solver = solver
+        sigma = positive_number(sigma, "sigma", EstimatorError)
+        self.solver = checked_solver(solver)
         self.sigma = sigma
         self.samples = samples
 

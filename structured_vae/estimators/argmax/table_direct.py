@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import one_of, whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs, PerturbAndMAP
@@ -61,10 +61,8 @@ class TableDirect(Estimator):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        if sides not in (1, 2) or noise not in ("states", "unary"):
-            raise EstimatorError(
-                f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}"
-            )
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        noise = one_of(noise, "noise", EstimatorError, ("states", "unary"))
         self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides

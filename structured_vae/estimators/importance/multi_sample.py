@@ -9,12 +9,12 @@ from typing import Final, Literal, Self, get_args
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import one_of, whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...distributions.kl import kl_ceiling
-from ...errors import EstimatorError, shortened
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
@@ -53,6 +53,7 @@ class MultiSample(Estimator, ABC):
 
     def __init__(self, samples: int = 5, least: int = 2):
         super().__init__()
+        least = whole_number(least, "least", EstimatorError)
         samples = whole_number(samples, "samples", EstimatorError, least)
         self.samples = samples
 
@@ -120,12 +121,7 @@ class VIMCO(MultiSample):
 
     def __init__(self, samples: int = 5, baseline: Baseline = "geometric"):
         super().__init__(samples)
-        if baseline not in BASELINES:
-            raise EstimatorError(
-                f"baseline must be one of {', '.join(get_args(Baseline))}; got "
-                f"{shortened(baseline)}"
-            )
-        self.baseline = baseline
+        self.baseline = one_of(baseline, "baseline", EstimatorError, get_args(Baseline))
 
     def factors(self, log_weights: torch.Tensor) -> torch.Tensor:
         """Return the share of each sample less its learning signal."""

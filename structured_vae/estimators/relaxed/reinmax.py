@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 import torch
 
-from models.arguments import whole_number
+from models.arguments import number, whole_number
 
-from ...errors import EstimatorError, shortened
+from ...errors import EstimatorError
 from ...schedules import Schedule
 from ...spaces import space_of
 from ..options import EstimatorOptions
@@ -172,9 +172,7 @@ class ReinMaxCV(_ByInnerDraws):
         eta: float = 0.5,
     ):
         super().__init__(temperature, samples, inner)
-        if not abs(eta) < float("inf"):
-            raise EstimatorError(f"eta must be finite; got {shortened(eta)}")
-        self.eta = eta
+        self.eta = number(eta, "eta", EstimatorError, "a finite number")
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return a state whose derivative in the scores is that of the formula."""

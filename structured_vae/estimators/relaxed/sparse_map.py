@@ -9,7 +9,7 @@ import torch
 from models.arguments import whole_number
 
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver
+from ...distributions.argmax import AnySolver, checked_solver
 from ...distributions.sparse_map import STEPS, sparse_map
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
@@ -63,7 +63,7 @@ class SparseMAP(ByArgmax):
     ):
         super().__init__()
         steps = whole_number(steps, "steps", EstimatorError)
-        self.solver = solver
+        self.solver = checked_solver(solver)
         self.temperature = as_schedule(temperature, "temperature")
         self.steps = steps
 

@@ -12,7 +12,7 @@ from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
@@ -45,7 +45,7 @@ class RelaxedArgmax(ByArgmax, ABC):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        self.solver = solver
+        self.solver = checked_solver(solver)
         if temperature is None:
             temperature = ExponentialDecay()
         self.temperature = as_schedule(temperature, "temperature")

@@ -7,7 +7,7 @@ from typing import Self, cast
 import torch
 from torch import nn
 
-from models.arguments import whole_number
+from models.arguments import SHARE_BELOW_ONE, is_share_below_one, number, of_kind, whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
@@ -69,8 +69,10 @@ class NVIL(Estimator):
     ):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError)
-        if not 0 <= decay < 1:
-            raise EstimatorError(f"decay must be at least 0 and below 1; got {decay}")
+        n = whole_number(n, "n", EstimatorError)
+        hidden = whole_number(hidden, "hidden", EstimatorError)
+        decay = number(decay, "decay", EstimatorError, SHARE_BELOW_ONE, is_share_below_one)
+        of_kind(normalise, "normalise", EstimatorError, bool, "True or False")
         self.samples = samples
         self.decay = decay
         self.normalise = normalise

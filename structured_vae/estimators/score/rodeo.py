@@ -70,6 +70,7 @@ class RODEO(Estimator):
     def __init__(self, samples: int = 2, hidden: int = 20):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError, 2)
+        hidden = whole_number(hidden, "hidden", EstimatorError, 0)
         self.samples = samples
         self.alpha = nn.Parameter(torch.tensor(1.0))
         self.beta = nn.Parameter(torch.tensor(0.5))

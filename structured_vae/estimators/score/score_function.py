@@ -32,7 +32,8 @@ class ScoreFunction(Estimator):
 
     Raises:
         EstimatorError: there are fewer than 2 samples.
-        StructureError: `structure` has no `gibbs`; raised when the estimator is used.
+        StructureError: `structure` is none; or it has no `gibbs`, which is raised when the
+            estimator is used.
 
     References:
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
@@ -46,6 +47,8 @@ class ScoreFunction(Estimator):
         super().__init__()
         samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
+        if structure is not None:
+            as_space(structure)  # raises unless it is one
         self.structure = structure
 
     @classmethod

@@ -64,9 +64,7 @@ class UnorderedSet(Estimator):
 
     def __init__(self, samples: int = 4):
         super().__init__()
-        samples = whole_number(samples, "samples", EstimatorError, 2)
-        if samples > MOST_SAMPLES:
-            raise EstimatorError(f"samples must be at most {MOST_SAMPLES}; got {samples}")
+        samples = whole_number(samples, "samples", EstimatorError, 2, MOST_SAMPLES)
         self.samples = samples
 
     @classmethod
