@@ -53,6 +53,23 @@ def whole_number(
     raise refusal(name, allowed, value, error)
 
 
+def image_size(value: Any, name: str, error: type[Exception]) -> tuple[int, int, int]:
+    """Return channels, height and width of an image as three whole numbers.
+
+    Args:
+        value: what a caller passed.
+        name: the name of the argument, for the message.
+        error: the class of the error.
+    """
+    sizes: list[int | None] = []
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        sizes = [_integer(size) for size in value]
+    match sizes:
+        case [int(channels), int(height), int(width)] if min(channels, height, width) > 0:
+            return channels, height, width
+    raise refusal(name, "channels, height and width, three whole numbers", value, error)
+
+
 def number(
     value: Any,
     name: str,

@@ -23,7 +23,7 @@ class Schedule(Protocol):
 
 def positive(value: object) -> bool:
     """Return True if `value` is a positive, finite number."""
-    if not isinstance(value, float | int | np.floating | np.integer):
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
         return False
     # Half precision cannot represent the maximum, so compare Python numbers.
     number = value

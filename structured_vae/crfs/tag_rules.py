@@ -88,8 +88,10 @@ def _parts_of(tags: Sequence[str], scheme: str) -> list[tuple[str, str]]:
     Raises:
         StructureError: a tag occurs twice, or is not one of the scheme.
     """
-    names = list(tags)
-    if not names or len(set(names)) != len(names):
+    names: list[str] = []
+    if isinstance(tags, Sequence) and not isinstance(tags, str):
+        names = [name for name in tags if isinstance(name, str)]
+    if not names or len(set(names)) != len(tags):
         raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
     return [_part(name, scheme) for name in names]
 

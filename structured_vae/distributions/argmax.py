@@ -9,12 +9,13 @@ import torch
 from models.arguments import of_kind, whole_number
 from models.potentials import AnyPotentials
 from models.traced import is_transformed
-from solvers import ArgmaxSolver, UnknownSolverError, labels, solver_class
+from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
 from ..autograd.recording import refuse_recording
 from ..errors import ConfigError, EstimatorError
 from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
+from ..spaces.checks.solvers import check_solver
 from ..spaces.of_potentials import unary_noise
 
 POTENTIALS: Final = "models.Potentials or models.CategoricalPotentials"
@@ -68,16 +69,8 @@ def checked_solver(solver: Any) -> Any:
     Raises:
         solvers.UnknownSolverError: it is none of these.
     """
-    known = is_structure(solver) or isinstance(solver, ArgmaxSolver | LabelSolver)
-    if known or (isinstance(solver, str) and solver == "auto"):
-        return solver
-    try:
-        solver_class(solver)
-    except UnknownSolverError as of_bits:
-        try:
-            labels.solver_class(solver)
-        except UnknownSolverError:
-            raise of_bits from None
+    if not is_structure(solver):
+        check_solver(solver)
     return solver
 
 

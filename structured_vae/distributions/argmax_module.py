@@ -308,4 +308,6 @@ def _is_seed(seed: object) -> bool:
     """Return whether an argument says where noise comes from."""
     if isinstance(seed, str):
         return seed == OF_TORCH
+    if isinstance(seed, bool):
+        return False
     return seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)

@@ -19,6 +19,7 @@ from solvers.labels import LabelSolver
 
 from ..errors import StructureError
 from ..noise import gumbel, random_numbers
+from .checks.batches import positive_integer
 from .completions import Completions, ValueCompletions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -66,12 +67,18 @@ class Categories(StateSpace):
     Attributes:
         variables: how many there are.
 
+    Raises:
+        StructureError: `variables` is not a whole number of at least 1.
+
     Example:
         >>> Categories(2).states(4, torch.zeros(1)).long().tolist()
         [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
     """
 
     variables: int = 1
+
+    def __post_init__(self) -> None:
+        positive_integer(self.variables, "variables")
 
     independent: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
