@@ -120,8 +120,9 @@ def one_of(value: Kind, name: str, error: type[Exception], options: Sequence[Kin
     plain = isinstance(value, str | int) and not isinstance(value, bool)
     if plain and value in options:
         return value
-    *others, last = map(repr, options)
-    allowed = " or ".join([", ".join(others), last])
+    allowed = " or ".join(map(repr, options))
+    if len(options) > 2:
+        allowed = f"one of {', '.join(map(str, options))}"
     raise refusal(name, allowed, value, error)
 
 

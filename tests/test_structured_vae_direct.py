@@ -387,7 +387,7 @@ def test_flips_are_of_independent_bits_alone():
     assert "pairwise scores" in Direct(flips=2).why_not(case("general", 4).potentials(1))[0]
     assert "categories" in Direct(flips=2).why_not(CategoricalPotentials(torch.zeros(1, 4)))[0]
     assert "of KOfN" in Direct(KOfN(2), flips=2).why_not(h)[0]
-    with pytest.raises(EstimatorError, match="flips must be at least 1"):
+    with pytest.raises(EstimatorError, match="flips must be a whole number of at least 1"):
         Direct(flips=0)
 
 

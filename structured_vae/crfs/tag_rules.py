@@ -38,7 +38,7 @@ class TagRules:
     end: np.ndarray
 
     def __post_init__(self) -> None:
-        k = len(self.start)
+        k = np.asarray(self.start).size
         shapes = {"start": (k,), "transitions": (k, k), "end": (k,)}
         for name, shape in shapes.items():
             values = np.asarray(getattr(self, name))

@@ -134,7 +134,7 @@ class ArgmaxModule(nn.Module, ABC):
         """
         if not is_structure(structure):
             raise StructureError(
-                f"expected a StateSpace, or an object with argmax(scores); got "
+                "a structure must be a StateSpace, or an object with argmax(scores); got "
                 f"{shortened(structure)}"
             )
         # A shallow copy shares counters, buffers and noise; only the dictionary of modules is new.
@@ -308,6 +308,4 @@ def _is_seed(seed: object) -> bool:
     """Return whether an argument says where noise comes from."""
     if isinstance(seed, str):
         return seed == OF_TORCH
-    if isinstance(seed, bool):
-        return False
     return seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)

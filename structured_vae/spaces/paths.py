@@ -55,7 +55,7 @@ class Paths(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
-        arcs = arcs_of(self.arcs)
+        arcs = arcs_of(self.arcs, "arcs")
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))
         for name in ("source", "target"):

@@ -462,7 +462,8 @@ def as_space(structure: Structure | StateSpace) -> StateSpace:
         return structure
     if not is_structure(structure):
         raise StructureError(
-            f"expected a StateSpace, or an object with argmax(scores); got {shortened(structure)}"
+            "a structure must be a StateSpace, or an object with argmax(scores); "
+            f"got {shortened(structure)}"
         )
     return CustomSpace(structure)
 

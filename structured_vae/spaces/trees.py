@@ -133,7 +133,7 @@ class Arborescences(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
-        arcs = arcs_of(self.arcs)
+        arcs = arcs_of(self.arcs, "arcs")
         root = positive_integer(self.root, "root", 0)
         reached = set()
         if (arcs == root).any():
