@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from models import Potentials
-from models.arguments import whole_number
+from models.arguments import LARGEST_COUNT, whole_number
 from models.traced import holds, is_traced, plain
 
 from ...autograd.recording import refuse_recording
@@ -124,18 +124,19 @@ def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.logsumexp(torch.stack([first, second]), dim=0)
 
 
-def positive_integer(value: object, name: str, least: int = 1) -> int:
+def positive_integer(value: object, name: str, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """Return the value as an integer of at least `least`.
 
     Args:
         value: what a caller passed.
         name: name of the argument, for messages.
         least: the smallest integer that is allowed.
+        most: the largest.
 
     Raises:
         StructureError: the value is not such an integer.
     """
-    return whole_number(value, name, StructureError, least)
+    return whole_number(value, name, StructureError, least, most)
 
 
 def integers(values: object, what: str) -> np.ndarray:
