@@ -298,7 +298,7 @@ def test_epsilon_of_the_paper():
 def test_impossible_schedules(values):
     with pytest.raises(
         ConfigError,
-        match="0 < floor <= start, rate >= 0 and every >= 1; got|must be a finite number; got nan",
+        match=r"0 < floor <= start, rate >= 0 and every >= 1; got|must be a finite number; got nan",
     ):
         ExponentialDecay(**values)
 
@@ -312,7 +312,7 @@ def test_the_cosine_goes_from_its_start_to_zero_and_stays_there():
 @pytest.mark.parametrize("values", [(0.0, 4), (-1.0, 4), (math.nan, 4), (1.0, 0)], ids=str)
 def test_impossible_cosines(values):
     with pytest.raises(
-        ConfigError, match="need start > 0 and steps > 0|must be a finite number; got nan"
+        ConfigError, match=r"need start > 0 and steps > 0|must be a finite number; got nan"
     ):
         CosineDecay(*values)
 
