@@ -163,7 +163,12 @@ class LinearScores(ABC):
         """Return `[...]`, the place in `_free_states` of each of `z [..., n]`."""
 
     def score(self, z: Binary) -> Scores:
-        """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials."""
+        """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials.
+
+        Raises:
+            NetworkError: z is not a dense tensor.
+        """
+        _check_tensor(z, "z", "states [..., batch, n]")
         return self._product(z, self.pairs(z))
 
     def score_difference(self, z: Binary, other: Binary) -> Scores:

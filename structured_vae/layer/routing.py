@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from models.arguments import positive_number, refusal
+from models.arguments import positive_number
 
 from ..errors import StructureError
-from ..spaces.checks.batches import is_of_floats
+from ..spaces.checks.batches import require_scores
 
 
 def routing_weights(
@@ -39,10 +39,8 @@ def routing_weights(
         >>> routing_weights(scores, ArgmaxLayer(KOfN(2), seed=None)(scores))
         tensor([[0.0000, 0.7311, 0.2689, 0.0000]])
     """
-    for values, name in ((scores, "scores"), (z, "z")):
-        if not is_of_floats(values):
-            allowed = "a dense floating-point tensor [..., n]"
-            raise refusal(name, allowed, values, StructureError)
+    require_scores(scores)
+    require_scores(z, "z")
     temperature = positive_number(temperature, "temperature", StructureError)
     if scores.shape != z.shape:
         raise StructureError(

@@ -17,6 +17,7 @@ from ..distributions import Distribution
 from ..distributions.prior import PriorExcess
 from ..errors import EstimatorError, shortened
 from ..spaces import Bits, Categories, StateSpace
+from ..spaces.checks.batches import check_dense
 
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
@@ -226,6 +227,7 @@ class Hamming:
     def __post_init__(self) -> None:
         wanted = "a tensor of states [batch, n]"
         of_kind(self.target, "target", EstimatorError, torch.Tensor, wanted)
+        check_dense(self.target, "target", EstimatorError)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return how many bits differ, `[..., batch]`."""

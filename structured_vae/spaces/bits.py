@@ -18,8 +18,9 @@ from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
 from solvers.labels import LabelSolver
 
-from ..errors import ConfigError
+from ..errors import ConfigError, StructureError
 from ..noise import random_numbers
+from .checks.batches import check_dense, require_scores
 from .completions import BitCompletions, Completions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -72,10 +73,12 @@ class Bits(StateSpace):
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """Return ones where scores are positive."""
+        require_scores(scores)
         return (scores > 0).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor) -> BitSums:
         """Return the sums of independent bits."""
+        require_scores(scores)
         return BitSums(scores)
 
     def described(self, n: int) -> str:
@@ -91,6 +94,7 @@ class Bits(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return true `[...]` for each z: all bits are a state."""
+        check_dense(z, "states", StructureError)
         return torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ from solvers.labels import LabelSolver
 
 from ..errors import StructureError
 from ..noise import gumbel, random_numbers
-from .checks.batches import positive_integer
+from .checks.batches import check_dense, positive_integer, require_scores
 from .completions import Completions, ValueCompletions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -90,11 +90,13 @@ class Categories(StateSpace):
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the best value of each variable, one-hot."""
+        require_scores(scores)
         values = of_variables(scores, self.variables)
         return codes_of(values.argmax(dim=-1), values.shape[-1]).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor) -> CategorySums:
         """Return the sums of independent variables."""
+        require_scores(scores)
         return CategorySums(scores, self.variables)
 
     def variable_count(self, n: int) -> int:
@@ -120,6 +122,7 @@ class Categories(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each variable has one value."""
+        check_dense(z, "states", StructureError)
         return (of_variables(z, self.variables).sum(dim=-1) == 1).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:

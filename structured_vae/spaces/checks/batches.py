@@ -43,14 +43,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
             infinity, or there are not n variables.
     """
     refuse_recording("the structure")
-    if not is_of_floats(scores):
-        received = shortened(scores)
-        if isinstance(scores, torch.Tensor):
-            received = f"{scores.dtype}, {scores.layout}"
-        raise StructureError(
-            "scores must be a dense floating-point tensor [..., n], of 16 bits or more; "
-            f"got {received}"
-        )
+    require_scores(scores)
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         length = "n"
         if n is not None:
@@ -68,6 +61,28 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
             "or minus infinity where a variable must be 0"
         )
     return flat
+
+
+def require_scores(scores: object, name: str = "scores") -> None:
+    """Raise unless these are scores as torch computes with them.
+
+    Args:
+        scores: what a caller passed.
+        name: name of the argument, for messages.
+
+    Raises:
+        StructureError: they are not a dense floating-point tensor of 16 bits or more.
+    """
+    if is_of_floats(scores):
+        return
+    received = shortened(scores)
+    if isinstance(scores, torch.Tensor):
+        received = f"{scores.dtype}, {scores.layout}"
+        if scores.is_nested:
+            received = f"a nested tensor of {scores.dtype}"
+    raise StructureError(
+        f"{name} must be a dense floating-point tensor [..., n], of 16 bits or more; got {received}"
+    )
 
 
 def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Tensor:
@@ -181,6 +196,12 @@ def is_dense(tensor: torch.Tensor) -> bool:
     )
 
 
+def _kind(tensor: torch.Tensor) -> str:
+    if tensor.is_nested:
+        return "a nested tensor"
+    return f"the layout {tensor.layout}"
+
+
 def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> None:
     """Raise unless a tensor is dense and has numbers.
 
@@ -191,6 +212,6 @@ def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> Non
     """
     if not is_dense(tensor):
         raise error(
-            f"{name} must be a dense tensor with numbers; got the layout {tensor.layout} on the "
-            f"device {tensor.device}"
+            f"{name} must be a dense tensor with numbers; got {_kind(tensor)} on the device "
+            f"{tensor.device}"
         )
