@@ -166,10 +166,21 @@ class LinearScores(ABC):
         """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials.
 
         Raises:
-            NetworkError: z is not a dense tensor.
+            NetworkError: z is not a dense tensor, or its states have another length.
+        """
+        self.check_states(z)
+        return self._product(z, self.pairs(z))
+
+    def check_states(self, z: object) -> None:
+        """Raise unless these are states as long as the unary scores.
+
+        Raises:
+            NetworkError: z is not a dense tensor, or its states have another length.
         """
         _check_tensor(z, "z", "states [..., batch, n]")
-        return self._product(z, self.pairs(z))
+        n = self.unary.shape[-1]
+        if isinstance(z, torch.Tensor) and z.shape[-1:] != (n,):
+            raise NetworkError(f"z must be states [..., batch, {n}]; got {list(z.shape)}")
 
     def score_difference(self, z: Binary, other: Binary) -> Scores:
         """Return h(z) - h(other) `[..., batch]`, differentiable in the potentials."""
@@ -526,7 +537,8 @@ class CategoricalPotentials(LinearScores):
             raise NetworkError("these potentials have no pairwise scores")
         if self.potts:
             return self.pairwise[..., None, None] * torch.eye(self.k).to(self.pairwise)
-        return self.pairwise.reshape(*self.pairwise.shape[:-1], -1, self.k, self.k)
+        e = self.pairwise.shape[-1] // self.k**2
+        return self.pairwise.reshape(*self.pairwise.shape[:-1], e, self.k, self.k)
 
     def pairs(self, z: OneHot) -> torch.Tensor:
         """Return the indicators `[..., e k k]` of the values of each edge.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.arguments import whole_number
+from models.arguments import of_kind, whole_number
 
 from .errors import ConfigError, EstimatorError, shortened
 
@@ -126,6 +126,22 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
             f"generator is on {generator.device} and the scores are on {device}: make it with "
             f"torch.Generator('{device}')"
         )
+
+
+def check_draw(generator: object, samples: object, name: str = "samples") -> None:
+    """Raise unless a distribution can be drawn from so often.
+
+    Args:
+        generator: what a caller passed.
+        samples: the number of draws that a caller passed.
+        name: the name of the number, for the message.
+
+    Raises:
+        ConfigError: `generator` is not a torch generator, or the number is not a whole number of at
+            least 1.
+    """
+    of_kind(generator, "generator", ConfigError, torch.Generator, "a torch.Generator")
+    whole_number(samples, name, ConfigError)
 
 
 def process_rank() -> int:

@@ -16,7 +16,7 @@ from models.traced import is_traced, is_transformed
 from ..autograd.recording import refuse_recording
 from ..autograd.transforms import has_tangent, refuse_forward_mode
 from ..errors import ConfigError, StructureError
-from ..noise import random_numbers
+from ..noise import check_draw, random_numbers
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
 from ..spaces.sums.drawn import DrawnCompletions
@@ -305,8 +305,10 @@ class Gibbs:
             samples: number of draws per image.
 
         Raises:
+            ConfigError: an argument has another type, or `samples` is less than 1.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, samples)
         dtype = self.potentials.unary.dtype
         sums: StateSums | TorchSums | None = self._unary_sums
         if sums is None:
@@ -333,8 +335,10 @@ class Gibbs:
             count: number of states per image, at most the number of all states.
 
         Raises:
+            ConfigError: an argument has another type, or there are not so many states.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, count, "count")
         return distinct_states(self, generator, count)
 
     def clamped_marginals(self, offsets: torch.Tensor) -> torch.Tensor:
@@ -366,8 +370,10 @@ class Gibbs:
             count: how many variables to complete, chosen at random; None for all.
 
         Raises:
+            ConfigError: an argument has another type, or a number is out of range.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, samples)
         return self.space.completions(
             self.potentials, generator, samples, count, self._tracked_completions
         )

@@ -213,7 +213,9 @@ def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
         rows = z.reshape(-1, z.shape[-1])
         numbered = torch.unique(rows, dim=0, return_inverse=True)
         codes = numbered[1].reshape(z.shape[:-1])
-    entropies = torch.stack([_entropy_of_frequencies(row) for row in codes.T])
+    entropies = z.new_zeros(codes.shape[1], dtype=torch.float64)
+    for image, row in enumerate(codes.T):
+        entropies[image] = _entropy_of_frequencies(row)
     ceiling = kl_ceiling(potentials).value
     return KL(ceiling - entropies.to(ceiling), "bound")
 

@@ -12,12 +12,12 @@ from models.potentials import AnyPotentials
 
 from ..autograd.transforms import writable_zeros
 from ..errors import ConfigError
-from ..noise import random_numbers
+from ..noise import check_draw, random_numbers
 from ..spaces import StateSpace, space_of
 from ..spaces.completions import BitCompletions, drawn_variables
 from .distribution import Moments
 from .kl import KL, kl_ceiling
-from .without_replacement import stochastic_beam_search
+from .without_replacement import refuse_too_many, stochastic_beam_search
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class SequentialBits(ABC):
     @property
     def log_partition(self) -> torch.Tensor:
         """Log Z `[batch]` in nats: zero, since every conditional is normalised."""
-        return torch.zeros_like(self.potentials.unary[:, 0])
+        return self.potentials.unary.new_zeros(len(self.potentials.unary))
 
     @property
     def marginals(self) -> Moments:
@@ -109,7 +109,12 @@ class SequentialBits(ABC):
         )
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
+        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats.
+
+        Raises:
+            models.errors.NetworkError: z is not a dense tensor, or its states have another length.
+        """
+        self.potentials.check_states(z)
         logits = self.logits(z)
         return (z * logits - softplus(logits)).sum(dim=-1)
 
@@ -144,7 +149,12 @@ class SequentialBits(ABC):
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit."""
+        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit.
+
+        Raises:
+            ConfigError: an argument has another type, or `samples` is less than 1.
+        """
+        check_draw(generator, samples)
         unary = self.potentials.unary
         uniforms = random_numbers(
             torch.rand,
@@ -162,7 +172,12 @@ class SequentialBits(ABC):
         Args:
             generator: a generator on the device of the potentials.
             count: number of states per image, at most the number of all states.
+
+        Raises:
+            ConfigError: an argument has another type, or there are not so many states.
         """
+        check_draw(generator, count, "count")
+        refuse_too_many(count, self.potentials)
         unary = self.potentials.unary
         n = unary.shape[-1]
         return stochastic_beam_search(self._log_conditionals, n, count, generator, unary).to(unary)
@@ -197,7 +212,11 @@ class SequentialBits(ABC):
             generator: a generator on the device of the potentials.
             samples: number of draws per image.
             count: how many bits to complete, chosen at random; None for all.
+
+        Raises:
+            ConfigError: an argument has another type, or a number is out of range.
         """
+        check_draw(generator, samples)
         unary = self.potentials.unary
         uniforms = random_numbers(
             torch.rand,

@@ -9,7 +9,10 @@ from typing import Final
 
 import torch
 
+from models.arguments import whole_number
+
 from ..autograd.transforms import writable_zeros
+from ..errors import ConfigError
 from ..noise import random_numbers
 from .structure import StateSums
 
@@ -71,7 +74,7 @@ class BitCompletions(Completions):
             changes = (flipped - at_z[..., None]) * (1 - 2 * self.z.gather(-1, self.variables))
         samples = self.z.shape[0]
         count = self.variables.shape[-1]
-        changes = changes * (self.z.shape[-1] / (count * samples))
+        changes = changes * (self.z.shape[-1] / (max(1, count) * samples))
         return (self.conditionals * changes).sum(dim=(0, 2))
 
 
@@ -112,10 +115,14 @@ def drawn_variables(
         like: `[samples, batch, n]`, on the device that is meant.
         generator: on that device.
         count: how many variables to draw; None for all.
+
+    Raises:
+        ConfigError: `count` is not a whole number from 1 to n.
     """
     n = like.shape[-1]
     if count is None:
         return torch.arange(n, device=like.device).expand(like.shape)
+    whole_number(count, "count", ConfigError, min(1, n), n, none="all")
     drawn = random_numbers(torch.rand, like.shape, generator=generator, device=like.device)
     return drawn.argsort(dim=-1)[..., :count]
 

@@ -192,7 +192,8 @@ class Direct(ByArgmax):
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
         change = self.once(change, potentials)
         changed = (high != low).any(dim=-1).float().mean()
-        self.epsilon.observe(changed)
+        if len(potentials.unary):
+            self.epsilon.observe(changed)
         saturated = q.space.minimises(slope, low).float().mean()
         stats = {"changed": changed, "saturated": saturated}
         cost_at_z = around.cost.detach().mean(dim=0)

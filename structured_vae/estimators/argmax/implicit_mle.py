@@ -211,7 +211,7 @@ class AdaptiveImplicitMLE(Linearised):
 
     def observe(self, moved: torch.Tensor) -> None:
         """Move beta towards the target, in training."""
-        if not self.training:
+        if not self.training or not moved.numel():
             return
         nonzero = moved.sum(dim=-1).float().mean()
         self.mean_nonzero.lerp_(nonzero.to(self.mean_nonzero), 1 - self.decay)

@@ -109,7 +109,8 @@ class TableDirect(Estimator):
         change = self.once(change, potentials)
         at_sample = costs.gather(1, chosen.T).T
         changed = (high != low).float().mean()
-        self.epsilon.observe(changed)
+        if len(potentials.unary):
+            self.epsilon.observe(changed)
         return Estimate(
             surrogate=(change + at_sample).mean(dim=0),
             cost=at_sample.detach().mean(dim=0),

@@ -96,7 +96,7 @@ class DoubleControlVariates(Estimator):
         for constant, linear in zip(of_plain, of_control, strict=True):
             # The derivative of |g|^2 along alpha is 2 g times that of the control.
             whole = constant + self.alpha.detach() * linear
-            slope = slope + 2 * (whole * linear).sum() / len(whole)
+            slope = slope + 2 * (whole * linear).sum() / max(1, len(whole))
         # A product whose gradient in alpha is `slope`.
         return self.alpha * slope
 

@@ -111,7 +111,7 @@ class NVIL(Estimator):
         score = self.once(score, q.potentials)
         surrogate = score + costs.mean(dim=0)
         tuning: torch.Tensor | float = 0.0
-        if self.training:
+        if self.training and len(above[0]):
             # The baseline learns what the running mean leaves.
             tuning = (fixed - centre - baseline).square().mean()
             self._update(above)
