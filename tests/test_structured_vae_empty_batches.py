@@ -167,3 +167,12 @@ def test_ram_of_no_variables_is_the_cost():
     unary = leaf(2, 0)
     estimate = RAM()(Potentials(unary), lambda z: z.sum(-1) + 3.0, seeded())
     assert estimate.surrogate.tolist() == [3.0, 3.0]
+
+
+def test_ram_is_exact_for_linear_costs_of_independent_bits_whatever_the_number_of_samples():
+    slopes = torch.tensor([1.0, -2.0, 0.5])
+    for samples in (1, 3):
+        unary = torch.tensor([[0.3, -1.0, 2.0]], requires_grad=True)
+        RAM(samples)(Potentials(unary), lambda z: z @ slopes, seeded()).surrogate.sum().backward()
+        p = unary.detach().sigmoid()
+        torch.testing.assert_close(unary.grad, slopes * p * (1 - p))
