@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from .traced import is_traced
+from .errors import NetworkError
+from .traced import is_traced, is_transformed, plain
 
 T = TypeVar("T")
 
@@ -36,7 +37,13 @@ class HostEdges:
 
     @classmethod
     def of(cls, edges: torch.Tensor) -> HostEdges:
-        """Copy a tensor of edges; this waits for the device that has it."""
+        """Copy a tensor of edges; this waits for the device that has it.
+
+        Raises:
+            NetworkError: `vmap` maps over the edges.
+        """
+        if is_transformed():
+            return cls(_of_transform(edges))
         return cls(edges.detach().cpu().numpy().copy())
 
     @property
@@ -59,6 +66,16 @@ class HostEdges:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HostEdges, (self._array.copy(),)
+
+
+def _of_transform(edges: torch.Tensor) -> np.ndarray:
+    """Return edges inside of `torch.func`, where tensors have no numpy view."""
+    values = plain(edges)
+    if values.ndim != edges.ndim:
+        raise NetworkError(
+            "vmap cannot map over edges, which the instances share: pass in_dims=None for them"
+        )
+    return np.array(values.tolist(), dtype=np.int64).reshape(-1, 2)
 
 
 def once_on_host(edges: torch.Tensor) -> HostEdges | None:

@@ -209,7 +209,7 @@ def likelihood_of(name: str) -> Likelihood:
     Raises:
         SettingError: no likelihood has this name.
     """
-    if name not in LIKELIHOODS:
+    if not isinstance(name, str) or name not in LIKELIHOODS:
         raise SettingError(f"no likelihood is called {name!r}; there are: {', '.join(LIKELIHOODS)}")
     return LIKELIHOODS[name]()
 

@@ -56,7 +56,7 @@ class Named(Mapping[str, ObjectT], Generic[ObjectT]):
 
     def __contains__(self, name: object) -> bool:
         """Return whether something has this name, without importing it."""
-        return name in self.built_in or name in self._plug_ins()
+        return isinstance(name, str) and (name in self.built_in or name in self._plug_ins())
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, those of this package first."""

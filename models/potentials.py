@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import torch
 
+from .arguments import refusal, whole_number
 from .errors import NetworkError
 from .host_edges import HostEdges
 from .shapes import AllStates, Binary, Edges, FlipCosts, OneHot, Pairwise, Scores, Table, Unary
@@ -48,6 +49,19 @@ class LatentSpace(Protocol):
         """The arguments from which `named_space` makes this space; empty for one without a name."""
 
 
+def _check_tensor(values: object, name: str, wanted: str) -> None:
+    """Raise unless this is a dense tensor.
+
+    Raises:
+        NetworkError: it is something else.
+    """
+    dense = False
+    if isinstance(values, torch.Tensor):
+        dense = values.layout == torch.strided and not values.is_nested
+    if not dense:
+        raise refusal(name, f"a dense tensor of {wanted}", values, NetworkError)
+
+
 LARGEST_LOG = 700.0
 """The largest logarithm of a number of states that fits a float."""
 
@@ -63,6 +77,9 @@ class LinearScores(ABC):
         space: the space of the states z; None for all that the variables can take.
         host_edges: the same edges on the host, so that no step waits for those of a device; None
             if the caller did not pass them.
+
+    Raises:
+        NetworkError: scores or edges are not dense tensors.
     """
 
     unary: Unary
@@ -70,6 +87,17 @@ class LinearScores(ABC):
     edges: Edges | None = None
     space: LatentSpace | None = field(default=None, kw_only=True)
     host_edges: HostEdges | None = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_tensor(self.unary, "unary", "scores [batch, n]")
+        if self.pairwise is not None:
+            _check_tensor(self.pairwise, "pairwise", "scores [batch, e]")
+        if self.edges is not None:
+            _check_tensor(self.edges, "edges", "pairs of variables [e, 2]")
+        if self.space is not None and not hasattr(self.space, "log_count"):
+            raise refusal("space", "a space of states, or None", self.space, NetworkError)
+        if not isinstance(self.host_edges, HostEdges | None):
+            raise refusal("host_edges", "HostEdges, or None", self.host_edges, NetworkError)
 
     free_space: ClassVar[str]
     """The name of the space of all states that the variables can take."""
@@ -135,8 +163,24 @@ class LinearScores(ABC):
         """Return `[...]`, the place in `_free_states` of each of `z [..., n]`."""
 
     def score(self, z: Binary) -> Scores:
-        """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials."""
+        """Return h(z) `[..., batch]` of `z [..., batch, n]`, differentiable in the potentials.
+
+        Raises:
+            NetworkError: z is not a dense tensor, or its states have another length.
+        """
+        self.check_states(z)
         return self._product(z, self.pairs(z))
+
+    def check_states(self, z: object) -> None:
+        """Raise unless these are states as long as the unary scores.
+
+        Raises:
+            NetworkError: z is not a dense tensor, or its states have another length.
+        """
+        _check_tensor(z, "z", "states [..., batch, n]")
+        n = self.unary.shape[-1]
+        if isinstance(z, torch.Tensor) and z.shape[-1:] != (n,):
+            raise NetworkError(f"z must be states [..., batch, {n}]; got {list(z.shape)}")
 
     def score_difference(self, z: Binary, other: Binary) -> Scores:
         """Return h(z) - h(other) `[..., batch]`, differentiable in the potentials."""
@@ -217,6 +261,9 @@ class Potentials(LinearScores):
         forbidden: `[batch, n]`, true where z_i must be 0, whatever its score; None for nowhere.
         forbidden_pairs: `[batch, e]`, true where z_i and z_j must not both be 1; None for nowhere.
 
+    Raises:
+        NetworkError: scores or edges are not dense tensors.
+
     Example:
         >>> unary = torch.tensor([[1.0, -2.0]])
         >>> h = Potentials(unary, torch.tensor([[3.0]]), torch.tensor([[0, 1]]))
@@ -229,6 +276,13 @@ class Potentials(LinearScores):
 
     forbidden: torch.Tensor | None = field(default=None, kw_only=True)
     forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.forbidden is not None:
+            _check_tensor(self.forbidden, "forbidden", "booleans [batch, n]")
+        if self.forbidden_pairs is not None:
+            _check_tensor(self.forbidden_pairs, "forbidden_pairs", "booleans [batch, e]")
 
     @staticmethod
     def forbids(scores: torch.Tensor) -> torch.Tensor:
@@ -407,7 +461,8 @@ class CategoricalPotentials(LinearScores):
         variables: number of variables.
 
     Raises:
-        NetworkError: the scores are not those of so many variables and edges.
+        NetworkError: scores or edges are not dense tensors, or the scores are not those of so many
+            variables and edges.
 
     Example:
         >>> h = CategoricalPotentials(torch.tensor([[1.0, -2.0, 0.5]]))
@@ -425,8 +480,10 @@ class CategoricalPotentials(LinearScores):
     variables: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number(self.variables, "variables", NetworkError)
         scores = self.unary.shape[-1]
-        if self.variables < 1 or scores % self.variables:
+        if scores % self.variables:
             raise NetworkError(
                 f"{scores} unary scores are not those of {self.variables} variables of k values"
             )
@@ -480,7 +537,8 @@ class CategoricalPotentials(LinearScores):
             raise NetworkError("these potentials have no pairwise scores")
         if self.potts:
             return self.pairwise[..., None, None] * torch.eye(self.k).to(self.pairwise)
-        return self.pairwise.reshape(*self.pairwise.shape[:-1], -1, self.k, self.k)
+        e = self.pairwise.shape[-1] // self.k**2
+        return self.pairwise.reshape(*self.pairwise.shape[:-1], e, self.k, self.k)
 
     def pairs(self, z: OneHot) -> torch.Tensor:
         """Return the indicators `[..., e k k]` of the values of each edge.

@@ -112,7 +112,7 @@ def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) 
     shape = (len(table), samples)
     uniforms = torch.rand(shape, generator=generator, device=table.device, dtype=torch.float64)
     places = torch.searchsorted(cumulative, uniforms * cumulative[:, -1:], right=True)
-    return places.clamp_(max=table.shape[-1] - 1)
+    return places.clamp(max=table.shape[-1] - 1)
 
 
 def state_index(z: torch.Tensor) -> torch.Tensor:

@@ -1,14 +1,6 @@
 """The errors of structured_vae: each is ours and also the builtin that it resembles."""
 
-import reprlib
-
-
-def shortened(value: object) -> str:
-    """A value as a message can show it, whatever it is and however long."""
-    try:
-        return " ".join(reprlib.repr(value).split())
-    except ValueError:  # an integer of more digits than Python writes
-        return f"{type(value).__name__} of too many digits to show"
+from models.arguments import shortened as shortened
 
 
 class StructuredVAEError(Exception):

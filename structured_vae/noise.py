@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+
+from models.arguments import of_kind, whole_number
 
 from .errors import ConfigError, EstimatorError, shortened
 
@@ -18,9 +19,7 @@ def checked_draws(samples: object) -> int:
     Raises:
         ConfigError: it is not a whole number of at least 1.
     """
-    if isinstance(samples, int | np.integer) and not isinstance(samples, bool) and samples > 0:
-        return int(samples)
-    raise ConfigError(f"samples must be a whole number of at least 1; got {shortened(samples)}")
+    return whole_number(samples, "samples", ConfigError)
 
 
 def gumbel(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
@@ -76,26 +75,31 @@ def uniform(like: torch.Tensor, generator: torch.Generator | None) -> torch.Tens
 
 def _drawn(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
     """Draw normal or uniform variables, other ones in each process that trains."""
-    if torch.compiler.is_compiling():
-        return _of_torch(like, generator, normal)
-    with _explained():
-        return _of_torch(like, generator, normal)
-
-
-def _of_torch(like: torch.Tensor, generator: torch.Generator | None, normal: bool) -> torch.Tensor:
     if generator is None and process_rank():
         return _of_rank(like, normal)
     draw = torch.rand
     if normal:
         draw = torch.randn
-    return draw(like.shape, generator=generator, device=like.device, dtype=like.dtype)
+    return random_numbers(
+        draw, like.shape, generator=generator, device=like.device, dtype=like.dtype
+    )
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Raise an error of ours where a `vmap` of torch allows no random numbers."""
+def random_numbers(draw: Callable[..., torch.Tensor], *sizes: Any, **options: Any) -> torch.Tensor:
+    """Return random numbers of torch.
+
+    Args:
+        draw: a function that draws, such as `torch.rand`.
+        sizes: its arguments.
+        options: its options, such as `generator`.
+
+    Raises:
+        EstimatorError: a `vmap` of torch allows no random numbers here.
+    """
+    if torch.compiler.is_compiling():
+        return draw(*sizes, **options)
     try:
-        yield
+        return draw(*sizes, **options)
     except RuntimeError as error:
         if "random operation" not in str(error):
             raise
@@ -124,6 +128,22 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
         )
 
 
+def check_draw(generator: object, samples: object, name: str = "samples") -> None:
+    """Raise unless a distribution can be drawn from so often.
+
+    Args:
+        generator: what a caller passed.
+        samples: the number of draws that a caller passed.
+        name: the name of the number, for the message.
+
+    Raises:
+        ConfigError: `generator` is not a torch generator, or the number is not a whole number of at
+            least 1.
+    """
+    of_kind(generator, "generator", ConfigError, torch.Generator, "a torch.Generator")
+    whole_number(samples, name, ConfigError)
+
+
 def process_rank() -> int:
     """Return the number of this process among those that train together; 0 for one alone."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -145,7 +165,7 @@ def _of_rank(like: torch.Tensor, normal: bool) -> torch.Tensor:
     The seed is drawn outside the custom operation. Transforms of `torch.func` and compilers treat
     a draw of torch as random, and the operation as a function of its arguments.
     """
-    seed = torch.randint(2**62, ())
+    seed = random_numbers(torch.randint, 2**62, ())
     drawn: torch.Tensor = _of_seed(like.detach(), seed, process_rank(), normal)
     return drawn
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from numbers import Real
 from typing import Final, Protocol
 
 import numpy as np
+
+from models.arguments import number
 
 from .errors import ConfigError, shortened
 
@@ -22,7 +23,7 @@ class Schedule(Protocol):
 
 def positive(value: object) -> bool:
     """Return True if `value` is a positive, finite number."""
-    if not isinstance(value, float | int | np.floating | np.integer):
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
         return False
     # Half precision cannot represent the maximum, so compare Python numbers.
     number = value
@@ -59,10 +60,7 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
 
 def _check_numbers(schedule: Schedule) -> None:
     for name, value in vars(schedule).items():
-        if not isinstance(value, Real):
-            raise ConfigError(
-                f"{name} of {type(schedule).__name__} must be a number; got {shortened(value)}"
-            )
+        number(value, f"{name} of {type(schedule).__name__}", ConfigError, "a finite number")
 
 
 @dataclass(frozen=True)

@@ -338,5 +338,7 @@ def test_the_sizes_of_a_prior_are_fields_of_its_options_and_were_arguments(make)
         former = make(name, n=4, hidden=5, prior="made", prior_hidden=7, prior_layers=2)
     assert warned[0].filename == __file__
     assert former.arguments == vae.arguments
-    with pytest.raises(SettingError, match="prior_hidden must be at least 0; got -1"):
+    with pytest.raises(
+        SettingError, match="prior_hidden must be a whole number of at least 0; got -1"
+    ):
         PriorOptions("made", hidden=-1)

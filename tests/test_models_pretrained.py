@@ -352,7 +352,7 @@ def test_a_configuration_that_is_not_ours(folder, change, words):
         ({"n": 5}, "should have"),
         ({"n": 10**5}, "should have"),
         ({"n": 10**9}, "no networks can be made"),
-        ({"pixels": 10**12}, "should have"),
+        ({"pixels": 10**12}, "no networks can be made from .*: pixels must be a whole number"),
         ({"hidden": 10**30}, "no networks can be made"),
         ({"encoder": 3}, "encoder must be a string"),
         ({"encoder": "bogus"}, "no networks can be made from .*: no encoder is called 'bogus'"),

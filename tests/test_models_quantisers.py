@@ -231,8 +231,8 @@ def test_perplexity_is_the_number_of_values_that_are_equally_frequent():
     ("make", "message"),
     [
         (lambda: LFQ(7, tokens=2), "multiple of tokens"),
-        (lambda: FSQ(3, 1), "k must be at least 2"),
-        (lambda: VQ(3, 4, 0), "dimensions must be at least 1"),
+        (lambda: FSQ(3, 1), "k must be a whole number of at least 2"),
+        (lambda: VQ(3, 4, 0), "dimensions must be a whole number of at least 1"),
         (lambda: quantised_vae("pq"), "quantiser must be one of"),
         (lambda: quantised_vae("lfq", codes=4), "lfq has 2 values"),
         (lambda: quantised_vae("fsq", dimensions=4), "vectors of 1"),

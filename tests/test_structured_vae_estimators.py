@@ -199,7 +199,10 @@ def test_a_number_is_a_schedule(make):
             lambda u, f, g: RELAX(7)(Potentials(u), f, g),
             "5 scores an image, and RELAX was made with n = 7",
         ),
-        (lambda u, f, g: DisARM(samples=1.5), r"samples must be a whole number; got 1\.5"),
+        (
+            lambda u, f, g: DisARM(samples=1.5),
+            r"samples must be a whole number of at least 1; got 1\.5",
+        ),
         (
             lambda u, f, g: DisARM()(Potentials(u), lambda z: f(z) / 0, g),
             "must be finite; at .* gave inf",
@@ -257,7 +260,9 @@ def test_a_cost_may_give_whole_numbers():
     ],
 )
 def test_too_few_samples(make, least):
-    with pytest.raises(EstimatorError, match=f"samples must be at least {least}; got {least - 1}"):
+    with pytest.raises(
+        EstimatorError, match=f"samples must be a whole number of at least {least}; got {least - 1}"
+    ):
         make(samples=least - 1)
     make(samples=least)
 
@@ -394,7 +399,7 @@ def test_ram_refuses_more_completions_than_there_are_bits():
     assert reason == "they are of n = 4 bits, and 5 are to be completed"
     assert RAM(completions=4).why_not(Potentials(torch.zeros(1, 4))) == ()
     assert RAM(completions=5).why_not(CategoricalPotentials(torch.zeros(1, 4))) == ()
-    with pytest.raises(EstimatorError, match="completions must be at least 1"):
+    with pytest.raises(EstimatorError, match="completions must be a whole number of at least 1"):
         RAM(completions=0)
 
 

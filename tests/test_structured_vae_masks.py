@@ -286,7 +286,7 @@ def test_a_layer_over_another_structure_shares_noise_and_steps():
     loss = ImplicitMLELoss(KOfN(1), seed=None).over(KOfN([3, 1]))
     target = KOfN([3, 1]).argmax(torch.rand(2, 6, generator=seeded()))
     assert loss(torch.zeros(2, 6), target=target).shape == (2,)
-    with pytest.raises(StructureError, match="expected a StateSpace"):
+    with pytest.raises(StructureError, match="must be a StateSpace"):
         layer.over("max_flow")
 
 

@@ -214,13 +214,13 @@ def test_one_sample_that_outweighs_all_others_keeps_factors_finite():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: VIMCO(1), "samples must be at least 2; got 1"),
-        (lambda: LocalDisARM(1), "samples must be at least 2; got 1"),
-        (lambda: OVIS(1), "samples must be at least 2; got 1"),
-        (lambda: ReweightedWakeSleep(1), "samples must be at least 2; got 1"),
-        (lambda: WakeWake(1), "samples must be at least 2; got 1"),
-        (lambda: WakeSleep(0), "samples must be at least 1; got 0"),
-        (lambda: VIMCO(5, "median"), "baseline must be one of geometric, arithmetic"),
+        (lambda: VIMCO(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: LocalDisARM(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: OVIS(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: ReweightedWakeSleep(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: WakeWake(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: WakeSleep(0), "samples must be a whole number of at least 1; got 0"),
+        (lambda: VIMCO(5, "median"), "baseline must be 'geometric' or 'arithmetic'"),
     ],
 )
 def test_options_out_of_range_are_refused(make, words):

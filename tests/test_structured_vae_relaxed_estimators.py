@@ -309,14 +309,20 @@ def test_saturated_scores_have_finite_gradients(name):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: GumbelRao(inner=0), "inner must be at least 1; got 0"),
-        (lambda: ReinMaxRao(inner=1.5), r"inner must be a whole number; got 1\.5"),
-        (lambda: GappedStraightThrough(gap=-1.0), r"gap must be at least 0 and finite; got -1\.0"),
-        (lambda: ReinMaxCV(eta=math.inf), "eta must be finite; got inf"),
-        (lambda: SparseMAP(steps=0), "steps must be at least 1; got 0"),
+        (lambda: GumbelRao(inner=0), "inner must be a whole number of at least 1; got 0"),
+        (lambda: ReinMaxRao(inner=1.5), r"inner must be a whole number of at least 1; got 1\.5"),
+        (
+            lambda: GappedStraightThrough(gap=-1.0),
+            r"gap must be a finite number of at least 0; got -1\.0",
+        ),
+        (lambda: ReinMaxCV(eta=math.inf), "eta must be a finite number; got inf"),
+        (lambda: SparseMAP(steps=0), "steps must be a whole number of at least 1; got 0"),
         (lambda: AdaptiveImplicitMLE(sides=3), "sides must be 1 or 2; got 3"),
-        (lambda: AdaptiveImplicitMLE(decay=1.0), "0 <= decay < 1"),
-        (lambda: AdaptiveImplicitMLE(target=0.0), "need target > 0"),
+        (
+            lambda: AdaptiveImplicitMLE(decay=1.0),
+            "decay must be a number of at least 0 and below 1",
+        ),
+        (lambda: AdaptiveImplicitMLE(target=0.0), "target must be a positive number"),
     ],
 )
 def test_impossible_options_of_relaxed_estimators(make, words):

@@ -482,15 +482,15 @@ def test_states_are_drawn_without_replacement(make, draws):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: NVIL(3, samples=0), "samples must be at least 1; got 0"),
-        (lambda: NVIL(3, decay=1.0), r"decay must be at least 0 and below 1; got 1\.0"),
-        (lambda: MuProp(0), "samples must be at least 1; got 0"),
-        (lambda: ARMS(1), "samples must be at least 2; got 1"),
-        (lambda: CARMS(1), "samples must be at least 2; got 1"),
-        (lambda: DoubleControlVariates(1), "samples must be at least 2; got 1"),
-        (lambda: RODEO(1), "samples must be at least 2; got 1"),
-        (lambda: UnorderedSet(1), "samples must be at least 2; got 1"),
-        (lambda: UnorderedSet(13), "samples must be at most 12; got 13"),
+        (lambda: NVIL(3, samples=0), "samples must be a whole number of at least 1; got 0"),
+        (lambda: NVIL(3, decay=1.0), r"decay must be a number of at least 0 and below 1; got 1\.0"),
+        (lambda: MuProp(0), "samples must be a whole number of at least 1; got 0"),
+        (lambda: ARMS(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: CARMS(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: DoubleControlVariates(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: RODEO(1), "samples must be a whole number of at least 2; got 1"),
+        (lambda: UnorderedSet(1), "samples must be a whole number from 2 to 12; got 1"),
+        (lambda: UnorderedSet(13), "samples must be a whole number from 2 to 12; got 13"),
     ],
 )
 def test_impossible_options(make, words):

@@ -255,7 +255,8 @@ def test_noise_inside_of_a_hessian_names_the_randomness():
 
 
 LINEAR = ("direct", "table_direct", "implicit_mle", "adaptive_implicit_mle", "perturbed_argmax")
-LINEAR += ("arm", "disarm", "arms", "rebar", "relax", "local_disarm")
+LINEAR += ("arm", "disarm", "arms", "rebar", "relax", "local_disarm", "score_function", "nvil")
+LINEAR += ("muprop", "double_cv", "rodeo", "unordered_set", "ram", "vimco", "ovis")
 
 
 @pytest.mark.parametrize("name", LINEAR)

@@ -232,7 +232,7 @@ def test_a_custom_object_with_an_argmax_is_a_space():
 
 @pytest.mark.parametrize("value", [3, "bits", None, torch.zeros(2)])
 def test_what_is_no_space_is_refused(value):
-    with pytest.raises(StructureError, match="expected a StateSpace"):
+    with pytest.raises(StructureError, match="must be a StateSpace"):
         as_space(value)
 
 

@@ -1414,7 +1414,7 @@ def test_options_that_are_no_mapping_are_named(values):
 @pytest.mark.parametrize("schedule", [Constant, lambda value: ExponentialDecay(start=value), Ramp])
 @pytest.mark.parametrize("value", ["1", None, [1.0], torch.ones(2)])
 def test_schedules_are_of_numbers(schedule, value):
-    with pytest.raises(ConfigError, match="must be a number; got"):
+    with pytest.raises(ConfigError, match="must be a finite number; got"):
         schedule(value)
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from ..arguments import of_kind
+from ..errors import NetworkError
+
 
 class _Mixed(nn.Module):
     """A torch layer whose products are in bfloat16 during training, if `mixed` is True.
@@ -49,7 +52,11 @@ def train_mixed(networks: nn.Module) -> None:
 
     Args:
         networks: networks of this package; layers from elsewhere are left unchanged.
+
+    Raises:
+        NetworkError: `networks` is not a torch module.
     """
+    of_kind(networks, "networks", NetworkError, nn.Module, "a torch module")
     for layer in networks.modules():
         if isinstance(layer, _Mixed):
             layer.mixed = True

@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from ..arguments import of_kind, whole_number
 from ..errors import SettingError
 from ..host_edges import HostEdges, once_on_host
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
@@ -76,8 +77,10 @@ class BitsPrior(GibbsPrior):
 
     def __init__(self, n: int, edges: Edges | None = None):
         super().__init__()
+        n = whole_number(n, "n", SettingError)
         if edges is None:
             edges = torch.empty((0, 2), dtype=torch.long)
+        of_kind(edges, "edges", SettingError, torch.Tensor, "a tensor of pairs [e, 2], or None")
         self.unary = nn.Parameter(torch.zeros(n))
         self.pairwise: nn.Parameter | None = None
         if len(edges):
@@ -121,7 +124,7 @@ class CategoriesPrior(GibbsPrior):
 
     def __init__(self, k: int):
         super().__init__()
-        self.unary = nn.Parameter(torch.zeros(k))
+        self.unary = nn.Parameter(torch.zeros(whole_number(k, "k", SettingError)))
 
     name = "factorised"
 
@@ -147,6 +150,7 @@ def gibbs_prior(n: int, edges: Edges | None = None) -> BitsPrior:
         n: number of bits; more than 20 need edges of small treewidth.
         edges: `[e, 2]`, i < j; None for all pairs.
     """
+    n = whole_number(n, "n", SettingError)
     if edges is None:
         edges = torch.triu_indices(n, n, 1).T.contiguous()
     return BitsPrior(n, edges)

@@ -108,7 +108,7 @@ def named_prior(prior: str | PriorOptions, states: States) -> Prior | None:
         {'prior': 'made', 'prior_hidden': 8}
     """
     options = PriorOptions.of(prior)
-    if options.name not in PRIORS:
+    if not isinstance(options.name, str) or options.name not in PRIORS:
         raise SettingError(f"no prior is called {options.name!r}; there are: {', '.join(PRIORS)}")
     make = PRIORS[options.name]
     if make is None:

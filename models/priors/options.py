@@ -9,6 +9,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Final, ParamSpec, TypeVar
 
+from ..arguments import whole_number
 from ..errors import SettingError
 
 P = ParamSpec("P")
@@ -30,7 +31,7 @@ class PriorOptions:
             (0 for 3).
 
     Raises:
-        SettingError: a size is negative.
+        SettingError: a size is not a whole number of at least 0.
 
     Example:
         >>> from models import paper_vae
@@ -46,9 +47,7 @@ class PriorOptions:
 
     def __post_init__(self) -> None:
         for former, size in FORMER.items():
-            value = getattr(self, size)
-            if value < 0:
-                raise SettingError(f"{former} must be at least 0; got {value}")
+            whole_number(getattr(self, size), former, SettingError, 0)
 
     @classmethod
     def of(cls, prior: str | PriorOptions) -> PriorOptions:

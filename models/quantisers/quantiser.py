@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import nn
 
+from ..arguments import whole_number
 from ..errors import SettingError
 from ..potentials import AnyPotentials, CategoricalPotentials, Potentials
 from ..states import codes_of, of_variables
@@ -67,8 +68,7 @@ class Quantiser(nn.Module, ABC):
         super().__init__()
         least = {"variables": (variables, 1), "k": (k, 2), "dimensions": (dimensions, 1)}
         for name, (value, smallest) in least.items():
-            if value < smallest:
-                raise SettingError(f"{name} must be at least {smallest}; got {value}")
+            whole_number(value, name, SettingError, smallest)
         self.variables = variables
         self.k = k
         self.dimensions = dimensions

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from ..arguments import whole_number
 from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.decoder import Neighbourhood
@@ -298,6 +299,9 @@ class AttributeVAE(Pretrained):
         **encoder_options: int | str,
     ):
         super().__init__()
+        n = whole_number(n, "n", SettingError)
+        c = whole_number(c, "c", SettingError)
+        channels = whole_number(channels, "channels", SettingError)
         self.encoder = AttributeEncoder(encoder, n, c, channels, **encoder_options)
         self.decoder = AttributeDecoder(n, c, channels)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..arguments import image_size, whole_number
+from ..errors import SettingError
 from ..networks.convolutional import ConvolutionalDecoder, ConvolutionalEncoder
 from .discrete import DiscreteVAE
 
@@ -26,7 +28,8 @@ def convolutional_vae(
         hidden: number of units of the fully connected layers.
 
     Raises:
-        SettingError: no encoder has this name, or the size is not a multiple of 4.
+        SettingError: no encoder has this name, a number is not a whole number of at least 1, or
+            the size is not a multiple of 4.
 
     Example:
         >>> import torch
@@ -34,6 +37,10 @@ def convolutional_vae(
         >>> vae.encoder(torch.zeros(2, 784)).pairwise.shape
         torch.Size([2, 3])
     """
+    size = image_size(size, "size", SettingError)
+    n = whole_number(n, "n", SettingError)
+    channels = whole_number(channels, "channels", SettingError)
+    hidden = whole_number(hidden, "hidden", SettingError)
     return DiscreteVAE(
         ConvolutionalEncoder(encoder, size, n, channels, hidden),
         ConvolutionalDecoder(size, n, channels, hidden),

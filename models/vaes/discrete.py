@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import UninitializedParameter
 
+from ..arguments import whole_number
 from ..errors import NetworkError, PretrainedError, SettingError
 from ..likelihoods import Likelihood
 from ..networks.decoder import BinaryDecoder, CategoricalDecoder, Decoder
@@ -413,7 +414,9 @@ def paper_vae(
     """
     encoder_class = ENCODERS.named(encoder)
     name_of_size, size = _size_of_states(encoder, n, k)
-    _check_least(1, **{name_of_size: size}, hidden=hidden)
+    size = whole_number(size, name_of_size, SettingError)
+    pixels = whole_number(pixels, "pixels", SettingError)
+    hidden = whole_number(hidden, "hidden", SettingError)
     # Their types are those of the class, which only the class knows.
     options: Any = checked_encoder_options(encoder, encoder_options)
     network = encoder_class(pixels, size, hidden=hidden, **options)
@@ -453,17 +456,6 @@ def _stored_space(name: str, arguments: dict[str, int]) -> LatentSpace | None:
             f"unknown keys: {', '.join(arguments)}; arguments of a space need its name, space"
         )
     return None
-
-
-def _check_least(least: int, **numbers: int) -> None:
-    """Raise if one of the numbers is too small.
-
-    Raises:
-        SettingError: a number is less than `least`.
-    """
-    for name, number in numbers.items():
-        if number < least:
-            raise SettingError(f"{name} must be at least {least}; got {number}")
 
 
 def _size_of_states(encoder: str, n: int | None, k: int | None) -> tuple[str, int]:

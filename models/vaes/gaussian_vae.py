@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from ..arguments import of_kind, whole_number
+from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.layers import Linear
 from ..pretrained import Pretrained
@@ -48,7 +50,11 @@ class GaussianVAE(Pretrained):
         prior: DensityPrior | None = None,
     ):
         super().__init__()
+        pixels = whole_number(pixels, "pixels", SettingError)
+        n = whole_number(n, "n", SettingError)
+        hidden = whole_number(hidden, "hidden", SettingError)
         if prior is not None:
+            of_kind(prior, "prior", SettingError, DensityPrior, "a DensityPrior, or None")
             prior.check(n)
         self.n = n
         self.encoder = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, 2 * n))

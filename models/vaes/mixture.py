@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import softplus
 
+from ..arguments import whole_number
 from ..errors import SettingError
 from ..gaussian import Gaussian
 from ..networks.decoder import Neighbourhood, matches
@@ -41,7 +42,7 @@ class MixtureEncoder(nn.Module):
 
     def __init__(self, pixels: int, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
-        if styles not in STYLES:
+        if not isinstance(styles, str) or styles not in STYLES:
             raise SettingError(f"no styles are called {styles!r}; there are: {', '.join(STYLES)}")
         self.n = k
         self.styles = styles
@@ -216,6 +217,9 @@ class MixtureVAE(Pretrained):
 
     def __init__(self, pixels: int = 784, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
+        pixels = whole_number(pixels, "pixels", SettingError)
+        k = whole_number(k, "k", SettingError)
+        c = whole_number(c, "c", SettingError)
         self.encoder = MixtureEncoder(pixels, k, c, styles)
         self.decoder = MixtureDecoder(pixels, k, c)
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, cast
 import torch
 from torch import nn
 
+from ..arguments import image_size, one_of, whole_number
 from ..errors import SettingError
 from ..likelihoods import Likelihood, likelihood_name, likelihood_of
 from ..networks.layers import Linear
@@ -317,8 +318,14 @@ def quantised_vae(
         ("networks", networks, NETWORKS),
         ("prior", options.name, CODE_PRIORS),
     ):
-        if value not in names:
-            raise SettingError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+        one_of(value, name, SettingError, names)
+    size = image_size(size, "size", SettingError)
+    n = whole_number(n, "n", SettingError)
+    hidden = whole_number(hidden, "hidden", SettingError)
+    channels = whole_number(channels, "channels", SettingError)
+    if codes is not None:
+        codes = whole_number(codes, "codes", SettingError, none="the usual number")
+    dimensions = whole_number(dimensions, "dimensions", SettingError)
     if codes is None:
         codes = USUAL_CODES[quantiser]
     tokens = 1

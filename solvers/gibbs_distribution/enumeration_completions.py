@@ -53,6 +53,6 @@ def complete(
         completed,
         conditionals,
     )
-    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
+    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[:1].size
     over_slices(partial(kernels.complete, edges, n), *arrays, nanoseconds=work, threads=threads)
     return z, completed, conditionals

@@ -68,5 +68,5 @@ def derivative(
     ones = np.empty((len(unary), plan.n))
     pairs = np.empty((len(unary), plan.edges))
     arrays = (*scores, *drawn, ones, pairs)
-    over_lanes(kernels.derive_by_elimination, plan, arrays, threads, draws=drawn.chosen[0].size)
+    over_lanes(kernels.derive_by_elimination, plan, arrays, threads, draws=drawn.chosen[:1].size)
     return np.concatenate((ones, pairs), axis=1)

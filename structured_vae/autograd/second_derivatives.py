@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 
+from models.traced import is_transformed
+
 from ..errors import EstimatorError
-from .transforms import Dims, transformable
+from .transforms import Dims, refuse_forward_mode, transformable
 
 
 def without_derivative(
@@ -40,7 +42,7 @@ def once_differentiable(scores: torch.Tensor, of: str) -> torch.Tensor:
         scores: the scores.
         of: the name of the loss, for the message.
     """
-    unchanged: torch.Tensor = _pass_once(scores, of)
+    unchanged: torch.Tensor = _pass_once(scores, scores, of)
     return unchanged
 
 
@@ -49,14 +51,26 @@ def first_derivative_only(
 ) -> torch.Tensor:
     """Return a surrogate, whose gradient in the scores raises an error if it is differentiated.
 
-    Estimators use it whose surrogate is linear in the scores, so that torch would take their second
-    derivative to be zero. It costs nothing until there is one: a hook of the surrogate.
+    Estimators use it whose surrogate has the gradient of an expected cost, but not its second
+    derivative, which torch would take to be zero or another wrong number. It costs nothing until
+    there is one: a hook of the surrogate. A derivative in forward mode has no hook, so that it is
+    refused from the start.
 
     Args:
         surrogate: the terms that give the scores their gradient.
         of: the name of the estimator, for the message.
         scores: what the gradient depends on; None is left out.
+
+    Raises:
+        EstimatorError: a derivative in forward mode is asked for.
     """
+    refuse_forward_mode(of, surrogate)
+    if is_transformed():
+        # Tensors of `vmap` do not say whether they require a gradient, and have no hooks.
+        for values in scores:
+            if values is not None:
+                surrogate = _pass_once(surrogate, values, of)
+        return surrogate
     learnt = [values for values in scores if values is not None and values.requires_grad]
     if not learnt or not surrogate.requires_grad:
         return surrogate
@@ -106,28 +120,28 @@ _tie = transformable(_tied, _keep_name, _refuse, _tied_instances, "a gradient")
 
 
 @torch.library.custom_op("structured_vae::once", mutates_args=())
-def _once(scores: torch.Tensor, of: str) -> torch.Tensor:
-    return scores.clone()
+def _once(values: torch.Tensor, scores: torch.Tensor, of: str) -> torch.Tensor:
+    return values.clone()
 
 
 @_once.register_fake
-def _(scores: torch.Tensor, of: str) -> torch.Tensor:
-    return torch.empty_like(scores)
+def _(values: torch.Tensor, scores: torch.Tensor, of: str) -> torch.Tensor:
+    return torch.empty_like(values)
 
 
 def _keep_scores(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
-    scores, ctx.of = inputs
+    _, scores, ctx.of = inputs
     ctx.save_for_backward(scores)
 
 
-def _once_backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+def _once_backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
     (scores,) = ctx.saved_tensors
-    return _tie(gradient, scores, None, ctx.of), None
+    return _tie(gradient, scores, gradient, ctx.of), None, None
 
 
 def _once_instances(info: Any, in_dims: Dims, *args: Any) -> tuple[torch.Tensor, int | None]:
-    scores, of = args
-    return _pass_once(scores, of), in_dims[0]
+    values, scores, of = args
+    return _pass_once(values, scores, of), in_dims[0]
 
 
 _pass_once = transformable(_once, _keep_scores, _once_backward, _once_instances, "a sampled loss")

@@ -107,18 +107,19 @@ def refuse_vectorised(what: str, *gradients: torch.Tensor | None) -> None:
         )
 
 
-def refuse_transforms(what: str, instead: str) -> None:
-    """Raise if a transform of `torch.func` reaches a call that leaves torch.
+def refuse_transforms(what: str, instead: str, because: str = "leaves torch") -> None:
+    """Raise if a transform of `torch.func` reaches a call that it cannot transform.
 
     Args:
         what: the method that is called, for the message.
         instead: what to call.
+        because: what the method does that cannot be transformed.
 
     Raises:
         EstimatorError: the call is inside of `torch.func`.
     """
     if is_transformed():
-        raise EstimatorError(f"{what} leaves torch, so torch.func cannot transform it: {instead}")
+        raise EstimatorError(f"{what} {because}, so torch.func cannot transform it: {instead}")
 
 
 def leading(values: torch.Tensor | None, dim: int | None, size: int) -> torch.Tensor | None:
@@ -134,6 +135,23 @@ def leading(values: torch.Tensor | None, dim: int | None, size: int) -> torch.Te
     if dim is None:
         return values.expand(size, *values.shape)
     return values.movedim(dim, 0)
+
+
+def writable_zeros(like: torch.Tensor, *written: torch.Tensor | None) -> torch.Tensor:
+    """Return zeros of the shape of `like`, into which values of these tensors can be written.
+
+    Under `vmap`, values of each instance need zeros of each instance.
+
+    Args:
+        like: gives shape, type and device.
+        written: the tensors that the values depend on; None is left out.
+    """
+    zeros = torch.zeros_like(like)
+    if is_transformed():
+        for values in written:
+            if values is not None:
+                zeros = zeros + values.new_zeros((), dtype=like.dtype)
+    return zeros
 
 
 def refuse_mapped_edges(dim: int | None) -> None:

@@ -31,8 +31,7 @@ def target_of_steps(steps: torch.Tensor, positions: Positions, k: int) -> torch.
     if labelled:
         steps = torch.where(positions.on, steps, 0).long()
     else:
-        padding = steps.new_zeros(k)
-        padding[0] = 1
+        padding = (torch.arange(k, device=steps.device) == 0).to(steps.dtype)
         steps = torch.where(positions.on[..., None], steps, padding)
     check_values(steps, k, "tags")
     return steps

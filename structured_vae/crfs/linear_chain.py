@@ -185,6 +185,7 @@ class LinearChainCRF(nn.Module):
         """
         if is_traced():
             return self._traced_marginals(emissions, mask)
+        check_emissions(emissions, self.num_tags, self.batch_first)
         differentiable = self._learns(emissions)
         # The marginals are the gradient of log Z in the emissions.
         with gradients_allowed():

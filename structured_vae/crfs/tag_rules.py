@@ -38,7 +38,7 @@ class TagRules:
     end: np.ndarray
 
     def __post_init__(self) -> None:
-        k = len(self.start)
+        k = np.asarray(self.start).size
         shapes = {"start": (k,), "transitions": (k, k), "end": (k,)}
         for name, shape in shapes.items():
             values = np.asarray(getattr(self, name))
@@ -88,10 +88,10 @@ def _parts_of(tags: Sequence[str], scheme: str) -> list[tuple[str, str]]:
     Raises:
         StructureError: a tag occurs twice, or is not one of the scheme.
     """
-    if not isinstance(tags, Iterable):
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
         raise StructureError(f"tags must be a list of names; got {shortened(tags)}")
     names = list(tags)
-    if not names or len(set(map(str, names))) != len(names):
+    if not names or len({name for name in names if isinstance(name, str)}) != len(names):
         raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
     return [_part(name, scheme) for name in names]
 

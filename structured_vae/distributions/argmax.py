@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
+from models.arguments import of_kind, whole_number
 from models.potentials import AnyPotentials
 from models.traced import is_transformed
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
 from ..autograd.recording import refuse_recording
-from ..errors import EstimatorError
+from ..errors import ConfigError, EstimatorError
 from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
+from ..spaces.checks.solvers import check_solver
 from ..spaces.of_potentials import unary_noise
+
+POTENTIALS: Final = "models.Potentials or models.CategoricalPotentials"
+"""What distributions are made of, for messages."""
 
 AnySolver: TypeAlias = str | ArgmaxSolver | LabelSolver
 """A solver, by name or object.
@@ -55,6 +60,20 @@ def argmax(
     return space_of(potentials).maximise(free, solver)
 
 
+def checked_solver(solver: Any) -> Any:
+    """Return a solver or a structure unchanged.
+
+    Args:
+        solver: "auto", a name or an object of `solvers` or of `solvers.labels`; or a structure.
+
+    Raises:
+        solvers.UnknownSolverError: it is none of these.
+    """
+    if not is_structure(solver):
+        check_solver(solver)
+    return solver
+
+
 def perturb_and_map(
     potentials: AnyPotentials,
     solver: AnySolver | Structure | StateSpace,
@@ -73,11 +92,15 @@ def perturb_and_map(
         samples: number of draws per image.
 
     Raises:
-        ConfigError: see `argmax`.
+        ConfigError: see `argmax`; or an argument has another type.
         solvers.SolverError: the solver cannot take these potentials.
         StructureError: see `argmax`.
 
     References:
         Papandreou, Yuille (2011), Perturb-and-MAP random fields.
     """
+    of_kind(potentials, "potentials", ConfigError, AnyPotentials, POTENTIALS)
+    of_kind(generator, "generator", ConfigError, torch.Generator, "a torch.Generator")
+    samples = whole_number(samples, "samples", ConfigError)
+    checked_solver(solver)
     return argmax(potentials.shifted(unary_noise(potentials, generator, samples)), solver)

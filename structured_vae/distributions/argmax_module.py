@@ -134,7 +134,7 @@ class ArgmaxModule(nn.Module, ABC):
         """
         if not is_structure(structure):
             raise StructureError(
-                f"expected a StateSpace, or an object with argmax(scores); got "
+                "a structure must be a StateSpace, or an object with argmax(scores); got "
                 f"{shortened(structure)}"
             )
         # A shallow copy shares counters, buffers and noise; only the dictionary of modules is new.

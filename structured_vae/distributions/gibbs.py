@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
+from models.arguments import of_kind
 from models.potentials import AnyPotentials
 from models.states import MOST_BITS
 from models.traced import is_traced, is_transformed
@@ -15,11 +16,13 @@ from models.traced import is_traced, is_transformed
 from ..autograd.recording import refuse_recording
 from ..autograd.transforms import has_tangent, refuse_forward_mode
 from ..errors import ConfigError, StructureError
+from ..noise import check_draw, random_numbers
 from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
 from ..spaces.completions import Completions
 from ..spaces.sums.drawn import DrawnCompletions
 from ..spaces.sums.forest_sums import ForestSums, is_summed_along
 from ..spaces.sums.table_sums import TableSums
+from .argmax import POTENTIALS
 from .differentiable_sums import (
     LARGEST_TABLE,
     DifferentiableSums,
@@ -56,6 +59,7 @@ class Gibbs:
         structure: the space of the states, for potentials that name no space.
 
     Raises:
+        ConfigError: `potentials` are none.
         StructureError: the space has no `gibbs`, or it takes no pairwise scores and the potentials
             have some.
 
@@ -74,6 +78,7 @@ class Gibbs:
     _in_torch: dict[str, TorchSums] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        of_kind(self.potentials, "potentials", ConfigError, AnyPotentials, POTENTIALS)
         if self.structure is not None:
             space = as_space(self.structure)
             object.__setattr__(self, "potentials", replace(self.potentials, space=space))
@@ -300,8 +305,10 @@ class Gibbs:
             samples: number of draws per image.
 
         Raises:
+            ConfigError: an argument has another type, or `samples` is less than 1.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, samples)
         dtype = self.potentials.unary.dtype
         sums: StateSums | TorchSums | None = self._unary_sums
         if sums is None:
@@ -311,7 +318,8 @@ class Gibbs:
             if sums is not None:
                 return sums.sample(generator, samples).to(dtype)
             shape = self.space.uniforms_shape(self._solved, samples)
-            uniforms = torch.rand(
+            uniforms = random_numbers(
+                torch.rand,
                 shape,
                 generator=generator,
                 device=self.potentials.unary.device,
@@ -327,8 +335,10 @@ class Gibbs:
             count: number of states per image, at most the number of all states.
 
         Raises:
+            ConfigError: an argument has another type, or there are not so many states.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, count, "count")
         return distinct_states(self, generator, count)
 
     def clamped_marginals(self, offsets: torch.Tensor) -> torch.Tensor:
@@ -360,8 +370,10 @@ class Gibbs:
             count: how many variables to complete, chosen at random; None for all.
 
         Raises:
+            ConfigError: an argument has another type, or a number is out of range.
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
+        check_draw(generator, samples)
         return self.space.completions(
             self.potentials, generator, samples, count, self._tracked_completions
         )

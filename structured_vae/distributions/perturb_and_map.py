@@ -9,6 +9,7 @@ from functools import cached_property
 
 import torch
 
+from models.arguments import of_kind, whole_number
 from models.potentials import AnyPotentials
 from models.states import state_index
 
@@ -16,7 +17,7 @@ from ..errors import ConfigError
 from ..spaces import StateSpace, space_of
 from ..spaces.completions import Completions
 from ..spaces.space import CODED_BITS
-from .argmax import AnySolver, perturb_and_map
+from .argmax import POTENTIALS, AnySolver, checked_solver, perturb_and_map
 from .distribution import Moments
 from .gibbs import Gibbs
 from .kl import KL, kl_ceiling, kl_of_unary
@@ -33,11 +34,20 @@ class PerturbAndMAP:
         potentials: h.
         solver: name or object of `solvers`; of `solvers.labels` for pairs of categorical variables.
         draws: number of samples of the method "histogram".
+
+    Raises:
+        ConfigError: `potentials` are none, or `draws` is not a whole number of at least 1.
+        solvers.UnknownSolverError: there is no such solver.
     """
 
     potentials: AnyPotentials
     solver: AnySolver = "auto"
     draws: int = 1000
+
+    def __post_init__(self) -> None:
+        of_kind(self.potentials, "potentials", ConfigError, AnyPotentials, POTENTIALS)
+        checked_solver(self.solver)
+        whole_number(self.draws, "draws", ConfigError)
 
     @property
     def space(self) -> StateSpace:
@@ -203,7 +213,9 @@ def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
         rows = z.reshape(-1, z.shape[-1])
         numbered = torch.unique(rows, dim=0, return_inverse=True)
         codes = numbered[1].reshape(z.shape[:-1])
-    entropies = torch.stack([_entropy_of_frequencies(row) for row in codes.T])
+    entropies = z.new_zeros(codes.shape[1], dtype=torch.float64)
+    for image, row in enumerate(codes.T):
+        entropies[image] = _entropy_of_frequencies(row)
     ceiling = kl_ceiling(potentials).value
     return KL(ceiling - entropies.to(ceiling), "bound")
 

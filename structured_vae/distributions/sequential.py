@@ -10,12 +10,14 @@ from torch.nn.functional import logsigmoid, pad, softplus
 
 from models.potentials import AnyPotentials
 
+from ..autograd.transforms import writable_zeros
 from ..errors import ConfigError
+from ..noise import check_draw, random_numbers
 from ..spaces import StateSpace, space_of
 from ..spaces.completions import BitCompletions, drawn_variables
 from .distribution import Moments
 from .kl import KL, kl_ceiling
-from .without_replacement import stochastic_beam_search
+from .without_replacement import refuse_too_many, stochastic_beam_search
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,7 @@ class SequentialBits(ABC):
     @property
     def log_partition(self) -> torch.Tensor:
         """Log Z `[batch]` in nats: zero, since every conditional is normalised."""
-        return torch.zeros_like(self.potentials.unary[:, 0])
+        return self.potentials.unary.new_zeros(len(self.potentials.unary))
 
     @property
     def marginals(self) -> Moments:
@@ -107,7 +109,12 @@ class SequentialBits(ABC):
         )
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats."""
+        """Return log q `[..., batch]` of states `z [..., batch, n]`, in nats.
+
+        Raises:
+            models.errors.NetworkError: z is not a dense tensor, or its states have another length.
+        """
+        self.potentials.check_states(z)
         logits = self.logits(z)
         return (z * logits - softplus(logits)).sum(dim=-1)
 
@@ -142,10 +149,19 @@ class SequentialBits(ABC):
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
-        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit."""
+        """Return exact, independent samples `[samples, batch, n]`, drawn bit by bit.
+
+        Raises:
+            ConfigError: an argument has another type, or `samples` is less than 1.
+        """
+        check_draw(generator, samples)
         unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        uniforms = random_numbers(
+            torch.rand,
+            (samples, *unary.shape),
+            generator=generator,
+            device=unary.device,
+            dtype=unary.dtype,
         )
         return self._drawn(uniforms)
 
@@ -156,7 +172,12 @@ class SequentialBits(ABC):
         Args:
             generator: a generator on the device of the potentials.
             count: number of states per image, at most the number of all states.
+
+        Raises:
+            ConfigError: an argument has another type, or there are not so many states.
         """
+        check_draw(generator, count, "count")
+        refuse_too_many(count, self.potentials)
         unary = self.potentials.unary
         n = unary.shape[-1]
         return stochastic_beam_search(self._log_conditionals, n, count, generator, unary).to(unary)
@@ -174,7 +195,7 @@ class SequentialBits(ABC):
         Bit j is one where its number is below sigmoid of its logit. The bit with number `flipped
         [..., batch]` gets the other value, and bits after it are drawn given that value.
         """
-        z = torch.zeros_like(uniforms)
+        z = writable_zeros(uniforms, self.potentials.unary, self.potentials.pairwise)
         for j in range(z.shape[-1]):
             bit = (uniforms[..., j] < self.logit(j, z).sigmoid()).to(z.dtype)
             if flipped is not None:
@@ -191,10 +212,18 @@ class SequentialBits(ABC):
             generator: a generator on the device of the potentials.
             samples: number of draws per image.
             count: how many bits to complete, chosen at random; None for all.
+
+        Raises:
+            ConfigError: an argument has another type, or a number is out of range.
         """
+        check_draw(generator, samples)
         unary = self.potentials.unary
-        uniforms = torch.rand(
-            (samples, *unary.shape), generator=generator, device=unary.device, dtype=unary.dtype
+        uniforms = random_numbers(
+            torch.rand,
+            (samples, *unary.shape),
+            generator=generator,
+            device=unary.device,
+            dtype=unary.dtype,
         )
         variables = drawn_variables(uniforms, generator, count)
         # Row 0 is the sample; row 1 + k is it with bit k of `variables` flipped.

@@ -11,6 +11,7 @@ from torch.nn.functional import logsigmoid
 from models.potentials import AnyPotentials
 from models.states import all_states, codes_of, of_variables
 
+from ..errors import ConfigError
 from ..noise import gumbel
 from ..spaces import StateSpace
 
@@ -53,8 +54,12 @@ def distinct_states(q: ClampedSums, generator: torch.Generator, count: int) -> t
         q: the distribution.
         generator: on the device of its potentials.
         count: number of states per image, at most the number of all states.
+
+    Raises:
+        ConfigError: there are fewer states.
     """
     h = q.potentials
+    refuse_too_many(count, h)
     space = q.space
     # A small table lists all states: Gumbel top-k needs nothing else.
     if h.state_count <= LARGEST_TABLE or space.one_variable:
@@ -66,6 +71,22 @@ def distinct_states(q: ClampedSums, generator: torch.Generator, count: int) -> t
     if space.categorical:
         return _of_independent_variables(q, generator, count)
     return _of_independent_bits(q, generator, count)
+
+
+def refuse_too_many(count: int, potentials: AnyPotentials) -> None:
+    """Raise if there are fewer states than are to be drawn without replacement.
+
+    Args:
+        count: how many are to be drawn.
+        potentials: the scores of the states.
+
+    Raises:
+        ConfigError: there are fewer.
+    """
+    if count > potentials.state_count:
+        raise ConfigError(
+            f"count must be at most the number of states, {potentials.state_count}; got {count}"
+        )
 
 
 def gumbel_top_k(scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:

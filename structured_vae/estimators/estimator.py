@@ -12,6 +12,8 @@ from torch import nn
 
 from models.potentials import AnyPotentials
 
+from ..autograd.second_derivatives import first_derivative_only
+from ..autograd.transforms import refuse_transforms
 from ..distributions import DensityDistribution, Distribution, Gibbs
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
@@ -81,6 +83,9 @@ class Estimator(nn.Module, ABC):
         sleeps: whether a training adds the sleep phase, `sleep_loss`, to the loss of the encoder.
         other_objective: what the encoder minimises, if that is not an expected cost E_q[cost(z)];
             such an estimator cannot be compared with the gradient of one. Empty for the others.
+        untransformable: what an estimate does that `torch.func` cannot transform; empty where it
+            can.
+        outside: what to call in place of such an estimate inside of `torch.func`.
     """
 
     kl: KLTerm
@@ -90,6 +95,10 @@ class Estimator(nn.Module, ABC):
     perturbs: ClassVar[bool] = False
     sleeps: ClassVar[bool] = False
     other_objective: ClassVar[str] = ""
+    untransformable: ClassVar[str] = ""
+    outside: ClassVar[str] = (
+        "compute the estimate outside of torch.func, and its gradients by torch.autograd.grad"
+    )
     _distribution: type[DensityDistribution] = Gibbs
 
     @classmethod
@@ -191,6 +200,22 @@ class Estimator(nn.Module, ABC):
     ) -> Estimate:
         """Return the estimate for a distribution whose potentials passed `why_not`."""
 
+    def once(self, surrogate: torch.Tensor, potentials: AnyPotentials) -> torch.Tensor:
+        """Return a surrogate whose gradient in the scores raises an error if it is differentiated.
+
+        An estimate calls it if its surrogate has the gradient of the expected cost, but not its
+        second derivative.
+
+        Args:
+            surrogate: the terms that give the scores their gradient.
+            potentials: the scores.
+
+        Raises:
+            EstimatorError: a derivative in forward mode is asked for.
+        """
+        name = type(self).__name__
+        return first_derivative_only(surrogate, name, potentials.unary, potentials.pairwise)
+
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return the reasons why this estimator cannot take such potentials; empty where it can."""
         h = self._in_space(potentials)
@@ -216,8 +241,8 @@ class Estimator(nn.Module, ABC):
             step: the training step, on which schedules depend.
 
         Raises:
-            EstimatorError: the estimator cannot take these potentials; or an argument has another
-                type.
+            EstimatorError: the estimator cannot take these potentials; an argument has another
+                type; or `torch.func` transforms the call and cannot transform this estimator.
             solvers.SolverError: the solver cannot take these potentials.
         """
         potentials = getattr(q, "potentials", q)
@@ -227,6 +252,8 @@ class Estimator(nn.Module, ABC):
             )
         if not isinstance(generator, torch.Generator):
             raise EstimatorError(f"generator must be a torch.Generator; got {shortened(generator)}")
+        if self.untransformable:
+            refuse_transforms(type(self).__name__, self.outside, self.untransformable)
         if not isinstance(cost, Cost):
             cost = _cost_of(cost, potentials)
         if reasons := self.why_not(potentials):
@@ -260,20 +287,3 @@ def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
             f"cost must be a Cost or a function of states; got {shortened(function)}"
         )
     return CostOfStates(function, space_of(potentials))
-
-
-def needs_samples(least: int, samples: int, name: str = "samples") -> None:
-    """Raise if there are fewer samples than `least`.
-
-    Args:
-        least: the smallest number.
-        samples: the number.
-        name: the name of the argument, for messages.
-
-    Raises:
-        EstimatorError: `samples` is not a whole number of at least `least`.
-    """
-    if not hasattr(samples, "__index__"):  # numpy integers have it too
-        raise EstimatorError(f"{name} must be a whole number; got {shortened(samples)}")
-    if samples < least:
-        raise EstimatorError(f"{name} must be at least {least}; got {samples}")

@@ -62,7 +62,7 @@ class MaximumLikelihood(Estimator):
     ) -> Estimate:
         states = q.potentials.states()
         log_q = q.log_prob_of_all(states)
-        log_joint = -cost.table(states)
+        log_joint = -cost.table(states).expand(len(q.potentials.unary), -1)
         # p(x) is the mean over all states of exp(-cost), hence the logarithm of their number.
         minus_log_p = math.log(len(states)) - log_joint.logsumexp(dim=-1)
         posterior = log_joint.detach().softmax(dim=-1)

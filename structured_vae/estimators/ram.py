@@ -6,13 +6,14 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ..distributions import Distribution
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..spaces import space_of
-from .estimator import Compared, Estimate, Estimator, needs_samples
+from .estimator import Compared, Estimate, Estimator
 from .options import EstimatorOptions
 
 
@@ -57,11 +58,9 @@ class RAM(Estimator):
 
     def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()
-        needs_samples(1, samples)
-        if completions is not None and completions < 1:
-            raise EstimatorError(
-                f"completions must be at least 1, or None for all; got {completions}"
-            )
+        samples = whole_number(samples, "samples", EstimatorError)
+        if completions is not None:
+            completions = whole_number(completions, "completions", EstimatorError, none="all")
         self.samples = samples
         self.completions = completions
 
@@ -96,8 +95,9 @@ class RAM(Estimator):
         completions = q.completions(generator, self.samples, self.completions)
         costs = cost(completions.z)
         fixed = costs.detach()
-        surrogate = completions.expected_changes(cost, fixed)
-        return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), completions.z)
+        changes = completions.expected_changes(cost, fixed)
+        changes = self.once(changes, q.potentials)
+        return Estimate(changes + costs.mean(dim=0), fixed.mean(dim=0), completions.z)
 
 
 def _by_table(q: Distribution, cost: Cost, generator: torch.Generator, samples: int) -> Estimate:

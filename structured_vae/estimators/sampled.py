@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar, Self
 
-from .estimator import Estimator, needs_samples
+from models.arguments import whole_number
+
+from ..errors import EstimatorError
+from .estimator import Estimator
 from .options import EstimatorOptions
 
 
@@ -28,7 +31,7 @@ class Sampled(Estimator, ABC):
         super().__init__()
         if samples is None:
             samples = self.usual_samples
-        needs_samples(self.least, samples)
+        samples = whole_number(samples, "samples", EstimatorError, self.least)
         self.samples = samples
 
     @classmethod

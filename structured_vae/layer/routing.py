@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import StructureError, shortened
+from models.arguments import positive_number
+
+from ..errors import StructureError
+from ..spaces.checks.batches import require_scores
 
 
 def routing_weights(
@@ -27,7 +30,8 @@ def routing_weights(
         `[..., n]`, weights of at least 0 that add up to 1.
 
     Raises:
-        StructureError: scores and states have different shapes, or the temperature is not positive.
+        StructureError: scores or states are not dense tensors, or have different shapes; or the
+            temperature is not a positive number.
 
     Example:
         >>> from structured_vae import ArgmaxLayer, KOfN
@@ -35,12 +39,13 @@ def routing_weights(
         >>> routing_weights(scores, ArgmaxLayer(KOfN(2), seed=None)(scores))
         tensor([[0.0000, 0.7311, 0.2689, 0.0000]])
     """
+    require_scores(scores)
+    require_scores(z, "z")
+    temperature = positive_number(temperature, "temperature", StructureError)
     if scores.shape != z.shape:
         raise StructureError(
             f"scores and states must have one shape; got {list(scores.shape)} and {list(z.shape)}"
         )
-    if not temperature > 0:
-        raise StructureError(f"temperature must be positive; got {shortened(temperature)}")
     chosen = z > 0
     scaled = torch.where(chosen, scores / temperature, -torch.inf)
     largest = scaled.detach().amax(dim=-1, keepdim=True)

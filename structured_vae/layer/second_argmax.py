@@ -121,7 +121,7 @@ class SteppingModule(ArgmaxModule, ABC):
             step = epsilon.reshape(*epsilon.shape, *[1] * (z.ndim - mapped))
         other = self.maximise(wide.shifted((sign * step * usable).to(usable))).to(z)
         # A step with infinite slopes is skipped by a loss scaler, so it does not count.
-        if all_finite:
+        if all_finite and z.numel():
             changed = (other != z).any(dim=-1).float().mean()
             self.epsilon.observe(changed)
             self.count(moved=bool(changed > 0), wanted=bool((usable * (2 * z - 1) > 0).any()))

@@ -8,10 +8,11 @@ from typing import Literal
 import torch
 
 from models import Potentials
+from models.arguments import one_of
 from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
-from ..errors import ConfigError, shortened
+from ..errors import ConfigError
 from ..estimators import Epsilon
 from ..layer.second_argmax import SteppingModule
 from ..spaces import Structure
@@ -60,9 +61,7 @@ class DirectLoss(SteppingModule, StructuredLoss):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, epsilon, constraints=constraints)
-        if side not in ("better", "worse"):
-            raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
-        self.side = side
+        self.side = one_of(side, "side", ConfigError, ("better", "worse"))
         self.sign = 1
         if side == "better":
             self.sign = -1

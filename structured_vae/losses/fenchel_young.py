@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import torch
 
 from models import Potentials
+from models.arguments import positive_number
 from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
-from ..errors import ConfigError, shortened
+from ..errors import ConfigError
 from ..noise import checked_draws, gaussian
-from ..schedules import positive
 from ..spaces import Structure
 from .structured_loss import StructuredLoss, sampled
 
@@ -56,9 +56,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, constraints=constraints)
-        if not positive(sigma):
-            raise ConfigError(f"sigma must be a positive number; got {shortened(sigma)}")
-        self.sigma = float(sigma)
+        self.sigma = positive_number(sigma, "sigma", ConfigError)
         self.samples = checked_draws(samples)
 
     def _loss(

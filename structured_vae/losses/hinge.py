@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import torch
 
 from models import Potentials
+from models.arguments import positive_number
 from solvers import ArgmaxSolver
 from solvers.constraints import Constraint
 
-from ..errors import ConfigError, shortened
-from ..schedules import positive
+from ..errors import ConfigError
 from ..spaces import Structure
 from .distances import distance_slope, distance_weights
 from .structured_loss import StructuredLoss
@@ -60,9 +60,7 @@ class StructuredHinge(StructuredLoss):
         constraints: Iterable[Constraint] = (),
     ):
         super().__init__(solver, constraints=constraints)
-        if not positive(margin):
-            raise ConfigError(f"margin must be a positive number; got {shortened(margin)}")
-        self.margin = float(margin)
+        self.margin = positive_number(margin, "margin", ConfigError)
         self.register_buffer("weights", distance_weights(weights))
 
     def _loss(

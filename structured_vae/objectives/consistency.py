@@ -9,6 +9,7 @@ from torch.func import functional_call
 
 from models import AttributeVAE
 
+from ..noise import random_numbers
 from .label_losses import LabelLoss
 
 
@@ -55,5 +56,7 @@ def one_switched(states: torch.Tensor, generator: torch.Generator) -> torch.Tens
         tensor([1., 1.])
     """
     shape = (len(states), 1)
-    which = torch.randint(states.shape[-1], shape, generator=generator, device=states.device)
+    which = random_numbers(
+        torch.randint, states.shape[-1], shape, generator=generator, device=states.device
+    )
     return states.scatter(1, which, 1 - states.gather(1, which))

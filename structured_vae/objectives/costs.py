@@ -8,13 +8,16 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
+from models.arguments import function, of_kind
 from models.networks.decoder import Decoder, Neighbourhood
 from models.potentials import AnyPotentials
+from models.traced import holds, plain
 
 from ..distributions import Distribution
 from ..distributions.prior import PriorExcess
 from ..errors import EstimatorError, shortened
 from ..spaces import Bits, Categories, StateSpace
+from ..spaces.checks.batches import check_dense
 
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
@@ -94,11 +97,12 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
         expected = expected[:-1]
     if shape != expected:
         raise EstimatorError(_wrong_shape(z, str(list(cost.shape))))
-    # A check of values would break a graph of compiled code.
-    if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
-        place = (~cost.isfinite()).nonzero()[0].tolist()
+    if not holds(cost.isfinite()):
+        values = plain(cost)
+        place = (~values.isfinite()).nonzero()[0].tolist()
         raise EstimatorError(
-            f"the cost of states must be finite; at {place} the function gave {cost[tuple(place)]}"
+            "the cost of states must be finite; "
+            f"at {place} the function gave {values[tuple(place)]}"
         )
     return cost.to(z.dtype)
 
@@ -122,12 +126,16 @@ class CostOfStates:
         space: the space of the states.
 
     Raises:
-        EstimatorError: when the cost is called, and the function gives no tensor `[..., batch]`, or
-            a number that is not finite.
+        EstimatorError: `function` is none; or, when the cost is called, the function gives no
+            tensor `[..., batch]`, or a number that is not finite.
     """
 
     function: CostFunction
     space: StateSpace
+
+    def __post_init__(self) -> None:
+        wanted = "a function of states [..., batch, n]"
+        function(self.function, "the cost", EstimatorError, wanted)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return the value `[..., batch]` at z."""
@@ -209,9 +217,17 @@ class Hamming:
 
     Attributes:
         target: `[batch, n]`, zeros and ones.
+
+    Raises:
+        EstimatorError: `target` is not a tensor.
     """
 
     target: torch.Tensor
+
+    def __post_init__(self) -> None:
+        wanted = "a tensor of states [batch, n]"
+        of_kind(self.target, "target", EstimatorError, torch.Tensor, wanted)
+        check_dense(self.target, "target", EstimatorError)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return how many bits differ, `[..., batch]`."""

@@ -14,6 +14,7 @@ import torch
 
 from ..autograd.transforms import refuse_transforms
 from ..errors import MissingPackageError, StructureError, shortened
+from ..noise import random_numbers
 from .checks.batches import checked, integers, positive_integer, shaped
 from .checks.counts import check_batch
 from .checks.scores import masked
@@ -159,7 +160,9 @@ class Assignments(_TwoSides):
 
         The noise of all pairs has the same distribution, so no assignment is preferred.
         """
-        noise = torch.rand((count, n), generator=generator, device=like.device, dtype=like.dtype)
+        noise = random_numbers(
+            torch.rand, (count, n), generator=generator, device=like.device, dtype=like.dtype
+        )
         return self.argmax(noise)
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:

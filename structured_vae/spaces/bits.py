@@ -18,7 +18,9 @@ from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
 from solvers.labels import LabelSolver
 
-from ..errors import ConfigError
+from ..errors import ConfigError, StructureError
+from ..noise import random_numbers
+from .checks.batches import check_dense, require_scores
 from .completions import BitCompletions, Completions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -47,7 +49,8 @@ class BitSums:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
-        uniforms = torch.rand(
+        uniforms = random_numbers(
+            torch.rand,
             (samples, *self.scores.shape),
             generator=generator,
             device=self.scores.device,
@@ -70,10 +73,12 @@ class Bits(StateSpace):
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """Return ones where scores are positive."""
+        require_scores(scores)
         return (scores > 0).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor) -> BitSums:
         """Return the sums of independent bits."""
+        require_scores(scores)
         return BitSums(scores)
 
     def described(self, n: int) -> str:
@@ -89,6 +94,7 @@ class Bits(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return true `[...]` for each z: all bits are a state."""
+        check_dense(z, "states", StructureError)
         return torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -150,7 +156,9 @@ class Bits(StateSpace):
         self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
     ) -> torch.Tensor:
         """Return `[count, n]`: fair bits."""
-        drawn = torch.randint(2, (count, n), generator=generator, device=like.device)
+        drawn = random_numbers(
+            torch.randint, 2, (count, n), generator=generator, device=like.device
+        )
         return drawn.to(like.dtype)
 
     def maximise(
@@ -209,7 +217,9 @@ class Bits(StateSpace):
         h = potentials
         shape = (samples, *h.unary.shape)
         # In float64: uniform numbers of float32 are too coarse for many states.
-        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        drawn = random_numbers(
+            torch.rand, shape, generator=generator, device=h.unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is not None:
             solved, conditionals = tracked(drawn, variables)

@@ -18,7 +18,8 @@ from solvers import ArgmaxSolver, labels
 from solvers.labels import LabelSolver
 
 from ..errors import StructureError
-from ..noise import gumbel
+from ..noise import gumbel, random_numbers
+from .checks.batches import check_dense, positive_integer, require_scores
 from .completions import Completions, ValueCompletions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -66,12 +67,18 @@ class Categories(StateSpace):
     Attributes:
         variables: how many there are.
 
+    Raises:
+        StructureError: `variables` is not a whole number of at least 1.
+
     Example:
         >>> Categories(2).states(4, torch.zeros(1)).long().tolist()
         [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
     """
 
     variables: int = 1
+
+    def __post_init__(self) -> None:
+        positive_integer(self.variables, "variables")
 
     independent: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
@@ -83,11 +90,13 @@ class Categories(StateSpace):
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the best value of each variable, one-hot."""
+        require_scores(scores)
         values = of_variables(scores, self.variables)
         return codes_of(values.argmax(dim=-1), values.shape[-1]).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor) -> CategorySums:
         """Return the sums of independent variables."""
+        require_scores(scores)
         return CategorySums(scores, self.variables)
 
     def variable_count(self, n: int) -> int:
@@ -113,6 +122,7 @@ class Categories(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each variable has one value."""
+        check_dense(z, "states", StructureError)
         return (of_variables(z, self.variables).sum(dim=-1) == 1).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -197,7 +207,7 @@ class Categories(StateSpace):
         """Return `[count, n]`: values that are equally probable."""
         k = n // self.variables
         shape = (count, self.variables)
-        values = torch.randint(k, shape, generator=generator, device=like.device)
+        values = random_numbers(torch.randint, k, shape, generator=generator, device=like.device)
         return codes_of(values, k).to(like.dtype)
 
     def maximise(
@@ -253,7 +263,9 @@ class Categories(StateSpace):
         h = potentials
         k = h.unary.shape[-1] // self.variables
         shape = (samples, len(h.unary), self.variables)
-        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        drawn = random_numbers(
+            torch.rand, shape, generator=generator, device=h.unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(drawn, generator, count)
         if h.pairwise is None:
             # Independent variables: the inverse of the distribution function gives the sample, and
@@ -266,7 +278,7 @@ class Categories(StateSpace):
             others = _other_values(values, variables, k)
             moved = values[:, :, None, None].repeat(1, 1, *others.shape[-2:], 1)
             places = variables[..., None].expand(others.shape)[..., None]
-            moved = moved.scatter_(-1, places, others[..., None]).movedim(1, 3)
+            moved = moved.scatter(-1, places, others[..., None]).movedim(1, 3)
             rows = variables[..., None].expand(*variables.shape, k)
             conditionals = probabilities.expand(samples, -1, -1, -1).gather(2, rows)
         else:

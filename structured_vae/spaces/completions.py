@@ -9,6 +9,11 @@ from typing import Final
 
 import torch
 
+from models.arguments import whole_number
+
+from ..autograd.transforms import writable_zeros
+from ..errors import ConfigError
+from ..noise import random_numbers
 from .structure import StateSums
 
 CostOfStates = Callable[[torch.Tensor], torch.Tensor]
@@ -69,7 +74,7 @@ class BitCompletions(Completions):
             changes = (flipped - at_z[..., None]) * (1 - 2 * self.z.gather(-1, self.variables))
         samples = self.z.shape[0]
         count = self.variables.shape[-1]
-        changes = changes * (self.z.shape[-1] / (count * samples))
+        changes = changes * (self.z.shape[-1] / (max(1, count) * samples))
         return (self.conditionals * changes).sum(dim=(0, 2))
 
 
@@ -110,12 +115,16 @@ def drawn_variables(
         like: `[samples, batch, n]`, on the device that is meant.
         generator: on that device.
         count: how many variables to draw; None for all.
+
+    Raises:
+        ConfigError: `count` is not a whole number from 1 to n.
     """
     n = like.shape[-1]
     if count is None:
         return torch.arange(n, device=like.device).expand(like.shape)
-    order = torch.rand(like.shape, generator=generator, device=like.device).argsort(dim=-1)
-    return order[..., :count]
+    whole_number(count, "count", ConfigError, min(1, n), n, none="all")
+    drawn = random_numbers(torch.rand, like.shape, generator=generator, device=like.device)
+    return drawn.argsort(dim=-1)[..., :count]
 
 
 def completed_in_order(
@@ -142,7 +151,7 @@ def completed_in_order(
     wide = unary.double()
     clamp = 2 * wide.detach().abs().sum(dim=-1) + 60  # [batch]: leaves others less than exp(-60)
     # Row 0 is the sample itself; row 1 + j is it with variable j of `variables` flipped.
-    states = torch.zeros((samples, 1 + m, batch, n), dtype=torch.float64, device=unary.device)
+    states = writable_zeros(wide.new_empty((samples, 1 + m, batch, n)), uniforms, variables)
     offsets = torch.zeros_like(states)
     flipped = torch.nn.functional.pad(variables.movedim(-1, 1), (0, 0, 1, 0), value=-1)
     probabilities = []

@@ -15,7 +15,7 @@ from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
 from ..errors import ConfigError, StructureError, shortened
-from .checks.batches import refuse_forbidden
+from .checks.batches import check_dense, refuse_forbidden
 from .checks.scores import masked
 from .space import StateSpace
 from .structure import is_structure
@@ -119,6 +119,7 @@ class ConstrainedBits(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n]` satisfies the constraints."""
+        check_dense(z, "states", StructureError)
         satisfied = torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
         for rule in cast("tuple[Constraint, ...]", self.constraints):
             coefficients = z.new_ones(z.shape[-1], dtype=torch.float64)

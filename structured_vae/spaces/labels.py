@@ -19,10 +19,12 @@ from ..autograd.contexts import constant
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse_vectorised
 from ..errors import StructureError, shortened
+from ..noise import random_numbers
 from .checks.arcs import arcs_of
 from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .checks.scores import EdgesLike, masked
 from .checks.shapes import require_shape
+from .checks.solvers import check_solver
 from .sums.distribution import StructureGibbs
 from .sums.label_operators import label_log_partition
 
@@ -49,6 +51,7 @@ class PairwiseLabels:
         StructureError: n or k is not an integer of at least 1, or edges or sizes are not integers
             of that shape, or scores of so many values do not fit into memory.
         solvers.ProblemError: edges or sizes do not fit n and k.
+        solvers.UnknownSolverError: there is no such solver.
 
     Example:
         >>> chain = PairwiseLabels(3, 2, [[0, 1], [1, 2]])
@@ -73,6 +76,7 @@ class PairwiseLabels:
     def __post_init__(self) -> None:
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
+        check_solver(self.solver)
         pairs = _pairs(self.edges)
         try:
             unary = np.zeros((self.n, self.k))
@@ -274,8 +278,8 @@ class PairwiseLabels:
         if not len(flat):
             return flat.new_zeros((samples, *flat.shape))
         shape = samples, len(flat), self.n
-        uniforms = torch.rand(
-            shape, generator=generator, device=generator.device, dtype=torch.float64
+        uniforms = random_numbers(
+            torch.rand, shape, generator=generator, device=generator.device, dtype=torch.float64
         )
         return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
 

@@ -55,7 +55,7 @@ class Paths(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
-        arcs = arcs_of(self.arcs)
+        arcs = arcs_of(self.arcs, "arcs")
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))
         for name in ("source", "target"):
@@ -154,14 +154,15 @@ class Paths(StateSpace):
         rows = torch.arange(len(scores), device=scores.device)[:, None]
         node = torch.full((samples, len(scores)), values.shape[-1] - 1, device=scores.device)
         padded = _padded(scores)
-        z = scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
+        taken = []
         # The arc before the present node, for every sample at once.
         for draw in noise:
             through = values[rows, tails[node]] + padded[rows, places[node]] + draw
             chosen = through.argmax(dim=-1, keepdim=True)
-            z.scatter_(-1, places[node].gather(-1, chosen), 1.0)
+            taken.append(places[node].gather(-1, chosen))
             node = tails[node].gather(-1, chosen)[..., 0]
-        return z[..., :-1]
+        z = scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
+        return z.scatter(-1, torch.cat(taken, dim=-1), 1.0)[..., :-1]
 
     def _predecessors(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the tails `[nodes, degree]` of the arcs into each node, and these arcs.

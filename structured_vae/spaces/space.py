@@ -15,8 +15,8 @@ from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
 from ..errors import StructureError, shortened
-from ..noise import gumbel_differences
-from .checks.batches import refuse_forbidden
+from ..noise import gumbel_differences, random_numbers
+from .checks.batches import check_dense, refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
 from .structure import StateSums, Structure, is_structure, refuse_pairs
 
@@ -148,6 +148,7 @@ class StateSpace(ABC):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n]` is a state: the argmax of 2 z - 1 is z."""
+        check_dense(z, "states", StructureError)
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -310,7 +311,9 @@ class StateSpace(ABC):
         """
         if not self.tractable:
             states = self.states(n, like)
-            places = torch.randint(len(states), (count,), generator=generator, device=like.device)
+            places = random_numbers(
+                torch.randint, len(states), (count,), generator=generator, device=like.device
+            )
             return states[places]
         zeros = torch.zeros((1, n), dtype=like.dtype, device=like.device)
         return self.gibbs(zeros).sample(generator, count)[:, 0]
@@ -422,7 +425,9 @@ class StateSpace(ABC):
         refuse_pairs(self, potentials.pairwise)
         unary = potentials.unary
         shape = (samples, *unary.shape)
-        uniforms = torch.rand(shape, generator=generator, device=unary.device, dtype=torch.float64)
+        uniforms = random_numbers(
+            torch.rand, shape, generator=generator, device=unary.device, dtype=torch.float64
+        )
         variables = drawn_variables(uniforms, generator, count)
         return completed_in_order(self.gibbs, unary, uniforms, variables)
 
@@ -490,7 +495,8 @@ def as_space(structure: Structure | StateSpace) -> StateSpace:
         return structure
     if not is_structure(structure):
         raise StructureError(
-            f"expected a StateSpace, or an object with argmax(scores); got {shortened(structure)}"
+            "a structure must be a StateSpace, or an object with argmax(scores); "
+            f"got {shortened(structure)}"
         )
     return CustomSpace(structure)
 

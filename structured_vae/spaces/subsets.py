@@ -96,7 +96,7 @@ class KOfN(StateSpace):
         ranks = torch.arange(self._width, device=flat.device)
         forced = ranks < by_row(self._fewest, flat)
         chosen = forced | ((values > 0) & (ranks < by_row(self._most, flat)))
-        z = torch.zeros_like(flat).scatter_(-1, places, chosen.to(flat))
+        z = torch.zeros_like(flat).scatter(-1, places, chosen.to(flat))
         return shaped(z, scores, self)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:

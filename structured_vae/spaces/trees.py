@@ -133,7 +133,7 @@ class Arborescences(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
-        arcs = arcs_of(self.arcs)
+        arcs = arcs_of(self.arcs, "arcs")
         root = positive_integer(self.root, "root", 0)
         reached = set()
         if (arcs == root).any():
@@ -215,7 +215,7 @@ def _states(parents: torch.Tensor, place: torch.Tensor, scores: torch.Tensor) ->
     nodes = torch.arange(1, parents.shape[-1], device=parents.device)
     chosen = place.to(parents.device)[parents[..., 1:], nodes]
     z = scores.new_zeros((*parents.shape[:-1], scores.shape[-1]))
-    return z.scatter_(-1, chosen, 1.0)
+    return z.scatter(-1, chosen, 1.0)
 
 
 def _prim(weights: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Final
 
+from ...arguments import whole_number
 from ...errors import SettingError
 from .registry import ENCODERS
 
@@ -75,7 +76,10 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
     defaults = _arguments(ENCODERS[name])
     chosen: dict[str, int | str] = {}
     for option, value in options.items():
-        _check_least(option, value)
+        # A number that has no effect is also the smallest one.
+        least = WITHOUT_EFFECT.get(option)
+        if isinstance(least, int):
+            whole_number(value, option, SettingError, least)
         without_effect = value == WITHOUT_EFFECT.get(option)
         if option in names:
             without_effect = without_effect and value == defaults[option]
@@ -84,17 +88,6 @@ def checked_encoder_options(name: str, options: Mapping[str, int | str]) -> dict
         elif not without_effect:
             raise SettingError(_why_not(name, option, value, names))
     return chosen
-
-
-def _check_least(option: str, value: int | str) -> None:
-    """Raise if a number is below the one that has no effect.
-
-    Raises:
-        SettingError: it is.
-    """
-    least = WITHOUT_EFFECT.get(option)
-    if isinstance(least, int) and isinstance(value, int) and value < least:
-        raise SettingError(f"{option} must be at least {least}; got {value}")
 
 
 def _why_not(name: str, option: str, value: object, names: tuple[str, ...]) -> str:

@@ -8,8 +8,8 @@ import torch
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
+from ...noise import random_numbers
 from ...objectives.costs import Cost
 from ..estimator import Compared, Estimate
 from ..reasons import not_independent_bits
@@ -64,7 +64,7 @@ class AntitheticPair(Sampled, ABC):
         gradient = (at_z - at_other).detach()[..., None] * self.weights(unary, u, z, other)
         costs = ((at_z + at_other) / 2).mean(dim=0)
         linear = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        linear = self.once(linear, potentials)
         return Estimate(linear + costs, costs.detach(), z)
 
 
@@ -125,7 +125,9 @@ def antithetic_pair(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return u, z = [u < p] and z' = [1 - u < p], `[samples, batch, n]` each."""
     shape = (samples, *unary.shape)
-    u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)
+    u = random_numbers(
+        torch.rand, shape, generator=generator, device=unary.device, dtype=unary.dtype
+    )
     p = unary.sigmoid()
     z = (u < p).to(unary.dtype)
     other = (1 - u < p).to(unary.dtype)

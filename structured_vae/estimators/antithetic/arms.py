@@ -6,7 +6,6 @@ import torch
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..estimator import Estimate
@@ -68,7 +67,7 @@ class ARMS(Sampled):
         # makes up for what that takes from the mean.
         gradient = (weights[..., None] * z).sum(dim=0) * self._factor(rare).to(unary.dtype)
         linear = (unary * gradient).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, unary)
+        linear = self.once(linear, q.potentials)
         return Estimate(linear + costs.mean(dim=0), fixed.mean(dim=0), z)
 
     def _factor(self, rare: torch.Tensor) -> torch.Tensor:

@@ -10,8 +10,8 @@ import torch
 from models.potentials import AnyPotentials
 from models.states import codes_of, of_variables
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
+from ...noise import random_numbers
 from ...objectives.costs import Cost
 from ...spaces import space_of
 from ..estimator import Estimate
@@ -74,7 +74,7 @@ class CARMS(Sampled):
         gradient = _gradient(p, labels, costs.detach().double())
         gradient = gradient.flatten(-2).to(unary.dtype)
         linear = (unary * gradient).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, unary)
+        linear = self.once(linear, q.potentials)
         return Estimate(linear + costs.mean(dim=0), costs.detach().mean(dim=0), z)
 
 
@@ -86,7 +86,7 @@ def _antithetic_labels(p: torch.Tensor, samples: int, generator: torch.Generator
         return torch.zeros((samples, *p.shape[:-1]), dtype=torch.long, device=p.device)
     shape = p.shape[:-1]
     orders = _orders(k, p.device)
-    drawn = torch.randint(len(orders), shape, generator=generator, device=p.device)
+    drawn = random_numbers(torch.randint, len(orders), shape, generator=generator, device=p.device)
     first = orders[drawn, 0]
     last = orders[drawn, 1]
     values = torch.arange(k, device=p.device)

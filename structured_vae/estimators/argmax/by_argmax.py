@@ -20,6 +20,8 @@ class ByArgmax(Estimator, ABC):
     """
 
     perturbs = True
+    untransformable = "asks a solver for argmaxes"
+    outside = "call ArgmaxLayer or a loss there, without a cost"
     solver: AnySolver | Structure | StateSpace
 
     @property

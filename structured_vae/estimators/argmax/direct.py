@@ -7,13 +7,13 @@ from typing import Final, Literal, Self
 
 import torch
 
+from models.arguments import function, one_of, whole_number
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import single_flips
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution, Gibbs
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...objectives.recipes import KLTerm
@@ -22,7 +22,7 @@ from ...spaces import StateSpace, Structure
 from ...spaces.completions import drawn_variables
 from ...spaces.of_potentials import Noise, unary_noise
 from ...spaces.space import finite_scores
-from ..estimator import Compared, Estimate, needs_samples
+from ..estimator import Compared, Estimate
 from ..options import EstimatorOptions
 from ..reasons import not_independent_bits
 from .by_argmax import ByArgmax
@@ -101,12 +101,12 @@ class Direct(ByArgmax):
         flips: int | None = None,
     ):
         super().__init__()
-        needs_samples(1, samples)
-        if flips is not None and flips < 1:
-            raise EstimatorError(f"flips must be at least 1, or None for all; got {flips}")
-        if sides not in (1, 2):
-            raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        self.solver = solver
+        samples = whole_number(samples, "samples", EstimatorError)
+        if flips is not None:
+            flips = whole_number(flips, "flips", EstimatorError, none="all")
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        function(noise, "noise", EstimatorError, "a function of potentials")
+        self.solver = checked_solver(solver)
         self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides
@@ -190,11 +190,10 @@ class Direct(ByArgmax):
         # A finite difference: its gradient in the potentials
         # is (z(high) - z(low)) / (sides epsilon).
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * divisor)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         changed = (high != low).any(dim=-1).float().mean()
-        self.epsilon.observe(changed)
+        if len(potentials.unary):
+            self.epsilon.observe(changed)
         saturated = q.space.minimises(slope, low).float().mean()
         stats = {"changed": changed, "saturated": saturated}
         cost_at_z = around.cost.detach().mean(dim=0)

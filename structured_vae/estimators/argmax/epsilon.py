@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import torch
 from torch import nn
 
+from models.arguments import number, one_of, positive_number
 from models.potentials import AnyPotentials
 
-from ...errors import EstimatorError, shortened
-from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule, positive
+from ...autograd.transforms import refuse_transforms
+from ...errors import EstimatorError
+from ...schedules import Constant, ExponentialDecay, Schedule, as_schedule
 
 SIZE = 1.0
 """The size of a relative step, chosen on validation images of `benchmarks/losses.py`."""
@@ -97,12 +99,15 @@ class Scheduled(Epsilon):
     """An epsilon that follows a schedule, in scores per nat.
 
     Args:
-        schedule: gives epsilon for the training step.
+        schedule: gives epsilon for the training step. A number stands for a constant.
+
+    Raises:
+        ConfigError: `schedule` is neither a positive number nor a schedule.
     """
 
-    def __init__(self, schedule: Schedule):
+    def __init__(self, schedule: Schedule | float):
         super().__init__()
-        self.schedule = schedule
+        self.schedule = as_schedule(schedule, "schedule")
 
     def __repr__(self) -> str:
         if isinstance(self.schedule, Constant):
@@ -173,10 +178,10 @@ class Adaptive(Epsilon):
 
     def __init__(self, start: float = 0.1, target: float = 0.5, rate: float = 0.01):
         super().__init__()
-        if not (start > 0 and 0 < target < 1 and rate > 0):
-            raise EstimatorError(
-                f"need start > 0, 0 < target < 1, rate > 0; got {start}, {target}, {rate}"
-            )
+        start = positive_number(start, "start", EstimatorError)
+        between = "a number between 0 and 1"
+        target = number(target, "target", EstimatorError, between, lambda share: 0 < share < 1)
+        rate = positive_number(rate, "rate", EstimatorError)
         self.target = target
         self.rate = rate
         self.register_buffer("log_epsilon", torch.tensor(start).log())
@@ -186,8 +191,17 @@ class Adaptive(Epsilon):
         return self.log_epsilon.exp()
 
     def observe(self, changed: torch.Tensor) -> None:
-        """Move epsilon towards the target, in training."""
+        """Move epsilon towards the target, in training.
+
+        Raises:
+            EstimatorError: the call is inside of `torch.func`.
+        """
         if self.training:
+            refuse_transforms(
+                "an adaptive epsilon",
+                "call eval(), or take a fixed epsilon",
+                "changes in each call",
+            )
             self.log_epsilon += self.rate * (self.target - changed)
 
 
@@ -230,9 +244,7 @@ class Relative(Epsilon):
     def __init__(self, size: float = SIZE, by: By = "batch"):
         super().__init__()
         self.by_instance = _is_by_instance(by)
-        if not positive(size):
-            raise EstimatorError(f"size must be positive and finite; got {shortened(size)}")
-        self.size = size
+        self.size = positive_number(size, "size", EstimatorError)
 
     def __repr__(self) -> str:
         return f"Relative({self.size:g}{_named(self.by_instance)})"
@@ -258,9 +270,7 @@ def _is_by_instance(by: object) -> bool:
     Raises:
         EstimatorError: `by` is neither "batch" nor "instance".
     """
-    if by not in ("batch", "instance"):
-        raise EstimatorError(f"by must be 'batch' or 'instance'; got {shortened(by)}")
-    return by == "instance"
+    return one_of(by, "by", EstimatorError, ("batch", "instance")) == "instance"
 
 
 def _named(by_instance: bool) -> str:

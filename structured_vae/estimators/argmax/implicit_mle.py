@@ -7,17 +7,24 @@ from typing import Self
 
 import torch
 
+from models.arguments import (
+    SHARE_BELOW_ONE,
+    is_share_below_one,
+    number,
+    one_of,
+    positive_number,
+    whole_number,
+)
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
 from ...spaces import Structure
 from ...spaces.of_potentials import unary_noise
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 from .by_argmax import ByArgmax
 from .changes import usable_slope
@@ -69,9 +76,7 @@ class Linearised(ByArgmax, ABC):
         # A finite difference: its gradient in the potentials
         # is (z(high) - z(low)) / (sides epsilon).
         change = mark * potentials.score_difference(high, low) / (self.sides * epsilon)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         moved = high != low
         self.observe(moved)
         stats = {"changed": moved.any(dim=-1).float().mean()}
@@ -109,8 +114,8 @@ class ImplicitMLE(Linearised):
         samples: int = 1,
     ):
         super().__init__()
-        needs_samples(1, samples)
-        self.solver = solver
+        samples = whole_number(samples, "samples", EstimatorError)
+        self.solver = checked_solver(solver)
         if epsilon is None:
             epsilon = ExponentialDecay(start=0.1)
         self.epsilon = as_schedule(epsilon, "epsilon")
@@ -180,22 +185,20 @@ class AdaptiveImplicitMLE(Linearised):
         decay: float = 0.9,
     ):
         super().__init__()
-        needs_samples(1, samples)
-        if sides not in (1, 2):
-            raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        if not (target > 0 and start > 0 and rate > 0 and 0 <= decay < 1):
-            raise EstimatorError(
-                f"need target > 0, start > 0, rate > 0, 0 <= decay < 1; got {target}, {start}, "
-                f"{rate}, {decay}"
-            )
-        self.solver = solver
+        samples = whole_number(samples, "samples", EstimatorError)
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        target = positive_number(target, "target", EstimatorError)
+        start = positive_number(start, "start", EstimatorError)
+        rate = positive_number(rate, "rate", EstimatorError)
+        decay = number(decay, "decay", EstimatorError, SHARE_BELOW_ONE, is_share_below_one)
+        self.solver = checked_solver(solver)
         self.samples = samples
         self.sides = sides
         self.target = target
         self.rate = rate
         self.decay = decay
-        self.register_buffer("beta", torch.tensor(float(start)))
-        self.register_buffer("mean_nonzero", torch.tensor(float(target)))
+        self.register_buffer("beta", torch.tensor(start))
+        self.register_buffer("mean_nonzero", torch.tensor(target))
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -208,7 +211,7 @@ class AdaptiveImplicitMLE(Linearised):
 
     def observe(self, moved: torch.Tensor) -> None:
         """Move beta towards the target, in training."""
-        if not self.training:
+        if not self.training or not moved.numel():
             return
         nonzero = moved.sum(dim=-1).float().mean()
         self.mean_nonzero.lerp_(nonzero.to(self.mean_nonzero), 1 - self.decay)

@@ -7,18 +7,18 @@ from typing import Any, Self
 
 import torch
 
+from models.arguments import positive_number, whole_number
 from models.potentials import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
 from ...errors import EstimatorError
 from ...noise import gaussian
 from ...objectives.costs import Cost
 from ...spaces import Structure, is_structure, space_of
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 from .by_argmax import ByArgmax
 
@@ -61,10 +61,9 @@ class PerturbedArgmax(ByArgmax):
         self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8
     ):
         super().__init__()
-        needs_samples(2, samples)
-        if not sigma > 0:
-            raise EstimatorError(f"sigma must be positive; got {sigma}")
-        self.solver = solver
+        samples = whole_number(samples, "samples", EstimatorError, 2)
+        sigma = positive_number(sigma, "sigma", EstimatorError)
+        self.solver = checked_solver(solver)
         self.sigma = sigma
         self.samples = samples
 
@@ -111,9 +110,7 @@ class PerturbedArgmax(ByArgmax):
         for name, noise in xi.items():
             score: torch.Tensor = getattr(potentials, name)
             linear = (weights[..., None] * noise * score).sum(dim=(0, -1))
-            surrogate = surrogate + first_derivative_only(
-                linear, type(self).__name__, potentials.unary, potentials.pairwise
-            )
+            surrogate = surrogate + self.once(linear, potentials)
         return Estimate(surrogate, at_mean.detach(), z)
 
     def _perturbed(

@@ -6,16 +6,16 @@ from typing import Literal, Self
 
 import torch
 
+from models.arguments import one_of, whole_number
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution, Gibbs, PerturbAndMAP
 from ...errors import EstimatorError
 from ...noise import gumbel
 from ...objectives.costs import Cost
 from ...schedules import Schedule
 from ...spaces.of_potentials import unary_noise
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import too_many_states
 from .epsilon import Epsilon, as_epsilon
@@ -60,11 +60,9 @@ class TableDirect(Estimator):
         noise: Noise = "states",
     ):
         super().__init__()
-        needs_samples(1, samples)
-        if sides not in (1, 2) or noise not in ("states", "unary"):
-            raise EstimatorError(
-                f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}"
-            )
+        samples = whole_number(samples, "samples", EstimatorError)
+        sides = one_of(sides, "sides", EstimatorError, (1, 2))
+        noise = one_of(noise, "noise", EstimatorError, ("states", "unary"))
         self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides
@@ -108,12 +106,11 @@ class TableDirect(Estimator):
         if self.sides == 2:
             high = (perturbed + epsilon * fixed).argmax(dim=-1)
         change = potentials.score_difference(states[high], states[low]) / (self.sides * epsilon)
-        change = first_derivative_only(
-            change, type(self).__name__, potentials.unary, potentials.pairwise
-        )
+        change = self.once(change, potentials)
         at_sample = costs.gather(1, chosen.T).T
         changed = (high != low).float().mean()
-        self.epsilon.observe(changed)
+        if len(potentials.unary):
+            self.epsilon.observe(changed)
         return Estimate(
             surrogate=(change + at_sample).mean(dim=0),
             cost=at_sample.detach().mean(dim=0),

@@ -6,7 +6,6 @@ import torch
 
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
 from ...objectives.costs import Cost
 from ..antithetic.arm import antithetic_pair, disarm_factors
@@ -68,6 +67,6 @@ class LocalDisARM(Sampled):
         shares = log_weights.softmax(dim=0)
         through_weights = (shares * (costs + log_q)).sum(dim=0)
         linear = (potentials.unary * gradient).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        linear = self.once(linear, potentials)
         surrogate = linear + through_weights
         return Estimate(surrogate, importance_bound(q, log_weights), z, effective_samples(shares))

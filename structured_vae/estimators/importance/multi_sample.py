@@ -9,11 +9,14 @@ from typing import Final, Literal, Self, get_args
 
 import torch
 
+from models.arguments import one_of, whole_number
+from models.potentials import AnyPotentials
+
 from ...distributions import Distribution
 from ...distributions.kl import kl_ceiling
-from ...errors import EstimatorError, shortened
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 
 Baseline = Literal["geometric", "arithmetic"]
@@ -50,7 +53,8 @@ class MultiSample(Estimator, ABC):
 
     def __init__(self, samples: int = 5, least: int = 2):
         super().__init__()
-        needs_samples(least, samples)
+        least = whole_number(least, "least", EstimatorError)
+        samples = whole_number(samples, "samples", EstimatorError, least)
         self.samples = samples
 
     @classmethod
@@ -66,6 +70,18 @@ class MultiSample(Estimator, ABC):
             log_weights: `[samples, batch]`, without gradient.
         """
 
+    def of_encoder(
+        self, log_weights: torch.Tensor, log_q: torch.Tensor, potentials: AnyPotentials
+    ) -> torch.Tensor:
+        """Return the terms `[batch]` that give the scores their gradient.
+
+        Args:
+            log_weights: `[samples, batch]`, without gradient.
+            log_q: `[samples, batch]`, differentiable.
+            potentials: the scores.
+        """
+        return self.once((self.factors(log_weights) * log_q).sum(dim=0), potentials)
+
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
@@ -76,7 +92,7 @@ class MultiSample(Estimator, ABC):
         shares = log_weights.softmax(dim=0)
         # The gradient of the bound weights the cost of a sample by its normalised weight.
         of_decoder = (shares * costs).sum(dim=0)
-        of_encoder = (self.factors(log_weights) * log_q).sum(dim=0)
+        of_encoder = self.of_encoder(log_weights, log_q, q.potentials)
         bound = importance_bound(q, log_weights)
         return Estimate(of_decoder + of_encoder, bound, z, effective_samples(shares))
 
@@ -105,12 +121,7 @@ class VIMCO(MultiSample):
 
     def __init__(self, samples: int = 5, baseline: Baseline = "geometric"):
         super().__init__(samples)
-        if baseline not in BASELINES:
-            raise EstimatorError(
-                f"baseline must be one of {', '.join(get_args(Baseline))}; got "
-                f"{shortened(baseline)}"
-            )
-        self.baseline = baseline
+        self.baseline = one_of(baseline, "baseline", EstimatorError, get_args(Baseline))
 
     def factors(self, log_weights: torch.Tensor) -> torch.Tensor:
         """Return the share of each sample less its learning signal."""

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC
+
 import torch
+
+from models.potentials import AnyPotentials
 
 from .multi_sample import MultiSample
 
 
-class WakeWake(MultiSample):
+class FixedPosterior(MultiSample, ABC):
+    """The base of algorithms whose encoder minimises E_p[-log q(z | x)] with p held fixed.
+
+    The surrogate is this objective, so that its second derivative is right, too.
+    """
+
+    def of_encoder(
+        self, log_weights: torch.Tensor, log_q: torch.Tensor, potentials: AnyPotentials
+    ) -> torch.Tensor:
+        """Return the terms `[batch]` that give the scores their derivatives."""
+        return (self.factors(log_weights) * log_q).sum(dim=0)
+
+
+class WakeWake(FixedPosterior):
     """The wake-wake algorithm: the encoder follows the posterior of the model at the images.
 
     Decoder and prior minimise the importance-weighted bound L_K of `MultiSample`. The encoder
@@ -35,7 +52,7 @@ class WakeWake(MultiSample):
         return -log_weights.softmax(dim=0)
 
 
-class WakeSleep(MultiSample):
+class WakeSleep(FixedPosterior):
     """The wake-sleep algorithm: the encoder learns from images that the model draws.
 
     Decoder and prior minimise the importance-weighted bound L_K of `MultiSample`. The encoder

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import torch
 
+from models.arguments import number
+
 from ...errors import EstimatorError
 from ...schedules import Schedule
 from ...spaces import space_of
@@ -47,9 +49,8 @@ class GappedStraightThrough(HardRelaxation):
         self, temperature: Schedule | float | None = None, samples: int = 1, gap: float = 1.0
     ):
         super().__init__(temperature, samples)
-        if not 0 <= gap < float("inf"):
-            raise EstimatorError(f"gap must be at least 0 and finite; got {gap}")
-        self.gap = gap
+        at_least = "a finite number of at least 0"
+        self.gap = number(gap, "gap", EstimatorError, at_least, lambda margin: margin >= 0)
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return the relaxed state of the moved scores."""

@@ -6,9 +6,11 @@ from typing import ClassVar
 
 import torch
 
+from models.arguments import whole_number
+
+from ...errors import EstimatorError
 from ...schedules import Schedule
 from ...spaces import space_of
-from ..estimator import needs_samples
 from .gumbel_softmax import Draw, HardRelaxation, relaxed_at
 
 
@@ -61,7 +63,7 @@ class GumbelRao(HardRelaxation):
         self, temperature: Schedule | float | None = None, samples: int = 1, inner: int = 10
     ):
         super().__init__(temperature, samples)
-        needs_samples(1, inner, "inner")
+        inner = whole_number(inner, "inner", EstimatorError)
         self.inner = inner
 
     def relaxed(self, draw: Draw) -> torch.Tensor:

@@ -8,14 +8,16 @@ from typing import ClassVar, Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
 from ...spaces import space_of
 from ...spaces.of_potentials import unary_noise
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import not_factorised
 
@@ -106,7 +108,7 @@ class Relaxation(Estimator, ABC):
 
     def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         if temperature is None:
             temperature = ExponentialDecay()
         self.temperature = as_schedule(temperature, "temperature")

@@ -7,10 +7,11 @@ from typing import ClassVar, Self
 
 import torch
 
-from ...errors import EstimatorError, shortened
+from models.arguments import number, whole_number
+
+from ...errors import EstimatorError
 from ...schedules import Schedule
 from ...spaces import space_of
-from ..estimator import needs_samples
 from ..options import EstimatorOptions
 from .gumbel_rao import averaged_over_noise
 from .gumbel_softmax import Draw, HardRelaxation, relaxed, relaxed_at
@@ -94,7 +95,7 @@ class _ByInnerDraws(HardRelaxation, ABC):
         self, temperature: Schedule | float | None = None, samples: int = 1, inner: int = 10
     ):
         super().__init__(temperature, samples)
-        needs_samples(1, inner, "inner")
+        inner = whole_number(inner, "inner", EstimatorError)
         self.inner = inner
 
 
@@ -171,9 +172,7 @@ class ReinMaxCV(_ByInnerDraws):
         eta: float = 0.5,
     ):
         super().__init__(temperature, samples, inner)
-        if not abs(eta) < float("inf"):
-            raise EstimatorError(f"eta must be finite; got {shortened(eta)}")
-        self.eta = eta
+        self.eta = number(eta, "eta", EstimatorError, "a finite number")
 
     def relaxed(self, draw: Draw) -> torch.Tensor:
         """Return a state whose derivative in the scores is that of the formula."""

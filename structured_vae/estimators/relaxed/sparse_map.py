@@ -6,14 +6,17 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
-from ...distributions.argmax import AnySolver
+from ...distributions.argmax import AnySolver, checked_solver
 from ...distributions.sparse_map import STEPS, sparse_map
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import Schedule, as_schedule
 from ...spaces import Structure
 from ..argmax.by_argmax import ByArgmax
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 
 
@@ -59,8 +62,8 @@ class SparseMAP(ByArgmax):
         steps: int = STEPS,
     ):
         super().__init__()
-        needs_samples(1, steps, "steps")
-        self.solver = solver
+        steps = whole_number(steps, "steps", EstimatorError)
+        self.solver = checked_solver(solver)
         self.temperature = as_schedule(temperature, "temperature")
         self.steps = steps
 

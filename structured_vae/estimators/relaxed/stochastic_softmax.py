@@ -8,16 +8,18 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs
-from ...distributions.argmax import AnySolver, argmax
+from ...distributions.argmax import AnySolver, argmax, checked_solver
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...schedules import ExponentialDecay, Schedule, as_schedule
 from ...spaces import Structure
 from ...spaces.of_potentials import unary_noise
 from ..argmax.by_argmax import ByArgmax
-from ..estimator import Estimate, needs_samples
+from ..estimator import Estimate
 from ..options import EstimatorOptions
 
 
@@ -42,8 +44,8 @@ class RelaxedArgmax(ByArgmax, ABC):
         samples: int = 1,
     ):
         super().__init__()
-        needs_samples(1, samples)
-        self.solver = solver
+        samples = whole_number(samples, "samples", EstimatorError)
+        self.solver = checked_solver(solver)
         if temperature is None:
             temperature = ExponentialDecay()
         self.temperature = as_schedule(temperature, "temperature")

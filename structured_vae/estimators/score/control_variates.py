@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Self, cast
 
 import torch
 from torch import nn
 
+from models.arguments import positive_number, whole_number
 from models.potentials import AnyPotentials
 
-from ...autograd.second_derivatives import first_derivative_only
 from ...distributions import Distribution
-from ...errors import EstimatorError, shortened
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...spaces import space_of
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import not_factorised, other_size
 from ..relaxed.gumbel_softmax import relaxed
@@ -39,10 +38,11 @@ class ControlVariate(Estimator, ABC):
     """
 
     kl = "density"
+    untransformable = "differentiates its control variate itself"
 
     def __init__(self, samples: int = 1):
         super().__init__()
-        needs_samples(1, samples)
+        samples = whole_number(samples, "samples", EstimatorError)
         self.samples = samples
 
     @abstractmethod
@@ -73,7 +73,7 @@ class ControlVariate(Estimator, ABC):
         gradient = (weighted + path) / self.samples
         # A surrogate that is linear in the scores: its gradient is `gradient`.
         linear = (potentials.unary * gradient.detach()).sum(dim=-1)
-        linear = first_derivative_only(linear, type(self).__name__, potentials.unary)
+        linear = self.once(linear, potentials)
         surrogate = linear + costs.mean(dim=0)
         return Estimate(surrogate, costs.detach().mean(dim=0), b, tuning=self._tuning(gradient))
 
@@ -90,11 +90,8 @@ class ControlVariate(Estimator, ABC):
 
 def _logarithm(temperature: float) -> nn.Parameter:
     """Return the logarithm of a temperature, as a parameter."""
-    if not 0 < temperature < math.inf:
-        raise EstimatorError(
-            f"temperature must be positive and finite; got {shortened(temperature)}"
-        )
-    return nn.Parameter(torch.tensor(float(temperature)).log())
+    temperature = positive_number(temperature, "temperature", EstimatorError)
+    return nn.Parameter(torch.tensor(temperature).log())
 
 
 class REBAR(ControlVariate):
@@ -163,6 +160,8 @@ class RELAX(ControlVariate):
     def __init__(self, n: int, hidden: int = 100, temperature: float = 0.5, samples: int = 1):
         super().__init__(samples)
         self.log_temperature = _logarithm(temperature)
+        n = whole_number(n, "n", EstimatorError)
+        hidden = whole_number(hidden, "hidden", EstimatorError)
         self.network = nn.Sequential(nn.Linear(n, hidden), nn.Tanh(), nn.Linear(hidden, 1))
         for parameter in self.network[-1].parameters():
             nn.init.zeros_(parameter)

@@ -7,9 +7,12 @@ from typing import Self
 import torch
 from torch import nn
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from .tuning import tracked_scores
 
@@ -43,11 +46,12 @@ class DoubleControlVariates(Estimator):
     """
 
     kl = "density"
+    untransformable = "differentiates the cost itself"
     usual_samples = 2
 
     def __init__(self, samples: int = 2):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
         self.alpha = nn.Parameter(torch.tensor(1.0))
 
@@ -71,7 +75,9 @@ class DoubleControlVariates(Estimator):
         path = (slopes.mean(dim=0) * mean).sum(dim=-1)
         control = path - (_centred(linear) * scores).sum(dim=0)
         tuning = self._tuning(q, plain, control)
-        surrogate = plain + self.alpha.detach() * control + costs.mean(dim=0)
+        score = plain + self.alpha.detach() * control
+        score = self.once(score, q.potentials)
+        surrogate = score + costs.mean(dim=0)
         return Estimate(surrogate, fixed.mean(dim=0), z, tuning=tuning)
 
     def _tuning(
@@ -90,7 +96,7 @@ class DoubleControlVariates(Estimator):
         for constant, linear in zip(of_plain, of_control, strict=True):
             # The derivative of |g|^2 along alpha is 2 g times that of the control.
             whole = constant + self.alpha.detach() * linear
-            slope = slope + 2 * (whole * linear).sum() / len(whole)
+            slope = slope + 2 * (whole * linear).sum() / max(1, len(whole))
         # A product whose gradient in alpha is `slope`.
         return self.alpha * slope
 

@@ -36,6 +36,7 @@ class MuProp(Sampled):
     """
 
     kl = "density"
+    untransformable = "differentiates the cost itself"
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
@@ -53,4 +54,5 @@ class MuProp(Sampled):
         score = ((fixed - linear) * q.log_prob(z)).mean(dim=0)
         # Its expectation is linear in the mean: what the score term lacks comes back here, exactly.
         path = (slope * mean).sum(dim=-1)
-        return Estimate(score + path + costs.mean(dim=0), fixed.mean(dim=0), z)
+        score = self.once(score + path, q.potentials)
+        return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

@@ -7,12 +7,13 @@ from typing import Self, cast
 import torch
 from torch import nn
 
+from models.arguments import SHARE_BELOW_ONE, is_share_below_one, number, of_kind, whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from ..reasons import other_size
 
@@ -51,6 +52,7 @@ class NVIL(Estimator):
     """
 
     kl = "density"
+    untransformable = "updates its baseline in every call"
     takes_any_density = True
 
     mean: torch.Tensor
@@ -66,9 +68,11 @@ class NVIL(Estimator):
         normalise: bool = False,
     ):
         super().__init__()
-        needs_samples(1, samples)
-        if not 0 <= decay < 1:
-            raise EstimatorError(f"decay must be at least 0 and below 1; got {decay}")
+        samples = whole_number(samples, "samples", EstimatorError)
+        n = whole_number(n, "n", EstimatorError)
+        hidden = whole_number(hidden, "hidden", EstimatorError)
+        decay = number(decay, "decay", EstimatorError, SHARE_BELOW_ONE, is_share_below_one)
+        of_kind(normalise, "normalise", EstimatorError, bool, "True or False")
         self.samples = samples
         self.decay = decay
         self.normalise = normalise
@@ -103,9 +107,11 @@ class NVIL(Estimator):
         if self.normalise:
             # Only large variances divide: a small signal is not blown up.
             signal = signal / self.variance.sqrt().clamp_min(1.0)
-        surrogate = (signal * q.log_prob(z)).mean(dim=0) + costs.mean(dim=0)
+        score = (signal * q.log_prob(z)).mean(dim=0)
+        score = self.once(score, q.potentials)
+        surrogate = score + costs.mean(dim=0)
         tuning: torch.Tensor | float = 0.0
-        if self.training:
+        if self.training and len(above[0]):
             # The baseline learns what the running mean leaves.
             tuning = (fixed - centre - baseline).square().mean()
             self._update(above)

@@ -7,12 +7,14 @@ from typing import Self
 import torch
 from torch import nn
 
+from models.arguments import whole_number
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...spaces import space_of
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 from .double_control_variates import sampled_slopes
 from .tuning import squared_gradient_loss, tracked_scores
@@ -61,12 +63,14 @@ class RODEO(Estimator):
     """
 
     kl = "density"
+    untransformable = "differentiates the cost itself"
     usual_samples = 2
     takes_any_density = True
 
     def __init__(self, samples: int = 2, hidden: int = 20):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
+        hidden = whole_number(hidden, "hidden", EstimatorError, 0)
         self.samples = samples
         self.alpha = nn.Parameter(torch.tensor(1.0))
         self.beta = nn.Parameter(torch.tensor(0.5))
@@ -102,6 +106,7 @@ class RODEO(Estimator):
             of_samples, of_flips = self._weights(q, z, fixed, slopes, ratios.detach())
         tuning = self._tuning(q, _weighted(of_samples, of_flips, log_q, ratios))
         score = _weighted(of_samples.detach(), of_flips.detach(), log_q, ratios)
+        score = self.once(score, q.potentials)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z, tuning=tuning)
 
     def _weights(

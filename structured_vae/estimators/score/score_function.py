@@ -6,10 +6,13 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
+from ...errors import EstimatorError
 from ...objectives.costs import Cost
 from ...spaces import StateSpace, Structure, as_space
-from ..estimator import Compared, Estimate, Estimator, needs_samples
+from ..estimator import Compared, Estimate, Estimator
 from ..options import EstimatorOptions
 
 
@@ -29,7 +32,8 @@ class ScoreFunction(Estimator):
 
     Raises:
         EstimatorError: there are fewer than 2 samples.
-        StructureError: `structure` has no `gibbs`; raised when the estimator is used.
+        StructureError: `structure` is none; or it has no `gibbs`, which is raised when the
+            estimator is used.
 
     References:
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
@@ -41,8 +45,10 @@ class ScoreFunction(Estimator):
 
     def __init__(self, samples: int = 4, structure: Structure | StateSpace | None = None):
         super().__init__()
-        needs_samples(2, samples)
+        samples = whole_number(samples, "samples", EstimatorError, 2)
         self.samples = samples
+        if structure is not None:
+            as_space(structure)  # raises unless it is one
         self.structure = structure
 
     @classmethod
@@ -70,4 +76,5 @@ class ScoreFunction(Estimator):
         fixed = costs.detach()
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
         score = (weights * q.score(z)).sum(dim=0)
+        score = self.once(score, q.potentials)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

@@ -7,10 +7,12 @@ from typing import Self
 
 import torch
 
+from models.arguments import whole_number
+
 from ...distributions import Distribution
 from ...errors import EstimatorError
 from ...objectives.costs import Cost
-from ..estimator import Estimate, Estimator, needs_samples
+from ..estimator import Estimate, Estimator
 from ..options import EstimatorOptions
 
 MOST_SAMPLES = 12
@@ -62,9 +64,7 @@ class UnorderedSet(Estimator):
 
     def __init__(self, samples: int = 4):
         super().__init__()
-        needs_samples(2, samples)
-        if samples > MOST_SAMPLES:
-            raise EstimatorError(f"samples must be at most {MOST_SAMPLES}; got {samples}")
+        samples = whole_number(samples, "samples", EstimatorError, 2, MOST_SAMPLES)
         self.samples = samples
 
     @classmethod
@@ -86,6 +86,7 @@ class UnorderedSet(Estimator):
         weights = (shares * (fixed - baselines)).to(costs.dtype)
         # The weights add up to zero, so that log Z cancels.
         score = (weights * q.score(z)).sum(dim=0)
+        score = self.once(score, q.potentials)
         expected = (shares.to(costs.dtype) * costs).sum(dim=0)
         return Estimate(score + expected, expected.detach(), z)
 

@@ -9,16 +9,17 @@ from .batches import integers
 from .scores import EdgesLike
 
 
-def arcs_of(edges: EdgesLike) -> np.ndarray:
+def arcs_of(edges: EdgesLike, name: str = "edges") -> np.ndarray:
     """Return the pairs `[n, 2]` as integers; nodes are numbered from 0.
 
     Args:
         edges: `[n, 2]`, a tensor, an array or lists.
+        name: the name of the argument, for messages.
 
     Raises:
-        StructureError: `edges` is not an array of such pairs, or a pair joins a node with itself.
+        StructureError: they are not an array of such pairs, or a pair joins a node with itself.
     """
-    wanted = "edges must be pairs of nodes [n, 2], integers"
+    wanted = f"{name} must be pairs of nodes [n, 2], integers"
     arcs = integers(edges, wanted)
     if arcs.ndim != 2 or arcs.shape[-1] != 2:
         raise StructureError(f"{wanted}; got {shortened(edges)}")

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from models import Potentials
+from models.arguments import LARGEST_COUNT, whole_number
 from models.traced import holds, is_traced, plain
 
 from ...autograd.recording import refuse_recording
@@ -42,14 +43,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
             infinity, or there are not n variables.
     """
     refuse_recording("the structure")
-    if not is_of_floats(scores):
-        received = shortened(scores)
-        if isinstance(scores, torch.Tensor):
-            received = f"{scores.dtype}, {scores.layout}"
-        raise StructureError(
-            "scores must be a dense floating-point tensor [..., n], of 16 bits or more; "
-            f"got {received}"
-        )
+    require_scores(scores)
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         length = "n"
         if n is not None:
@@ -67,6 +61,28 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
             "or minus infinity where a variable must be 0"
         )
     return flat
+
+
+def require_scores(scores: object, name: str = "scores") -> None:
+    """Raise unless these are scores as torch computes with them.
+
+    Args:
+        scores: what a caller passed.
+        name: name of the argument, for messages.
+
+    Raises:
+        StructureError: they are not a dense floating-point tensor of 16 bits or more.
+    """
+    if is_of_floats(scores):
+        return
+    received = shortened(scores)
+    if isinstance(scores, torch.Tensor):
+        received = f"{scores.dtype}, {scores.layout}"
+        if scores.is_nested:
+            received = f"a nested tensor of {scores.dtype}"
+    raise StructureError(
+        f"{name} must be a dense floating-point tensor [..., n], of 16 bits or more; got {received}"
+    )
 
 
 def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Tensor:
@@ -123,22 +139,19 @@ def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.logsumexp(torch.stack([first, second]), dim=0)
 
 
-def positive_integer(value: object, name: str, least: int = 1) -> int:
+def positive_integer(value: object, name: str, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """Return the value as an integer of at least `least`.
 
     Args:
         value: what a caller passed.
         name: name of the argument, for messages.
         least: the smallest integer that is allowed.
+        most: the largest.
 
     Raises:
         StructureError: the value is not such an integer.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StructureError(
-            f"{name} must be an integer of at least {least}; got {shortened(value)}"
-        )
-    return int(value)
+    return whole_number(value, name, StructureError, least, most)
 
 
 def integers(values: object, what: str, may_be_empty: bool = False) -> np.ndarray:
@@ -186,6 +199,12 @@ def is_dense(tensor: torch.Tensor) -> bool:
     )
 
 
+def _kind(tensor: torch.Tensor) -> str:
+    if tensor.is_nested:
+        return "a nested tensor"
+    return f"the layout {tensor.layout}"
+
+
 def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> None:
     """Raise unless a tensor is dense and has numbers.
 
@@ -196,6 +215,6 @@ def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> Non
     """
     if not is_dense(tensor):
         raise error(
-            f"{name} must be a dense tensor with numbers; got the layout {tensor.layout} on the "
-            f"device {tensor.device}"
+            f"{name} must be a dense tensor with numbers; got {_kind(tensor)} on the device "
+            f"{tensor.device}"
         )

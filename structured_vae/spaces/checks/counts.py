@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import torch
 
 from ...errors import StructureError, shortened
 from .batches import integers, positive_integer
+
+LARGEST: Final = 2**63 - 1
+"""The largest number that a tensor of numbers by instance holds."""
 
 Counts: TypeAlias = int | tuple[int, ...]
 """One whole number for all instances, or one for each instance of a batch."""
@@ -26,11 +29,11 @@ def counts_of(value: object, name: str) -> Counts:
     """
     is_sequence = isinstance(value, torch.Tensor | np.ndarray | list | tuple)
     if not is_sequence:
-        return positive_integer(value, name, 0)
+        return positive_integer(value, name, 0, LARGEST)
     wanted = f"{name} must be a whole number of at least 0, or [batch] of them"
     numbers = integers(value, wanted, may_be_empty=True)
     if numbers.ndim == 0:
-        return positive_integer(int(numbers), name, 0)
+        return positive_integer(int(numbers), name, 0, LARGEST)
     if numbers.ndim != 1 or bool((numbers < 0).any()):
         raise StructureError(f"{wanted}; got {shortened(value)}")
     return tuple(numbers.tolist())

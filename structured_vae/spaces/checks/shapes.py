@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...errors import StructureError, shortened
+from .batches import check_dense
 
 
 def require_shape(values: object, shape: tuple[int, ...], name: str) -> None:
@@ -16,9 +17,10 @@ def require_shape(values: object, shape: tuple[int, ...], name: str) -> None:
         name: the name of the argument, for messages.
 
     Raises:
-        StructureError: the value is not a tensor, or has another shape.
+        StructureError: the value is not a dense tensor, or has another shape.
     """
     if isinstance(values, torch.Tensor):
+        check_dense(values, name, StructureError)
         if tuple(values.shape[-len(shape) :]) == shape:
             return
         received = str(list(values.shape))

@@ -25,12 +25,13 @@ def check_target(target: object, potentials: Potentials) -> None:
         solvers.ProblemError: `target` has another shape or other values, or the scores forbid it.
     """
     shape = potentials.unary.shape
+    if isinstance(target, torch.Tensor):
+        check_dense(target, "target", ProblemError)
     if not isinstance(target, torch.Tensor) or target.shape != shape:
         received = shortened(target)
         if isinstance(target, torch.Tensor):
             received = str(list(target.shape))
         raise ProblemError(f"target must be states {list(shape)}; got {received}")
-    check_dense(target, "target", ProblemError)
     if not holds((target == 0) | (target == 1)):
         raise ProblemError("target must be zeros and ones; got other values")
     if not is_traced():

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 
 from models import Potentials
-from models.traced import is_traced
+from models.traced import holds, is_traced
 
 from ...autograd.contexts import gradients_allowed, of_autograd
-from ..checks.batches import refuse_impossible
+from ..checks.batches import refuse_impossible, require_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,9 @@ class StructureGibbs:
         mean: gives the marginals `[batch, n]` of checked scores where torch cannot differentiate
             `log_sum` in code that is traced; None for the derivative of `log_sum`.
 
+    Raises:
+        StructureError: the scores are not a dense floating-point tensor of 16 bits or more.
+
     Example:
         >>> from structured_vae import KOfN
         >>> p = KOfN(1).gibbs(torch.tensor([[0.0, 0.0, 1.0]]))
@@ -41,6 +44,9 @@ class StructureGibbs:
     draw: Callable[[torch.Tensor, torch.Generator, int], torch.Tensor]
     check: Callable[[torch.Tensor], torch.Tensor]
     mean: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+    def __post_init__(self) -> None:
+        require_scores(self.scores)
 
     @property
     def log_partition(self) -> torch.Tensor:
@@ -79,7 +85,7 @@ class StructureGibbs:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """Return exact, independent samples `[samples, ..., batch, n]`, without gradient."""
-        if bool(Potentials.forbids(self.scores).any()):
+        if not holds(~Potentials.forbids(self.scores)):
             self._total(self.scores)  # raises for an instance without states
         z = self.draw(self.check(self.scores.detach()), generator, samples)
         return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)

@@ -17,6 +17,7 @@ from torch.nn.functional import softplus
 from models.host_edges import HostEdges
 from models.potentials import AnyPotentials
 
+from ...noise import random_numbers
 from .drawn import DrawnCompletions, steps_of
 from .forest_plan import ForestPlan, forest_plan, is_forest
 
@@ -82,7 +83,9 @@ class ForestSums:
         """Return exact, independent samples `[samples, batch, n]`, float64."""
         unary = self.potentials.unary
         shape = (samples, *unary.shape)
-        uniforms = torch.rand(shape, generator=generator, device=unary.device, dtype=torch.float64)
+        uniforms = random_numbers(
+            torch.rand, shape, generator=generator, device=unary.device, dtype=torch.float64
+        )
         states, _ = _drawn(self.plan, self._probabilities(), uniforms[:, None])
         return states[:, 0]
 

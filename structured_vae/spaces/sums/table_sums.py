@@ -10,6 +10,7 @@ import torch
 from models.potentials import AnyPotentials
 from models.states import drawn_places
 
+from ...noise import random_numbers
 from .drawn import DrawnCompletions, steps_of
 
 
@@ -54,7 +55,7 @@ class TableSums:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int) -> torch.Tensor:
         """Return exact, independent samples `[samples, batch, n]`, float64."""
-        places = drawn_places(self.table, samples, generator)
+        places = random_numbers(drawn_places, self.table, samples, generator)
         return self.states[places].transpose(0, 1)
 
     def completions(self, uniforms: torch.Tensor, variables: torch.Tensor) -> DrawnCompletions:
@@ -124,15 +125,17 @@ def _drawn(
     k = tree.shape[-1]
     # The inverse of the distribution function; the last value needs no bound.
     bounds = tree[..., :-1].cumsum(dim=-1)
-    values = torch.empty_like(steps)
-    nodes = torch.empty_like(steps)
+    if not steps.shape[-1]:  # no variables
+        return steps, steps
+    values = []
+    nodes = []
     node = torch.zeros_like(steps[..., 0])
     for i in reversed(range(steps.shape[-1])):
-        nodes[..., i] = node
+        nodes.append(node)
         drawn = (uniforms[..., i, None] >= _at(bounds, node[..., None])[..., 0, :]).sum(dim=-1)
-        values[..., i] = (drawn + steps[..., i]) % k
-        node = torch.add(values[..., i] + 1, node, alpha=k)
-    return values, nodes
+        values.append((drawn + steps[..., i]) % k)
+        node = torch.add(values[-1] + 1, node, alpha=k)
+    return torch.stack(values[::-1], dim=-1), torch.stack(nodes[::-1], dim=-1)
 
 
 def _at(tree: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
