@@ -70,20 +70,25 @@ def of_the_steps():
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
-    yield f"one-hot penalties, like an independent set, and {groups}"
-    moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
-    yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
+    cut = f"{share(portfolio.CUT_SHARE)} of the remaining time"
+    yield f"with a time limit, `cp_sat` and `clique_cover` for {cut} each; then `cp_sat`"
+    yield f"| E2 | only groups | one-hot penalties, and {groups} on average |"
+    yield f"`clique_cover` runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
+    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
+    seconds = f"{cut}, and at most {sparse.CLIQUE_SECONDS:g} seconds"
+    yield f"| E3 | few pairs per variable | {degree} | `clique_cover` for {seconds};"
+    yield f"of `branch_and_bound` if n is at most {largest('branch_and_bound')}, and of `cp_sat`"
+    yield f"Above {largest('clique_cover'):,} variables,"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
     yield f"| small and dense | {small};"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| P4 | few pairs per variable | {degree}, and n at most {sparse.MOST_CUT:,} |"
-    yield f"| P5 | medium size | n at most {largest('branch_and_bound')} |"
+    yield f"| P3 | few pairs per variable | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P4 | medium size | n at most {largest('branch_and_bound')} |"
     largest_part = largest("branch_and_bound")
     yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
     yield f"| mostly in a field, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
-    yield f"| like an independent set | {power(sparse.SOME_VISITS)} | 20 ms |"
     yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
 
 
@@ -101,7 +106,7 @@ def of_short_runs():
 
 def of_sparse_components():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"row P4 there: {degree}, and n at most {sparse.MOST_CUT:,}."
+    yield f"row P3 there: {degree}, and n at most {sparse.MOST_CUT:,}."
     ends = f"{sparse.MOST_SECONDS:g} seconds and {share(portfolio.CUT_SHARE)} of the remaining time"
     yield f"the time of the tables, but at most {ends}"
     entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
@@ -220,7 +225,7 @@ def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
         "",
         text,
     )
-    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CPS]\d\b", "", text)
+    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CEPS]\d\b", "", text)
     text = re.sub(r"stages? \d( and \d)?|Steps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
     assert not re.findall(r".{30}\d.{10}", text)

@@ -262,7 +262,9 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         return
     dense = 2 * problem.e > MESSAGES_DEGREE * problem.n
     if (in_a_field or problem.n <= MOST_TURNED) and not dense:
-        visits = MORE_VISITS if sparse and in_a_field else FEW_VISITS
+        visits = FEW_VISITS
+        if sparse and in_a_field:
+            visits = MORE_VISITS
         yield Turn(_with_one_thread("dual_ascent", visits=visits))
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
