@@ -46,6 +46,8 @@ CliqueSearch::CliqueSearch(const Scores& scores, std::span<const std::int8_t> st
       score_(score),
       state_(state.begin(), state.end()),
       worth_(n_),
+      most_(n_),
+      least_(n_),
       free_(1, n_),
       field_(n_) {
     std::vector<Index> place(n_);
@@ -139,7 +141,8 @@ void CliqueSearch::choose(Index variable) {
 // Finds the branches of the last node.
 void CliqueSearch::expand(Stop stop) {
     drop_worthless();
-    if (!has_pairs()) choose_dominant();
+    // A chosen variable changes what others add through pairs, so one of these is chosen at a time.
+    while (choose_dominant() && has_pairs()) value_pairs();
     if (nodes_.back().score > score_) take_chosen();
     cover(stop);
 }
@@ -153,6 +156,8 @@ void CliqueSearch::drop_worthless() {
     const std::span<Word> free = free_[depth()];
     for_each(free, [&](Index v) {
         worth_[v] = field_[v];
+        most_[v] = field_[v];
+        least_[v] = field_[v];
         if (worth_[v] <= 0) erase(free, v);
     });
 }
@@ -164,44 +169,54 @@ void CliqueSearch::value_pairs() {
     const std::span<Index> field = fields();
     const std::span<Word> free = free_[depth()];
     for_each(free, [&](Index v) {
-        Index whole = 0;
-        Index half = 0;
+        worth_[v] = field[v];
+        most_[v] = field[v];
+        least_[v] = field[v];
         for (Index k = pairs_.starts[v]; k < pairs_.starts[v + 1]; ++k) {
             const Index weight = weights_[pairs_.which[k]];
-            if (weight <= 0 || !contains(free, pairs_.near[k])) continue;
-            whole += weight;
+            if (!contains(free, pairs_.near[k])) continue;
+            if (weight <= 0) {
+                least_[v] += weight;
+                continue;
+            }
+            most_[v] += weight;
             // Both halves together are the weight.
-            half += v < pairs_.near[k] ? weight - weight / 2 : weight / 2;
+            worth_[v] += v < pairs_.near[k] ? weight - weight / 2 : weight / 2;
         }
-        worth_[v] = field[v] + half;
-        if (field[v] + whole <= 0) erase(free, v);
+        if (most_[v] <= 0) erase(free, v);
     });
 }
 
-// Chooses variables, one after the other, that some best set of the last node has.
-void CliqueSearch::choose_dominant() {
+// Chooses variables that some best set of the last node has, one after the other; with pairs, only
+// the first. Returns whether there was any.
+bool CliqueSearch::choose_dominant() {
     const std::span<Word> free = free_[depth()];
+    bool any = false;
     for (bool found = true; found;) {
         found = false;
         for_each(free, [&](Index v) {
-            if (!contains(free, v) || !dominates(v)) return;
+            if ((any && has_pairs()) || !contains(free, v) || !dominates(v)) return;
             choose(v);
             found = true;
+            any = true;
         });
+        if (has_pairs()) break;
     }
+    return any;
 }
 
-// Returns whether a variable is worth at least as much as all that it excludes.
+// Returns whether a variable adds at least as much as all that it excludes.
+//
+// Then it may take their place in a best set: least_ is the least that a variable adds, beside any
+// free variables, and most_ the most.
 bool CliqueSearch::dominates(Index variable) const {
     const std::span<const Word> free = free_[depth()];
     const std::span<const Word> row = conflicts_[variable];
-    Index left = worth_[variable];
+    Index left = least_[variable];
     for (Index place = 0; place < length(free); ++place)
-        for (Word word = free[place] & row[place]; word != 0; word &= word - 1) {
-            left -= worth_[place * WORD_BITS + std::countr_zero(word)];
-            if (left < 0) return false;
-        }
-    return true;
+        for (Word word = free[place] & row[place]; word != 0 && left >= 0; word &= word - 1)
+            left -= most_[place * WORD_BITS + std::countr_zero(word)];
+    return left >= 0;
 }
 
 // Keeps the chosen variables of the last node as the best state.

@@ -70,7 +70,7 @@ private:
     void choose(Index variable);
     void drop_worthless();
     void value_pairs();
-    void choose_dominant();
+    bool choose_dominant();
     bool dominates(Index variable) const;
     void take_chosen();
     void cover(Stop stop);
@@ -84,7 +84,10 @@ private:
     Index score_;
     std::vector<std::int8_t> state_;  // [n], by variables of the instance
     Index root_bound_ = 0;
-    std::vector<Index> worth_;  // [n]: the most that a free variable of the last node adds
+    // What a free variable of the last node adds, `[n]` each.
+    std::vector<Index> worth_;  // at most, with half of each pair that raises the score
+    std::vector<Index> most_;   // at most, with all of these pairs
+    std::vector<Index> least_;  // at least
     // The nodes from the root to the last one.
     std::vector<Node> nodes_;
     std::vector<Index> chosen_;
