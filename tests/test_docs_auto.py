@@ -77,7 +77,7 @@ def of_the_steps():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     seconds = f"{cut}, and at most {sparse.CLIQUE_SECONDS:g} seconds"
     yield f"| E3 | few pairs per variable | {degree} | `clique_cover` for {seconds};"
-    yield f"of `branch_and_bound` if n is at most {largest('branch_and_bound')}, and of `cp_sat`"
+    yield f"a [short run](#short-runs) of `clique_cover`, and `cp_sat` for {cut}; then"
     yield f"Above {largest('clique_cover'):,} variables,"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
     yield f"| small and dense | {small};"

@@ -353,17 +353,13 @@ def _ungrouped(
     penalties: Penalties | None,
     deadline: Deadline,
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield cliques, which prove such a part first, and bounds in case that none proves it."""
+    """Yield cliques, which prove such a part first, and a third party, whose bound may be better."""
     if deadline.limited:
-        seconds = _of_a_turn(deadline)
-        yield Turn(cliques, seconds)
-        branch_and_bound = _with_one_thread("branch_and_bound")
-        if not branch_and_bound.why_not(problem):
-            yield Turn(branch_and_bound, seconds)
+        yield Turn(cliques, _of_a_turn(deadline))
         third = third_party(problem.n)
         if penalties is not None:
             third = _within_constraints(problem.n)
-        yield Turn(third, seconds)
+        yield Turn(third, CUT_SHARE * deadline.left)
     yield Turn(cliques)
 
 
