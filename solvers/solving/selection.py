@@ -189,7 +189,7 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
             "penalties make groups of variables exclude each other: a search with constraints in "
             "their place, mostly after branch_and_bound for a moment",
         )
-    if one_state and _sparse().excludes(problem):
+    if one_state and _sparse().exclusive(problem):
         return Selection(
             _sparse().SparsePortfolio(),
             "nearly all pairs exclude each other, as in an independent set: "

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.local_search.near_states import states_around
+from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.penalties import Penalties, first_penalties
+from ..algorithms.presolve.penalties import Penalties, excluded_pairs, first_penalties
 from ..algorithms.presolve.ranked import ranked
 from ..arrays import States
 from ..compiled.threads import available_cores
@@ -254,10 +255,14 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         yield Turn(elimination)
         return
     penalties = first_penalties(problem)
-    if excludes(problem):
+    if exclusive(problem):
         yield from _exclusive(problem, penalties, deadline)
         return
-    if problem.n <= MOST_TURNED and not (sparse or penalties):
+    excludes = _excludes(problem)
+    if excludes and penalties is not None and penalties.few:
+        yield Turn(_within_constraints(problem.n))
+        return
+    if problem.n <= MOST_TURNED and not (sparse or excludes or penalties):
         yield from _dense(problem, deadline)
         return
     dense = 2 * problem.e > MESSAGES_DEGREE * problem.n
@@ -271,6 +276,8 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         yield Turn(elimination)
     elif penalties is not None:
         yield from _penalised(problem, deadline)
+    elif excludes:
+        yield Turn(third_party(problem.n))
     elif sparse and problem.n <= MOST_CUT:
         yield from _cuts(problem, deadline, in_a_field)
     else:
@@ -317,9 +324,6 @@ def _exclusive(
         deadline: when to end.
     """
     cliques = _with_one_thread("clique_cover")
-    if cliques.why_not(problem):
-        yield Turn(third_party(problem.n))
-        return
     yield Turn(cliques.with_options(nodes=FEW_NODES))
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
@@ -501,10 +505,20 @@ def _in_a_field(problem: Problem) -> bool:
     return bool(np.count_nonzero(around) >= FIELDS * problem.n)
 
 
-def excludes(problem: Problem) -> bool:
-    """Tell whether hardly any pair of the first instance is worth more than one end alone.
+def exclusive(problem: Problem) -> bool:
+    """Tell whether `clique_cover` takes a problem, and its cliques are likely to bound it well.
 
-    Independent sets are such problems when penalties express their constraints.
+    Nearly all pairs of the first instance then exclude each other, whatever the values of other
+    variables. Independent sets are such problems when penalties express their constraints.
     """
+    if solver_class("clique_cover")().why_not(problem):
+        return False
+    first = problem.instances(slice(0, 1)).to_host()
+    excluded = excluded_pairs(FixedPoint.of(first))
+    return bool(np.count_nonzero(excluded) >= EXCLUDED * problem.e)
+
+
+def _excludes(problem: Problem) -> bool:
+    """Tell whether hardly any pair is worth more than one of its ends alone."""
     ends = problem.unary[0][problem.edges].min(axis=1)
     return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)
