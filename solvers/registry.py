@@ -34,6 +34,7 @@ BUILT_IN = {
     "elimination": "solvers.backends.elimination:Elimination",
     "mini_buckets": "solvers.backends.mini_buckets:MiniBuckets",
     "dual_ascent": "solvers.backends.dual_ascent:DualAscent",
+    "clique_cover": "solvers.backends.clique_cover:CliqueCover",
     "cycle_cuts": "solvers.backends.cycle_cuts:CycleCuts",
     "semidefinite": "solvers.backends.semidefinite:Semidefinite",
     "cplex": "solvers.backends.cplex:Cplex",

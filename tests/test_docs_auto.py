@@ -74,9 +74,17 @@ def of_the_steps():
     yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
     yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
+    cut = f"{share(portfolio.CUT_SHARE)} of the remaining time"
+    yield f"with a time limit, `cp_sat` and `clique_cover` for {cut} each; then `cp_sat`"
+    yield f"| E2 | only groups | one-hot penalties, and {groups} on average |"
     yield f"one-hot penalties, like an independent set, and {groups}"
-    moment = f"`branch_and_bound` for {sparse.GROUPED_SECONDS:g} seconds"
-    yield f"if n is at most {sparse.MOST_TURNED}, {moment}"
+    yield f"at least {share(sparse.EXCLUDED)} of the pairs have a variable"
+    yield f"`clique_cover` runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
+    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
+    seconds = f"{cut}, and at most {sparse.CLIQUE_SECONDS:g} seconds"
+    yield f"| E3 | few pairs per variable | {degree} | `clique_cover` for {seconds};"
+    yield f"a [short run](#short-runs) of `clique_cover`, and `cp_sat` for {cut}; then"
+    yield f"nearly all pairs are exclusive, and n is at most {largest('clique_cover'):,} |"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
     yield f"| small and dense | {small};"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
@@ -87,7 +95,6 @@ def of_the_steps():
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
     yield f"| mostly in a field, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
-    yield f"| like an independent set | {power(sparse.SOME_VISITS)} | 20 ms |"
     yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
 
 
@@ -224,7 +231,7 @@ def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
         "",
         text,
     )
-    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CPS]\d\b", "", text)
+    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CEPS]\d\b", "", text)
     text = re.sub(r"stages? \d( and \d)?|Steps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
     assert not re.findall(r".{30}\d.{10}", text)

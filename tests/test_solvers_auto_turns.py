@@ -35,10 +35,9 @@ def backends_of(problem, **options):
     return {name[6:] for name in solution.stats if name.startswith("turns_")}, solution
 
 
-def test_packings_go_to_cp_sat_at_once():
-    pytest.importorskip("ortools")
+def test_packings_go_to_cliques_at_once():
     backends, solution = backends_of(packing(130, 65, 0))
-    assert backends == {"cp_sat"}
+    assert backends == {"clique_cover"}
     assert solution.optimal
 
 

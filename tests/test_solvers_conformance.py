@@ -29,6 +29,7 @@ COUNTS = {
     "highs": (60, 9),
     "dual_ascent": (60, 12),
     "cycle_cuts": (60, 12),
+    "clique_cover": (100, 12),
     "mini_buckets": (75, 12),
     "local_search": (100, 10),
 }

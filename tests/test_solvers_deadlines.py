@@ -47,6 +47,7 @@ TIMED = (
     "mini_buckets",
     "dual_ascent",
     "cycle_cuts",
+    "clique_cover",
     "cplex",
     "cp_sat",
     "highs",

@@ -440,10 +440,19 @@ def independent_set(n, degree):
     return Problem.from_arrays(weights[None], -(weights[edges].sum(axis=1) + 1)[None], edges=edges)
 
 
-def test_pairs_that_exclude_each_other_are_given_to_a_third_party():
+def test_pairs_that_exclude_each_other_are_given_to_cliques_and_a_third_party():
     needs("cplex", "cp_sat")
-    assert in_turn(independent_set(300, 6)) == ["dual_ascent", "cplex"]
-    assert in_turn(independent_set(1001, 6)) == ["dual_ascent", "cp_sat"]
+    cliques = ["clique_cover", "clique_cover"]
+    assert in_turn(independent_set(300, 6)) == [*cliques, "cplex"]
+    assert in_turn(independent_set(1001, 6)) == [*cliques, "cp_sat"]
+    assert in_turn(independent_set(4002, 3)) == ["dual_ascent", "cp_sat"]
+
+
+def test_cliques_get_most_of_the_time_where_pairs_are_many():
+    needs("cplex", "cp_sat")
+    many = independent_set(300, 10)
+    assert in_turn(many) == ["clique_cover", "clique_cover", "cp_sat", "clique_cover"]
+    assert in_turn(many, None) == ["clique_cover", "clique_cover"]
 
 
 def test_pairs_that_only_cost_something_are_not():

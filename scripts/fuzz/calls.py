@@ -91,7 +91,7 @@ FAST: Final = (
         "branch_and_bound",
         "elimination",
     ),
-    *("pymaxflow", "mini_buckets", "dual_ascent"),
+    *("pymaxflow", "mini_buckets", "dual_ascent", "clique_cover"),
 )
 SLOW: Final = ("local_search", "cp_sat", "cplex", "highs", "cycle_cuts")
 

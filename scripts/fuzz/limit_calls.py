@@ -35,6 +35,7 @@ NAMES: Final = (
         "dual_ascent",
         "mini_buckets",
         "cycle_cuts",
+        "clique_cover",
     ),
     *("local_search", "elimination", "exhaustive", "max_flow", "independent", "cp_sat", "highs"),
 )

@@ -207,6 +207,12 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
             "penalties make groups of variables exclude each other: a search with constraints in "
             "their place, mostly after branch_and_bound for a moment",
         )
+    if one_state and _sparse().exclusive(problem):
+        return Selection(
+            _sparse().SparsePortfolio(),
+            "nearly all pairs exclude each other, as in an independent set: "
+            "a search with cliques of such pairs, then others",
+        )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
     # One probe of the elimination order serves both decisions below.

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.local_search.near_states import states_around
+from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.penalties import first_penalties
+from ..algorithms.presolve.penalties import Penalties, excluded_pairs, first_penalties
 from ..algorithms.presolve.ranked import ranked
 from ..arrays import States
 from ..compiled.threads import available_cores
@@ -67,9 +68,6 @@ MESSAGES_DEGREE = 20
 
 FEW_VISITS = 1 << 17
 """Visits of `dual_ascent` before other backends run: about 10 ms."""
-
-SOME_VISITS = 1 << 18
-"""Its visits before a third party, which takes as long to load a problem: about 20 ms."""
 
 MORE_VISITS = 1 << 19
 """Its visits in a field, where messages are worth it: about 40 ms."""
@@ -129,11 +127,14 @@ RACED_DEGREE = 5
 On a cubic lattice, for example, odd cycles are. In a field they are up to `BRANCHED_DEGREE`.
 """
 
-GROUPED_SECONDS = 0.03
-"""Seconds of convex bounds on a small part, about as long as a third party takes to load it."""
+FEW_NODES = 500
+"""Nodes of `clique_cover` before other backends run: about 20 ms."""
+
+CLIQUE_SECONDS = 10.0
+"""Its maximum seconds on a sparse part; a third party may prove larger ones."""
 
 EXCLUDED = 0.97
-"""Share of pairs that exclude each other from which on clique cuts prove a part soon.
+"""Share of pairs that exclude each other from which on cliques of pairs bound a part well.
 
 Penalties make pairs exclude each other.
 """
@@ -249,21 +250,26 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     elimination = _with_one_thread("elimination")
     sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
     in_a_field = _in_a_field(problem)
-    excludes = _excludes(problem)
     # Tables this small prove the part at once.
     if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return
     penalties = first_penalties(problem)
+    if exclusive(problem):
+        yield from _exclusive(problem, penalties, deadline)
+        return
+    excludes = _excludes(problem)
     if excludes and penalties is not None and penalties.few:
-        yield from _grouped(problem)
+        yield Turn(_within_constraints(problem.n))
         return
     if problem.n <= MOST_TURNED and not (sparse or excludes or penalties):
         yield from _dense(problem, deadline)
         return
     dense = 2 * problem.e > MESSAGES_DEGREE * problem.n
     if (in_a_field or problem.n <= MOST_TURNED) and not dense:
-        visits = _visits(excludes, sparse and in_a_field)
+        visits = FEW_VISITS
+        if sparse and in_a_field:
+            visits = MORE_VISITS
         yield Turn(_with_one_thread("dual_ascent", visits=visits))
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
@@ -276,15 +282,6 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
         yield from _cuts(problem, deadline, in_a_field)
     else:
         yield from _dense(problem, deadline)
-
-
-def _visits(excludes: bool, sparse_in_a_field: bool) -> int:
-    """Return the visits of `dual_ascent` before other backends run."""
-    if sparse_in_a_field:
-        return MORE_VISITS
-    if excludes:
-        return SOME_VISITS
-    return FEW_VISITS
 
 
 def _race(
@@ -316,12 +313,58 @@ def _race(
         yield Turn(branch_and_bound, leading=True)
 
 
-def _grouped(problem: Problem) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield what proves a part that is all groups: constraints, after a moment if it is small."""
-    branch_and_bound = _with_one_thread("branch_and_bound")
-    if problem.n <= MOST_TURNED and not branch_and_bound.why_not(problem):
-        yield Turn(branch_and_bound, GROUPED_SECONDS)
+def _exclusive(
+    problem: Problem, penalties: Penalties | None, deadline: Deadline
+) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield cliques of pairs that exclude each other, and what may prove a part that they do not.
+
+    Args:
+        problem: a part in which nearly all pairs exclude each other.
+        penalties: its groups, if they cover enough of its variables.
+        deadline: when to end.
+    """
+    cliques = _with_one_thread("clique_cover")
+    yield Turn(cliques.with_options(nodes=FEW_NODES))
+    entries = _entries(problem, SOON_WIDTH, deadline)
+    if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
+        yield Turn(_with_one_thread("elimination"))
+        return
+    if penalties is not None and penalties.few:
+        yield from _grouped(problem, cliques, deadline)
+    elif 2 * problem.e <= EDGE_DEGREE * problem.n:
+        yield Turn(cliques, min(CLIQUE_SECONDS, CUT_SHARE * deadline.left))
+        yield Turn(third_party(problem.n))
+    else:
+        yield from _ungrouped(problem, cliques, penalties, deadline)
+
+
+def _grouped(
+    problem: Problem, cliques: ArgmaxSolver, deadline: Deadline
+) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield what proves a part that is all groups: linear programs bound it well.
+
+    Within a time limit, a search by cliques may still be better.
+    """
+    if deadline.limited:
+        yield Turn(_within_constraints(problem.n), CUT_SHARE * deadline.left)
+        yield Turn(cliques, CUT_SHARE * deadline.left)
     yield Turn(_within_constraints(problem.n))
+
+
+def _ungrouped(
+    problem: Problem,
+    cliques: ArgmaxSolver,
+    penalties: Penalties | None,
+    deadline: Deadline,
+) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield cliques, which prove such a part first, and a third party, whose bound may be better."""
+    if deadline.limited:
+        yield Turn(cliques, _of_a_turn(deadline))
+        third = third_party(problem.n)
+        if penalties is not None:
+            third = _within_constraints(problem.n)
+        yield Turn(third, CUT_SHARE * deadline.left)
+    yield Turn(cliques)
 
 
 def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
@@ -462,10 +505,20 @@ def _in_a_field(problem: Problem) -> bool:
     return bool(np.count_nonzero(around) >= FIELDS * problem.n)
 
 
-def _excludes(problem: Problem) -> bool:
-    """Tell whether hardly any pair is worth more than one of its ends alone.
+def exclusive(problem: Problem) -> bool:
+    """Tell whether `clique_cover` takes a problem, and its cliques are likely to bound it well.
 
-    Independent sets are such problems when penalties express their constraints.
+    Nearly all pairs of the first instance then exclude each other, whatever the values of other
+    variables. Independent sets are such problems when penalties express their constraints.
     """
+    if solver_class("clique_cover")().why_not(problem):
+        return False
+    first = problem.instances(slice(0, 1)).to_host()
+    excluded = excluded_pairs(FixedPoint.of(first))
+    return bool(np.count_nonzero(excluded) >= EXCLUDED * problem.e)
+
+
+def _excludes(problem: Problem) -> bool:
+    """Tell whether hardly any pair is worth more than one of its ends alone."""
     ends = problem.unary[0][problem.edges].min(axis=1)
     return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)

@@ -73,6 +73,18 @@ auto bound_exclusive_groups(Edges edges, Array<const Index, 1> unary, Array<cons
     return std::tuple(as_array(std::move(groups.starts)), as_array(std::move(groups.variable)));
 }
 
+auto bound_excluded_pairs(Edges edges, Array<const Index, 1> unary, Array<const Index, 1> weights) {
+    const auto n = static_cast<Index>(unary.shape(0));
+    require_edges(n, edges);
+    require(weights.shape(0) == edges.shape(0), "every edge has a weight");
+    std::vector<std::uint8_t> excluded;
+    {
+        nb::gil_scoped_release unlocked;
+        excluded = excluded_pairs({n, view(edges), view(unary), view(weights)});
+    }
+    return as_array(std::move(excluded));
+}
+
 template <class Score>
 void bound_halve(Edges edges, Array<const Score, 2> unary, Array<const Score, 2> pairwise,
                  Array<double, 2> field, Array<double, 1> constant) {
@@ -118,6 +130,9 @@ BIND_KERNELS(presolve, m) {
           nb::arg("least_pairs"), nb::arg("rounds"), nb::arg("most_groups"),
           "Return the starts of groups in the list of their members, and that list: some best "
           "state has at most one member of each group at 1.");
+    m.def("excluded_pairs", &bound_excluded_pairs, nb::arg("edges").noconvert(),
+          nb::arg("unary").noconvert(), nb::arg("weights").noconvert(),
+          "Return for each edge whether some best state has no such pair at 1.");
     bind_halve<double>(m);
     bind_halve<float>(m);
 }

@@ -181,6 +181,9 @@ public:
 
     Index count() const { return count_; }
 
+    // Returns for each edge whether it is excluded.
+    const std::vector<std::uint8_t>& flags() const { return excluded_; }
+
     // Returns the pairs `[count, 2]` in the order of the edges.
     std::vector<Index> pairs() const {
         std::vector<Index> pairs;
@@ -212,6 +215,12 @@ Groups exclusive_groups(const WholeScores& scores, const GroupLimits& limits) {
         gains.lower(groups);
     }
     return groups;
+}
+
+std::vector<std::uint8_t> excluded_pairs(const WholeScores& scores) {
+    ExcludedPairs excluded(scores);
+    excluded.extend(Gains(scores), 0);
+    return excluded.flags();
 }
 
 }  // namespace solvers::presolve

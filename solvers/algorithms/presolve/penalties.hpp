@@ -1,6 +1,7 @@
 // Groups of variables of which some best state has at most one at 1, read from penalties on pairs.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -37,5 +38,8 @@ struct Groups {
 // Groups bound the gains of a variable, and smaller gains exclude more pairs, so a few rounds
 // alternate.
 Groups exclusive_groups(const WholeScores& scores, const GroupLimits& limits);
+
+// Returns for each edge whether some best state has no such pair at 1, all edges at once.
+std::vector<std::uint8_t> excluded_pairs(const WholeScores& scores);
 
 }  // namespace solvers::presolve

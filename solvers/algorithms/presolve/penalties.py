@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, UInt8
 
 from ...compiled._kernels import presolve as kernels
 from ...limits.deadline import Deadline
@@ -147,6 +147,18 @@ def first_penalties(problem: Problem) -> Penalties | None:
     else:
         first = problem.instances(slice(0, 1))
     return penalties_of(first.to_host())
+
+
+def excluded_pairs(scores: FixedPoint) -> UInt8[np.ndarray, "e"]:
+    """Tell for each pair of a single instance whether one of its ends gains nothing beside the other.
+
+    Some best state has no such pair at 1. This holds exactly for the scores in whole units.
+    """
+    return np.asarray(
+        kernels.excluded_pairs(
+            np.ascontiguousarray(scores.edges, np.int64), scores.unary[0], scores.pairwise[0]
+        )
+    )
 
 
 def by_penalties(

@@ -29,6 +29,9 @@ def exclusive_groups(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, No
     Return the starts of groups in the list of their members, and that list: some best state has at most one member of each group at 1.
     """
 
+def excluded_pairs(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C')]:
+    """Return for each edge whether some best state has no such pair at 1."""
+
 @overload
 def halve(edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], field: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], constant: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 

@@ -1,0 +1,210 @@
+"""Cliques of pairs that exclude each other: bounds at every stop, and proofs of independent sets."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import networkx as nx
+import numpy as np
+import pytest
+from drawn_examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from optional import needs
+
+from solvers import Deadline, OptionError, Problem, select_solver, solve, solver_class
+from solvers.algorithms.clique_cover.search import CliqueSearch
+from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.algorithms.presolve.penalties import excluded_pairs
+from solvers.solving.sparse import turns
+from solvers.testing import enumerate_scores
+
+SEEDS = st.integers(0, 2**32 - 1)
+few = examples(60)
+
+
+def independent_set(graph, weights=None, penalty=None):
+    """Weights of nodes, and for each edge a penalty: above both ends' weights, or a function of them."""
+    graph = nx.convert_node_labels_to_integers(graph)
+    if weights is None:
+        weights = np.ones(len(graph))
+    edges = np.array(graph.edges, np.int64).reshape(-1, 2)
+    first, second = weights[edges].T
+    if penalty is None:
+        penalties = first + second + 1
+    else:
+        penalties = penalty(first, second)
+    return Problem.from_arrays(weights, -penalties, edges=edges)
+
+
+def with_few_other_pairs(n, seed):
+    """Whole scores: most pairs exclude each other, some barely, and a quarter only cost or gain."""
+    random = np.random.default_rng(seed)
+    most = random.choice([1, 5, 1000])
+    unary = random.integers(-most // 4, most + 1, n)
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    edges = edges[random.random(len(edges)) < random.uniform(0.1, 1.0)]
+    first, second = unary[edges].T
+    pairwise = -np.where(random.random(len(edges)) < 0.5, np.minimum(first, second), first + second)
+    other = random.random(len(edges)) < random.choice([0.0, 0.25])
+    pairwise[other] = random.integers(-most, most + 1, other.sum())
+    return Problem.from_arrays(unary.astype(float), pairwise.astype(float), edges=edges)
+
+
+def search_of(problem):
+    """Return a search without presolve, which would leave little of small problems."""
+    scores = FixedPoint.of(problem)
+    zeros = np.zeros(problem.n, np.int8)
+    return scores, CliqueSearch(scores, excluded_pairs(scores), zeros, Deadline.after(None))
+
+
+def check_every_stop(problem):
+    """Check state and bound of a search after each node, against enumeration."""
+    best = enumerate_scores(problem)[0].max()
+    scores, search = search_of(problem)
+    while not search.finished:
+        assert problem.score_flat(search.z[None])[0] <= best
+        assert best <= scores.bound(np.array([search.bound]))[0]
+        search.run(Deadline.after(None), nodes=1)
+    assert problem.score_flat(search.z[None])[0] == best
+    assert scores.bound(np.array([search.bound]))[0] == best
+
+
+def proved_from_zeros(problem):
+    """Return the best score, by a search that has to find it without a local search."""
+    _, search = search_of(problem)
+    search.run(Deadline.after(None))
+    assert search.finished
+    return problem.score_flat(search.z[None])[0]
+
+
+@few
+@given(SEEDS, st.integers(1, 12))
+def test_the_bound_holds_wherever_the_search_stops(seed, n):
+    check_every_stop(with_few_other_pairs(n, seed))
+
+
+@pytest.mark.slow
+def test_thousands_of_small_problems_have_no_false_certificate():
+    for seed in range(10_000):
+        check_every_stop(with_few_other_pairs(3 + seed % 9, seed))
+
+
+@few
+@given(SEEDS, st.integers(3, 10), st.sampled_from([1e-300, 1e-8, 0.1, 1.0, 1e17]))
+def test_bounds_of_real_weights_hold_in_exact_arithmetic(seed, n, scale):
+    random = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(n, 0.5, seed=seed)
+    penalty = [np.minimum, np.maximum, np.add][seed % 3]
+    problem = independent_set(graph, scale * random.random(n), penalty)
+    unary, pairwise = (
+        list(map(Fraction, scores[0])) for scores in (problem.unary, problem.pairwise)
+    )
+
+    def exact(state):
+        ones = sum(score for score, z in zip(unary, state, strict=True) if z)
+        pairs = zip(problem.edges.tolist(), pairwise, strict=True)
+        return ones + sum(score for (i, j), score in pairs if state[i] and state[j])
+
+    best = max(map(exact, product((0, 1), repeat=n)))
+    scores, search = search_of(problem)
+    while not search.finished:
+        assert best <= Fraction(float(scores.bound(np.array([search.bound]))[0]))
+        search.run(Deadline.after(None), nodes=1)
+    assert best <= Fraction(float(scores.bound(np.array([search.bound]))[0]))
+    assert best - exact(search.z) <= Fraction(float(problem.rounding[0]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_weight_is_that_of_a_heaviest_clique_of_the_complement(seed):
+    graph = nx.gnp_random_graph(45, 0.2 + 0.1 * (seed % 3), seed=seed)
+    weights = np.random.default_rng(seed).integers(1, 4 + 50 * (seed % 2), 45)
+    complement = nx.complement(graph)
+    nx.set_node_attributes(complement, dict(enumerate(weights.tolist())), "weight")
+    _, heaviest = nx.max_weight_clique(complement)
+    assert proved_from_zeros(independent_set(graph, weights.astype(float))) == heaviest
+
+
+def codewords(bits, distance):
+    """Words, joined where they differ in fewer bits than `distance`."""
+    graph = nx.empty_graph(2**bits)
+    pairs = combinations(graph, 2)
+    graph.add_edges_from((a, b) for a, b in pairs if (a ^ b).bit_count() < distance)
+    return graph
+
+
+def kneser(n, k):
+    """Subsets, joined where they have nothing in common."""
+    subsets = [frozenset(chosen) for chosen in combinations(range(n), k)]
+    graph = nx.empty_graph(len(subsets))
+    pairs = combinations(graph, 2)
+    graph.add_edges_from((a, b) for a, b in pairs if not subsets[a] & subsets[b])
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("graph", "size"),
+    [
+        (codewords(7, 4), 8),
+        (codewords(8, 4), 16),
+        (kneser(9, 3), 28),  # Erdos, Ko and Rado: all subsets with one member in common
+        (nx.complement(nx.paley_graph(61).to_undirected()), 5),
+    ],
+    ids=["code of 7 bits", "code of 8 bits", "Kneser", "Paley"],
+)
+def test_known_independence_numbers_are_proved(graph, size):
+    assert proved_from_zeros(independent_set(graph)) == size
+    solution = solve(independent_set(graph), solver="clique_cover")
+    assert solution.optimal
+    assert solution.score == size
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1.0 - 2.0**-40])
+def test_a_penalty_below_the_smaller_weight_excludes_nothing(penalty):
+    # Three ones of a triangle score 3 - 3 * penalty: more than nothing, but never more than one 1.
+    triangle = independent_set(nx.complete_graph(3), penalty=lambda first, _: penalty * first)
+    cheap = independent_set(nx.complete_graph(3), penalty=lambda first, _: 0.5 * penalty * first)
+    assert solve(triangle, solver="clique_cover").score == enumerate_scores(triangle).max()
+    assert solve(cheap, solver="clique_cover").score == enumerate_scores(cheap).max()
+
+
+def test_a_search_that_runs_out_of_time_has_a_state_and_a_bound():
+    problem = independent_set(nx.gnp_random_graph(400, 0.05, seed=0))
+    solution = solve(problem, solver="clique_cover", time_limit=0.3)
+    assert not solution.optimal
+    assert 60 < solution.score < solution.bound < 300
+    assert set(solution.z.tolist()) == {0, 1}
+
+
+def test_auto_proves_what_linear_programs_leave_open():
+    random = np.random.default_rng(0)
+    for graph in (nx.gnp_random_graph(120, 0.3, seed=1), nx.gnp_random_graph(150, 0.15, seed=2)):
+        problem = independent_set(graph, random.integers(1, 100, len(graph)).astype(float))
+        assert "exclude each other" in select_solver(problem).reason
+        solution = solve(problem)
+        assert solution.optimal
+        assert solution.solver == "clique_cover"
+
+
+def test_a_third_party_begins_where_there_are_few_groups():
+    needs("cp_sat")
+    roads = nx.line_graph(nx.gnp_random_graph(60, 0.2, seed=1))
+    problem = independent_set(roads, np.arange(1.0, len(roads) + 1))
+
+    def in_turn(seconds):
+        return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
+
+    assert in_turn(None) == ["clique_cover", "cp_sat"]
+    assert in_turn(60.0) == ["clique_cover", "cp_sat", "clique_cover", "cp_sat"]
+
+
+def test_triangle_free_graphs_of_high_degree_are_recognised_too():
+    graph = nx.complete_bipartite_graph(40, 40)
+    graph.remove_edges_from([(i, 40 + i) for i in range(40)])
+    graph.add_edges_from((i, i + 1) for i in range(3))
+    problem = independent_set(graph, np.arange(1.0, 81.0))
+    assert next(iter(turns(problem, Deadline.after(None)))).solver.name == "clique_cover"
+
+
+def test_the_limit_on_nodes_is_a_positive_whole_number():
+    with pytest.raises(OptionError, match="nodes"):
+        solver_class("clique_cover")(nodes=0)
