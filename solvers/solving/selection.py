@@ -370,7 +370,7 @@ def _counts(problem: Problem, rows: Rows) -> bool:
 
 
 def _weighs(problem: Problem, rows: Rows) -> bool:
-    """Return whether CPLEX takes the constraints and each has different weights, like a knapsack."""
+    """Return whether CPLEX takes the constraints and each has different weights (knapsacks)."""
     several = [row for row in np.abs(rows.matrix) if np.count_nonzero(row) > 1]
     alike = (row.max() == row[row > 0].min() for row in several)
     if not several or any(alike) or why_not_cplex(problem.n):
