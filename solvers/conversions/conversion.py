@@ -113,7 +113,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return self._checked(z)[: len(self.names)]
 
     def _complete(self, z: Any) -> np.ndarray:
-        """Return `[n + auxiliary]` integers; auxiliary bits that `z` lacks have their best values."""
+        """Return `[n + auxiliary]` integers, with auxiliary bits at best values if `z` lacks them."""
         states = self._checked(z)
         if len(states) == self.problem.n:
             return states
