@@ -57,7 +57,7 @@ def read_matrix_market(text: TextFile) -> Conversion:
 def read_matrix_market_cut(text: TextFile) -> Conversion:
     """Read a maximum cut problem, whose edges are the entries of the matrix.
 
-    Of a general matrix, which has both triangles, every edge counts once.
+    Every edge of a general matrix, which has both triangles, counts once.
 
     Raises:
         ProblemFileError: the file has another form, or its matrix is not square or not symmetric.
@@ -145,7 +145,7 @@ def _read_dense(text: TextFile, rows: Iterator[list[bytes]], n: int, symmetric: 
 
 
 def _check_places(text: TextFile, entries: Entries, symmetric: bool) -> None:
-    """Raise if an entry comes twice, or the entries of a symmetric matrix in both triangles."""
+    """Raise if an entry occurs twice, or a symmetric matrix has entries in both triangles."""
     if symmetric:
         entries.check_repeats()
         return
