@@ -56,7 +56,7 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
 
     @property
     def parameters(self) -> dict[str, list[str]]:
-        """The arguments of `sample` beside the model."""
+        """The arguments of `sample` except the model."""
         return {"time_limit": [], "num_reads": []}
 
     @property
@@ -78,13 +78,13 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.
             time_limit: seconds; None for the sampler's time limit.
-            num_reads: number of samples, all different, those of lowest energy; fewer where the
-                model has fewer states.
+            num_reads: number of samples, all different, those of lowest energy; fewer if the model
+                has fewer states.
             others: ignored with a warning, as dimod requires.
 
         Raises:
             ProblemError: `bqm` is not a binary quadratic model.
-            OptionError: `num_reads` is no whole number from 1.
+            OptionError: `num_reads` is not a whole number of at least 1.
             SolveFailedError: fewer than `num_reads` samples were found in time.
             SolverError: see `solve`.
         """

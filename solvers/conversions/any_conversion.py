@@ -41,8 +41,8 @@ class AnyConversion(ABC, Generic[ProblemT]):
         sign: 1 if the original is maximised, -1 if it is minimised.
         constant: the original objective at a score of zero.
         names: the original's names of its variables, in the order of z.
-        original: the objective as a sum of the original's terms; None if it is just constant + sign
-            * score(z).
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(z).
         constraints: the constraints of the original, which `problem` does not include; `solve` of
             the conversion obeys them.
         fixed: {place in z: state} of variables with a single state, such as the source and the sink

@@ -46,8 +46,8 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         constant: the original objective at a score of zero.
         names: `[n]`, the original's names of its variables, in the order of z.
         values: the original's values for 0 and 1; -1 and 1 if its variables are spins.
-        original: the objective as a sum of the original's terms; None if it is just constant + sign
-            * score(z).
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(z).
         constraints: the constraints of the original, which `problem` does not include; `solve` of
             the conversion obeys them.
         fixed: {place in z: value} of variables with a single value, such as the source and the sink
@@ -113,7 +113,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return self._checked(z)[: len(self.names)]
 
     def _complete(self, z: Any) -> np.ndarray:
-        """Return `[n + auxiliary]` integers, with auxiliary bits at best values if `z` lacks them."""
+        """Return `[n + auxiliary]` integers, with the best auxiliary bits if `z` lacks them."""
         states = self._checked(z)
         if len(states) == self.problem.n:
             return states

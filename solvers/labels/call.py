@@ -117,12 +117,13 @@ def solve_labels(
         scores more. A `LabelConversion` gives an `Answer` with the names and values of the
         original.
 
-        With `k_best=m`, the arrays have one more dimension m behind the leading ones. `bound[...,
-        j]` is an upper bound on the scores of all assignments except the first j. `optimal[..., j]`
-        says whether it is proved that none of them scores more than assignment j. A row without an
-        assignment holds -1, and its score is minus infinity. If its bound is minus infinity too, no
-        more assignments exist; otherwise the time limit passed. A `LabelConversion` gives a tuple
-        of answers, which has fewer than `k_best` entries only if no more exist.
+        With `k_best=m`, the arrays have one more dimension m behind the leading ones.
+        `bound[..., j]` is an upper bound on the scores of all assignments except the first j.
+        `optimal[..., j]` says whether it is proved that none of them scores more than assignment j.
+        A row without an assignment holds -1, and its score is minus infinity. If its bound is minus
+        infinity too, no more assignments exist; otherwise the time limit passed. A
+        `LabelConversion` gives a tuple of answers, which has fewer than `k_best` entries only if no
+        more exist.
 
     Raises:
         ProblemError: the arrays do not describe a problem.

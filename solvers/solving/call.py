@@ -109,13 +109,13 @@ def solve(
         start: initial states `[..., n]`, in the form of `Solution.z`; for a `Conversion`, {name:
             value}. The answer is never worse than states that satisfy the constraints. If the
             solver cannot use initial states, `stats["start"]` is "unused".
-        k_best: number of states to return, in falling order of their scores. `z` is `[..., k_best,
-            n]`, and the other arrays are `[..., k_best]`. `bound[..., k]` is an upper bound on the
-            scores of all states except the first k. `optimal[..., k]` is True if it is proved that
-            none of them scores more than state k. A row without a state holds -1, and its score is
-            minus infinity. If its bound is minus infinity too, no more states exist; otherwise the
-            time limit passed. A `Conversion` gives a tuple of answers, which has fewer than
-            `k_best` entries only if no more exist. Cannot be combined with `start`.
+        k_best: number of states to return, in falling order of their scores. `z` is
+            `[..., k_best, n]`, and other arrays are `[..., k_best]`. `bound[..., k]` is an upper
+            bound on the scores of all states except the first k. `optimal[..., k]` is True if it is
+            proved that none of them scores more than state k. A row without a state holds -1, and
+            its score is minus infinity. If its bound is minus infinity too, no more states exist;
+            otherwise the time limit passed. A `Conversion` gives a tuple of answers, which has
+            fewer than `k_best` entries only if no more exist. Cannot be combined with `start`.
         constraints: constraints made by `solvers.constraints`. Score, bound and certificate then
             refer to the states that satisfy them. `exhaustive`, `cp_sat`, `highs` and `cplex` take
             all of them. `branch_and_bound`, and `elimination` on trees, take limits on the number

@@ -35,8 +35,8 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         constant: the original objective at a score of zero.
         names: the original's names of its variables.
         values: the original's values of each variable.
-        original: the objective as a sum of the original's terms; None if it is just constant + sign
-            * score(x).
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(x).
         loose: number of the problem's last variables that the others do not determine.
 
     Example:
