@@ -29,9 +29,9 @@ Comparison: TypeAlias = Literal["<=", ">=", "=="]
 Place: TypeAlias = int | tuple[int | str, Any] | str
 """A variable in a constraint.
 
-It is a variable of a `Problem`, or (variable, value) of a `LabelProblem`, which is 1 if the variable
-has the value. For a conversion it may also be a name or (name, value) of the original, if the name
-is a string.
+It is a variable of a `Problem`, or (variable, value) of a `LabelProblem`, which is 1 if the
+variable has the value. For a conversion it may also be a name or (name, value) of the original, if
+the name is a string.
 """
 
 Number: TypeAlias = float | Fraction | Decimal

@@ -452,7 +452,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             )
         if not constraints.satisfied(problem.columns(z)).all():
             raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+                f"solver '{self.name}' returned a state that breaks a constraint: a fault of the solver"
             )
 
     @final
@@ -611,7 +611,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         if not bool(xp.all((z == 0) | (z == 1))):
             raise SolveFailedError(
-                f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
+                f"solver '{self.name}' returned z with other values than 0 and 1: a fault of the solver"
             )
         return xp.astype(z, xp.int8, copy=False)
 

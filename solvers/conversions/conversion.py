@@ -71,7 +71,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     @property
     def labels(self) -> Labels:
         """The former name of `names`."""
-        message = "Conversion.labels is now Conversion.names; the old name goes in the next release"
+        message = "Conversion.labels is now Conversion.names; the next release removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.names
 

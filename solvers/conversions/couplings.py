@@ -160,7 +160,7 @@ def ordered_labels(occurrences: Iterable[Hashable]) -> Labels:
     labels = list(dict.fromkeys(occurrences))
     if any(label != label for label in labels):
         raise ProblemError(
-            "a label is nan, which equals no other and names no variable; drop or rename it"
+            "a label is nan, which cannot name a variable; drop or rename it"
         )
     if all(isinstance(label, Integral) for label in labels):
         return tuple(sorted(cast("list[int]", labels)))

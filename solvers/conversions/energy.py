@@ -40,7 +40,7 @@ def _names(labels: Labels) -> Labels:
         hash(names)
     except TypeError as error:
         raise ProblemError(
-            f"labels must be names, one a variable; got {shortened(labels)}"
+            f"labels must be names, one for each variable; got {shortened(labels)}"
         ) from error
     return names
 

@@ -65,10 +65,10 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if tuple(z.shape) != expected:
             raise SolveFailedError(
                 f"solver '{self.name}' returned labels "
-                f"of the shape {tuple(z.shape)} for {expected}: its fault"
+                f"of the shape {tuple(z.shape)} for {expected}: a fault of the solver"
             )
         if fault := problem.fault_of(to_numpy(z)):
-            raise SolveFailedError(f"labels from solver '{self.name}' {fault}: its fault")
+            raise SolveFailedError(f"labels from solver '{self.name}' {fault}: a fault of the solver")
         xp = namespace_of(z)
         return xp.astype(z, xp.int64, copy=False)
 

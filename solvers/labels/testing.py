@@ -63,7 +63,7 @@ class LabelInstances:
         """Return the places `[3]` of a solution's labels in `scores`."""
         labels = solution.labels
         assert ((labels >= 0) & (labels < self.sizes)).all(), (
-            "labels are no values of their variables"
+            "labels are not values of their variables"
         )
         return np.asarray(np.ravel_multi_index(labels.T, self.sizes))
 
@@ -171,7 +171,7 @@ class LabelKit(Kit):
 
         def scores_of(solution: Solution) -> np.ndarray:
             labels = solution.labels
-            assert ((labels >= 0) & (labels < 4)).all(), "labels are no values of their variables"
+            assert ((labels >= 0) & (labels < 4)).all(), "labels are not values of their variables"
             return exact_sums(np.take_along_axis(unary, labels[..., None], axis=2)[..., 0])
 
         best = exact_sums(unary.max(axis=2))

@@ -331,7 +331,7 @@ def _within(request: Request, rows: Rows) -> Solution:
 
 def _refuse_start(request: Request) -> None:
     if request.start is not None:
-        raise OptionError("k_best and start do not go together: many states have no start")
+        raise OptionError("k_best and start cannot be combined; leave out one of them")
 
 
 def _many(request: Request) -> Solution:

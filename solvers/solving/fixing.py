@@ -187,10 +187,10 @@ def _values_of(fix: Fix, problem: Problem) -> States:
             f"got {shortened(fix)}"
         ) from error
     if states.dtype.kind not in "biuf" or not np.isin(states, (-1, 0, 1)).all():
-        raise OptionError(f"fix must hold -1, 0 and 1 alone; got {shortened(fix)}")
+        raise OptionError(f"fix must contain only -1, 0 and 1; got {shortened(fix)}")
     if ((states < 0) != (states[:1] < 0)).any():
         raise OptionError(
-            "fix must free the same variables in every instance; solve the others by themselves"
+            "fix must free the same variables in every instance; solve the others separately"
         )
     return states.astype(np.int8)
 

@@ -90,7 +90,7 @@ def _heard_from(
     """
     if not callable(callback):
         raise OptionError(
-            f"callback must be a function of what is known; got {shortened(callback)}"
+            f"callback must be a function of a Progress; got {shortened(callback)}"
         )
     begin = now()
 

@@ -66,7 +66,7 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         Raises:
             OptionError: an unknown name, or a value that the variable does not have.
         """
-        message = "LabelConversion.labels is now states; the old name goes in the next release"
+        message = "LabelConversion.labels is now states; the next release removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.states(assignment)
 
