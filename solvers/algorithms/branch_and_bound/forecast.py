@@ -6,8 +6,8 @@ raises it by as many levels, the search ends after 2^(depth / rise) times the no
 5882 (n = 150) and on dense normal scores (n = 140), this forecast is within a factor of two of the
 truth after a sixth of the search; before that, it is far too large.
 
-A search that ends soon has a factor that falls at each doubling. Where it does not, the search is
-not on its way to its end: on QPLIB 5721 (n = 299), the factor stays between 2 and 20 for 100 s.
+A search that ends soon has a factor that falls at each doubling. If it does not fall, the search
+will not end soon: on QPLIB 5721 (n = 299), the factor stays between 2 and 20 for 100 s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Since then the kernels take 0.4 of their time, measured for whole trees of n = 6
 """
 
 LEAST_GAP = 1.0
-"""Gap below which a search by triangle inequalities takes no less time than at this gap."""
+"""Gap below which the time of a search by triangle inequalities does not fall any further."""
 
 MOST_LOGARITHM = 60.0
 """Logarithm of the factor beyond which a search counts as endless."""

@@ -57,7 +57,7 @@ def max_sum(
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         threads: maximum number of threads; None for all cores.
-        deadline: when to end; None for no limit.
+        deadline: time at which the elimination ends; None for no limit.
     """
     unary, pairwise = _readable(unary, pairwise)
     batch = len(unary)
