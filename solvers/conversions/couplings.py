@@ -159,9 +159,7 @@ def ordered_labels(occurrences: Iterable[Hashable]) -> Labels:
     """Return the different labels, sorted if all are integers, else in order of appearance."""
     labels = list(dict.fromkeys(occurrences))
     if any(label != label for label in labels):
-        raise ProblemError(
-            "a label is nan, which cannot name a variable; drop or rename it"
-        )
+        raise ProblemError("a label is nan, which cannot name a variable; drop or rename it")
     if all(isinstance(label, Integral) for label in labels):
         return tuple(sorted(cast("list[int]", labels)))
     return tuple(labels)

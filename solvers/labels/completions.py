@@ -129,7 +129,7 @@ def complete(
     sizes = problem.sizes[evidence.places]
     if (sizes != k).any():
         raise ProblemError(
-            "completions need variables with equally many values; "
+            "completions need variables with as many values each; "
             f"here they have {sizes.min()} to {k}"
         )
     chosen = checked_variables(problem, samples, variables, evidence.fixed)

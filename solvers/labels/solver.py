@@ -68,7 +68,9 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
                 f"of the shape {tuple(z.shape)} for {expected}: a fault of the solver"
             )
         if fault := problem.fault_of(to_numpy(z)):
-            raise SolveFailedError(f"labels from solver '{self.name}' {fault}: a fault of the solver")
+            raise SolveFailedError(
+                f"labels from solver '{self.name}' {fault}: a fault of the solver"
+            )
         xp = namespace_of(z)
         return xp.astype(z, xp.int64, copy=False)
 

@@ -89,9 +89,7 @@ def _heard_from(
         OptionError: the callback cannot be called.
     """
     if not callable(callback):
-        raise OptionError(
-            f"callback must be a function of a Progress; got {shortened(callback)}"
-        )
+        raise OptionError(f"callback must be a function of a Progress; got {shortened(callback)}")
     begin = now()
 
     def call(*arrays: np.ndarray) -> object:
