@@ -71,9 +71,9 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
     ) -> Any:
         """Return a `SampleSet` with the best samples; warn about arguments without effect.
 
-        Its `info` has `optimal` (whether no other sample has a lower energy than these, by an
-        optimality certificate), `lower_bound` on the energies, the `seconds` of the search, and the
-        name of the `solver`.
+        Its `info` has `optimal`, `lower_bound` on the energies, the `seconds` of the search, and
+        the name of the `solver`. `optimal` is True if a certificate proves that no other sample has
+        a lower energy.
 
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.

@@ -113,7 +113,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return self._checked(z)[: len(self.names)]
 
     def _complete(self, z: Any) -> np.ndarray:
-        """Return `[n + auxiliary]` integers, with the best auxiliary bits if `z` lacks them."""
+        """Return `[n + auxiliary]` integers, with the best auxiliary bits if missing in `z`."""
         states = self._checked(z)
         if len(states) == self.problem.n:
             return states

@@ -1,8 +1,8 @@
 """Compute log Z and marginals of p(z) ~ exp(score(z)) over all 2^n states.
 
-One pass over the blocks of weights (weights.hpp) gives the sum over all states, and sums over the
-states in which one or two given bits are 1 (sums.hpp). It keeps running sums, from which `draws`
-draws samples.
+One pass over the blocks of weights (weights.hpp) gives the sum over all states. It also gives sums
+over the states in which one or two given bits are 1 (sums.hpp). It keeps running sums, from which
+`draws` draws samples.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Complete samples at small treewidth: flip one variable, and redraw the later ones.
 
-Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn before)
+Steps are drawn from the last to the first, each given its separator. So P(z_v = 1 | drawn before)
 is one entry of the shares of its step. Its derivative in the scores flows from there to the
 messages from which the entry was computed, as probabilities do in `sum_product`.
 """

@@ -122,10 +122,10 @@ class Problem(AnyProblem[ArrayT]):
 
         Args:
             unary: `[..., n]`, the score of each variable if it is 1.
-            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal,
-                where entry (i, j) is the score if both variables are 1, counted once in either
-                form; or a sparse matrix of scipy, `[n, n]`, of the same form; or, with `edges`,
-                `[..., e]`. Leading dimensions broadcast against those of `unary`.
+            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal
+                (entry (i, j) is the score if both variables are 1, counted once); or a sparse
+                matrix of scipy, `[n, n]`, of the same form; or, with `edges`, `[..., e]`. Leading
+                dimensions broadcast against those of `unary`.
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:

@@ -41,7 +41,7 @@ SETTLED = 0.01
 """Change of the bound by a sweep, in units of the temperature, below which it cools faster."""
 
 FASTER = 10
-"""How many times as fast."""
+"""Factor by which it then cools faster."""
 
 PAIR_ROUNDS = 2
 """Steps over the groups of each variable in a sweep; the last one is without a temperature."""

@@ -1,10 +1,10 @@
 """Find bit flips that make a problem supermodular, if any exist.
 
 With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign if exactly one of its
-ends is flipped. All become >= 0 if the flipped variables are one class of a 2-colouring that puts
-the ends of a negative edge into different classes and those of a positive one into the same class.
-Such a colouring exists if no cycle has an odd number of negative edges: then the signs are called
-balanced.
+ends is flipped. All become >= 0 if the flipped variables are one class of a suitable 2-colouring.
+It puts the ends of a negative edge into different classes, and those of a positive edge into the
+same class. Such a colouring exists if no cycle has an odd number of negative edges: then the signs
+are called balanced.
 
 References:
     Harary (1953), On the notion of balance of a signed graph.

@@ -260,7 +260,7 @@ class _Instance:
         return max(LEAST_REPAIR, REPAIR_FLIPS * self.single.n)
 
     def _late_flips(self, entries: int) -> int:
-        """Flips after the time limit, if all of them go through so many entries of constraints."""
+        """Return the flips after the time limit that go through at most `entries` entries."""
         flip = self.single.n + len(self.batch.rows.row)
         return min(self._repair_flips, entries // flip)
 

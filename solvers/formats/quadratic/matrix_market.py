@@ -13,7 +13,7 @@ from ..parsing.entries import EDGE_BYTES, ENTRY_BYTES, Entries, read_entries
 from ..parsing.text import TextFile, shown
 
 LAYOUTS = (b"coordinate", b"array")
-"""How the entries are written."""
+"""Layouts of the entries."""
 
 FIELDS = (b"integer", b"real", b"double", b"pattern")
 """Kinds of entries that can be read."""
