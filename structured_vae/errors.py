@@ -4,7 +4,7 @@ import reprlib
 
 
 def shortened(value: object) -> str:
-    """A value as a message can show it, whatever it is and however long."""
+    """Return any value as a short text for a message."""
     try:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # an integer of more digits than Python writes
