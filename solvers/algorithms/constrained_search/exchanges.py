@@ -26,7 +26,7 @@ LEAST_PATIENCE = 300
 """Least number of such moves."""
 
 FILLED = 16
-"""Greedy filling compares all variables again after adding this fraction of those that fit."""
+"""Greedy filling compares all variables again after adding one in this many that fit."""
 
 KICKS = 4
 """Maximum number of random moves at a restart."""

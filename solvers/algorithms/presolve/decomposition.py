@@ -64,7 +64,7 @@ class Part:
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)
         if not exact:
-            # Otherwise each certificate would allow for rounding that hides meaningless units.
+            # Else each certificate would allow for rounding that hides meaningless units.
             problem = problem.as_real_numbers()
         moved = sum(
             int(np.abs(floats[0].astype(np.int64) - scores).sum())
