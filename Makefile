@@ -8,14 +8,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # before pip is called, which shows no progress; it builds in the same folder, without isolation, and finds all done.
 BUILD_TOOLS = $(BIN)/python scripts/build/compiler.py
 UNISOLATED = $(INSTALL) --no-build-isolation
-EDITABLE = $(UNISOLATED) --editable
 KERNELS := $(shell find solvers CMakeLists.txt -name '*.[ch]' -o -name '*.[ch]pp' -o -name CMakeLists.txt)
 
 .PHONY: demo test check lint types docs kernels sanitize wheels solvers-alone lowest benchmarks clean
 
 # The extras that development needs.
 EXTRAS := cplex dev docs explorer
-COMMA := ,
 
 # Two hundred bits with a learnt prior; without these options `structured-vae train` has the paper's model.
 MANY_BITS = --encoder independent --n 200 --prior linear --estimator straight_through --temperature.start 0.5 \
@@ -45,7 +43,7 @@ lint: .venv/for-development .venv/kernels
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	git ls-files -z '*.[ch]pp' '*.c' '*.h' | xargs -0 $(BIN)/clang-format --dry-run --Werror
-	git ls-files -z '*.cpp' | xargs -0 -P 2 -n 4 $(BIN)/clang-tidy -p build/in_place --quiet $(SHALLOW)
+	BIN=$(BIN) scripts/tidy.sh $(SHALLOW)
 	$(BIN)/python scripts/kernel_stubs.py --check
 
 types: .venv/for-development
@@ -95,7 +93,7 @@ clean:
 
 .venv/for-demo: .venv/build-tools | .venv/kernels
 	@echo "installing; this happens once"
-	$(EDITABLE) .
+	$(UNISOLATED) --editable .
 	touch $@
 
 # `make -j2` installs these packages while the kernels are compiled.
@@ -105,8 +103,9 @@ clean:
 	$(UNISOLATED) --requirement .venv/requirements.txt
 	touch $@
 
+# All that it requires has just been installed; pip would take half a minute to find that.
 .venv/for-development: .venv/packages | .venv/kernels
-	$(EDITABLE) '.[$(subst $() ,$(COMMA),$(EXTRAS))]'
+	$(UNISOLATED) --no-deps --editable .
 	touch $@
 
 kernels: .venv/kernels  ## compile the kernels that have changed

@@ -9,7 +9,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import build_marks  # noqa: E402
-import built_html  # noqa: E402  # beside this file
+import built_html  # noqa: E402
+import navigation  # noqa: E402  # beside this file
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -186,5 +187,6 @@ def setup(app):
     app.connect("autodoc-process-docstring", _hide_colon, priority=400)
     app.connect("autodoc-process-docstring", _show_colon, priority=600)
     app.connect("autodoc-process-signature", _readable)
+    app.connect("write-started", navigation.prepare)
     app.connect("build-finished", built_html.check)
     app.connect("build-finished", _keep_gallery)

@@ -205,7 +205,8 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
 def convolutional_pair() -> list[list[str]]:
     """Return a row for each kind of networks."""
     found = record("convolutional")
-    lines = [["networks", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
+    heading = ["networks", "parameters", "learning rate"]
+    lines = [[*heading, "bound, nats ↓", "-log p(x), nats ↓", "CPU seconds ↓"]]
     for pair in dict.fromkeys(row["pair"] for row in found["runs"]):
         own = [row for row in found["runs"] if row["pair"] == pair]
         numbers = [spread([row[key] for row in own]) for key in ("bound", "minus_log_p")]
@@ -218,7 +219,7 @@ def convolutional_pair() -> list[list[str]]:
 
 def learnt_prior() -> list[list[str]]:
     """A row a prior."""
-    lines = [["prior", "valid bound", "KL", "-log p(x)", "CPU minutes"]]
+    lines = [["prior", "valid bound, nats ↓", "KL, nats", "-log p(x), nats ↓", "CPU minutes ↓"]]
     runs = record("learnt_prior")["runs"]
     for prior in dict.fromkeys(row["prior"] for row in runs):
         own = [row for row in runs if row["prior"] == prior]
@@ -235,8 +236,8 @@ def many_bits() -> list[list[str]]:
             "prior",
             "estimator",
             "epochs",
-            "valid bound",
-            "-log p(x), at most",
+            "valid bound, nats ↓",
+            "-log p(x), at most, nats ↓",
         ]
     ]
     for training in cells_of("many_bits"):
@@ -252,7 +253,8 @@ def many_bits() -> list[list[str]]:
 def step_costs() -> list[list[str]]:
     """A row for each encoder: what `train` adds to a bare step, in per cent of it."""
     parts = ["lightning", "hooks", "validation", "metrics", "files"]
-    lines = [["encoder", "bare step, ms", *parts, "step of `train` / bare step"]]
+    added = [f"{part}, added ↓" for part in parts]
+    lines = [["encoder", "bare step, ms", *added, "step of `train` / bare step ↓"]]
     for encoder, costs in record("bare_loop")["ms_a_step_by_cause"].items():
         shares = [f"{100 * costs[part] / costs['bare']:.0f}%" for part in parts]
         ratio = f"{costs['ratio of a step']:.2f}"
@@ -262,7 +264,8 @@ def step_costs() -> list[list[str]]:
 
 def quantisers() -> list[list[str]]:
     """A row for each quantiser, and one for straight-through bits, the best bound first."""
-    lines = [["code", "reconstruction", "cost of the code", "valid bound", "perplexity"]]
+    parts = [f"{name}, nats ↓" for name in ("reconstruction", "cost of the code", "valid bound")]
+    lines = [["code", *parts, "perplexity ↑"]]
     for run in sorted(record("quantisers")["runs"], key=lambda run: run["bound"]):
         config = run["config"]
         code = f"`{run['name']}`, {config['n']} variables of {config.get('codes', 2)} values"
@@ -278,7 +281,8 @@ def quantisers() -> list[list[str]]:
 
 def couplings() -> list[list[str]]:
     """A row a training of fifty bits."""
-    lines = [["posterior", "prior", "epochs", "valid bound", "-log p(x), at most"]]
+    heading = ["posterior", "prior", "epochs"]
+    lines = [[*heading, "valid bound, nats ↓", "-log p(x), at most, nats ↓"]]
     for training in cells_of("couplings"):
         config = training["config"]
         posterior = "independent"

@@ -452,7 +452,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             )
         if not constraints.satisfied(problem.columns(z)).all():
             raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: a fault of the solver"
+                f"solver '{self.name}' returned a state that breaks a constraint: "
+                "a fault of the solver"
             )
 
     @final
@@ -611,7 +612,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         if not bool(xp.all((z == 0) | (z == 1))):
             raise SolveFailedError(
-                f"solver '{self.name}' returned z with other values than 0 and 1: a fault of the solver"
+                f"solver '{self.name}' returned z with other values than 0 and 1: "
+                "a fault of the solver"
             )
         return xp.astype(z, xp.int8, copy=False)
 
@@ -681,6 +683,17 @@ def deadline_of(time_limit: float | Deadline | None) -> Deadline:
     if isinstance(time_limit, Deadline):
         return Deadline.of(time_limit)
     return Deadline.of(seconds_of(time_limit))
+
+
+def limit_of(time_limit: Any) -> float | Deadline | None:
+    """Return a checked time limit: a deadline as it is, seconds, or None for no limit.
+
+    Raises:
+        OptionError: the seconds are not positive.
+    """
+    if isinstance(time_limit, Deadline):
+        return time_limit
+    return seconds_of(time_limit)
 
 
 def seconds_of(time_limit: Any) -> float | None:

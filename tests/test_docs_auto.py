@@ -303,10 +303,11 @@ def test_auto_takes_the_backend_of_the_row(row):
     assert words in chosen.reason
 
 
-def test_a_batch_shares_the_tables_of_elimination():
-    graph = nx.gnm_random_graph(80, 160, seed=84)
-    edges = np.array(graph.edges)
-    one = Problem.from_arrays(np.ones(80), np.tile([1.0, -1.0], 80), edges=edges)
-    several = Problem.from_arrays(np.ones((8, 80)), np.tile([1.0, -1.0], 80), edges=edges)
+@pytest.mark.parametrize(("n", "pairs", "seed"), [(80, 160, 84), (42, 158, 0)])
+def test_a_batch_shares_the_tables_of_elimination(n, pairs, seed):
+    edges = np.array(nx.gnm_random_graph(n, pairs, seed=seed).edges)
+    scores = np.tile([1.0, -1.0], pairs // 2)
+    one = Problem.from_arrays(np.ones(n), scores, edges=edges)
+    several = Problem.from_arrays(np.ones((8, n)), scores, edges=edges)
     assert select_solver(one).solver.name == "portfolio"
     assert select_solver(several).solver.name == "elimination"

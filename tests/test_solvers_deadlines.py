@@ -20,6 +20,7 @@ from solvers import (
     SolveInterrupted,
     instances,
     interrupt_solves,
+    prepare,
     select_solver,
     solve,
     solver_class,
@@ -377,7 +378,7 @@ def test_the_keyboard_does_not_wait_for_a_linear_program():
     code = """
 import signal, time
 import numpy as np
-from solvers import SolveInterrupted, instances, solve
+from solvers import SolveInterrupted, instances, prepare, solve
 signal.signal(signal.SIGINT, signal.default_int_handler)
 problem = instances.dense(200, 1, np.random.default_rng(9)).problem()
 solve(problem, solver="highs", time_limit=0.3)
@@ -508,6 +509,24 @@ def test_one_deadline_serves_several_solves():
     Remembers().solve(problem, limit)
     Remembers().solve(problem, limit)
     assert moments == [limit.end, limit.end]
+
+
+def test_prepared_calls_end_at_one_deadline():
+    seen = []
+
+    class Remembers(ArgmaxSolver):
+        name = "remembers"
+        capabilities = Capabilities(exact=False, time_limit=True)
+
+        def _argmax(self, problem, deadline):
+            seen.append(deadline.end)
+            return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
+
+    limit = deadline.Deadline.after(60.0)
+    chain = prepare([[0, 1]], 2, solver=Remembers(), time_limit=limit)
+    for _ in range(2):
+        chain([1.0, 2.0], [3.0])
+    assert seen == [limit.end, limit.end]
 
 
 # --- the clock of all deadlines -----------------------------------------------------------------

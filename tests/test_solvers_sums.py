@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
+    Deadline,
     InfeasibleError,
     OptionError,
     Problem,
@@ -690,6 +691,13 @@ def test_sums_end_soon_after_their_time_limit(kind):
     with pytest.raises(TimeLimitError, match=r"time_limit=0\.02 seconds.*method='trw'"):
         LONG_SUMS[kind](time_limit=0.02)
     assert time.process_time() - begin < 2.0
+
+
+def test_sums_end_at_a_deadline():
+    for kind in ("one kernel", "labels"):
+        with pytest.raises(TimeLimitError, match="longer than the deadline allows"):
+            LONG_SUMS[kind](time_limit=Deadline.after(0.01))
+    assert gibbs(*dense_bits(21), time_limit=Deadline.after(60.0)).bound == "exact"
 
 
 def test_sums_within_their_time_limit_are_the_same():

@@ -287,3 +287,38 @@ def test_whole_numbers_that_fit_into_float32_are_no_real_numbers():
     # Scaled by a power of two, since whole numbers of ones would count as decimals, too.
     problem = Problem.from_arrays(unary * 2.0**-40, pairwise * 2.0**-40, edges=chain)
     assert problem.tolerance == -np.inf
+
+
+def with_count_penalty(random, n, count, penalty, divisor=1):
+    """Whole scores less penalty * (sum(z) - count)^2, multiplied out, as Python integers / divisor."""
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    unary = [int(s) - penalty * (1 - 2 * count) for s in random.integers(1, 11, n)]
+    pairwise = [int(s) - 2 * penalty for s in random.integers(1, 11, len(edges))]
+    return np.array(unary) / divisor, np.array(pairwise) / divisor, edges
+
+
+@pytest.mark.parametrize("divisor", [1, 4])
+@pytest.mark.parametrize("penalty", [10**13, 10**14, 10**15])
+@pytest.mark.parametrize("solver", [*SOLVERS[:-1], "cp_sat", "highs"])
+def test_a_penalty_added_to_each_score_certifies_no_worse_state(solver, penalty, divisor):
+    if missing := solver != "auto" and solver_class(solver).missing_packages():
+        pytest.skip(f"needs {missing}")
+    for seed in range(3):
+        scores = with_count_penalty(np.random.default_rng(seed), 10, 4, penalty, divisor)
+        exact = exact_scores(*scores)
+        unary, pairwise, edges = scores
+        solution = solve(unary, pairwise, edges=edges, solver=solver)
+        best = max(exact.values())
+        assert Fraction(solution.bound) >= best
+        assert not solution.optimal or exact[tuple(solution.z.tolist())] == best
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1e7, 1e9, 1e14, 3e15, 1e17])
+def test_large_real_numbers_keep_their_certificates(scale, dtype):
+    random = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(14, 1), axis=1)
+    for draw in (random.standard_normal, lambda size: random.random(size) - 0.5):
+        unary, pairwise = ((scale * draw(size)).astype(dtype) for size in (14, len(edges)))
+        assert solve(unary, pairwise, edges=edges).optimal
+        assert solve(unary.astype(float), pairwise.astype(float), edges=edges).optimal

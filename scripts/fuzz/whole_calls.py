@@ -27,6 +27,21 @@ N: Final = 4
 
 LARGE: Final = (1e6, 1e12, 1e14, 1e15, 4e15, 1e16, 4e16, 1e18, 1e25)
 
+PENALTIES: Final = (1e6, 1e12, 1e13, 1e14, 3e14, 1e15, 2e15)
+"""Penalties that leave scores below 2^55, most of them whole."""
+
+SOLVERS: Final = (
+    "auto",
+    "exhaustive",
+    "elimination",
+    "branch_and_bound",
+    "dual_ascent",
+    "mini_buckets",
+    "cycle_cuts",
+    "cp_sat",
+    "highs",
+)
+
 Value: TypeAlias = Callable[[tuple[int, ...]], Fraction]
 
 
@@ -145,7 +160,35 @@ def _from_factors(draw: Draw, folder: Path) -> Callable[[], None]:
     return call
 
 
+def _count_penalty(draw: Draw, folder: Path) -> Callable[[], None]:
+    """Whole scores less a penalty on the number of ones, which is multiplied out."""
+    n = draw.whole(4, 9)
+    count = draw.whole(1, n - 1)
+    penalty = draw.of(PENALTIES)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    small = draw.random.integers(-20, 21, n + len(edges)).astype(np.float64)
+    unary = small[:n] - penalty * (1 - 2 * count)
+    pairwise = small[n:] - 2 * penalty
+    solver = draw.of(SOLVERS)
+    terms = [((i,), score) for i, score in enumerate(unary.tolist())]
+    terms += [(tuple(pair), score) for pair, score in zip(edges, pairwise.tolist(), strict=True)]
+    value = _sum_of_products(terms)
+
+    def call() -> None:
+        solution = solve(unary, pairwise, edges=edges, solver=solver)
+        best = max(value(state) for state in product((0, 1), repeat=n))
+        reached = value(tuple(solution.z.tolist()))
+        claim(
+            not solution.optimal or reached == best,
+            f"{solver} certifies a state that is {float(best - reached)} less than the best",
+        )
+        claim(Fraction(solution.bound) >= best, f"the bound of {solver} is below the best score")
+
+    return call
+
+
 WHOLE_CALLS: Final = {
+    "whole numbers of all sizes: a penalty multiplied out": (3, _count_penalty),
     "whole numbers of all sizes: from_qubo": (2, _from_qubo),
     "whole numbers of all sizes: from_ising": (2, _from_ising),
     "whole numbers of all sizes: from_polynomial": (2, _from_polynomial),

@@ -72,12 +72,13 @@ bool suspicious(Array<const First, 2> first, Array<const Second, 2> second,
 template <class First, class Second>
 void find_units(Array<const First, 2> first, Array<const Second, 2> second,
                 Array<const double, 1> magnitude, double factor, double digits,
-                Array<double, 1> units, Array<double, 1> least, Array<double, 1> short_share) {
+                Array<double, 1> units, Array<double, 1> least, Array<double, 1> short_share,
+                Array<double, 1> telling_share) {
     require(units.shape(0) == magnitude.shape(0) && least.shape(0) == units.shape(0) &&
-                short_share.shape(0) == units.shape(0),
-            "units, least and short_share have an entry for each instance");
+                short_share.shape(0) == units.shape(0) && telling_share.shape(0) == units.shape(0),
+            "units, least and both shares have an entry for each instance");
     resolution_of(first, second, magnitude, factor, digits)
-        .find_units(view(units), view(least), view(short_share));
+        .find_units(view(units), view(least), view(short_share), view(telling_share));
 }
 
 template <class First, class Second>
@@ -89,7 +90,7 @@ void bind_resolution(nb::module_& m) {
     m.def("find_units", &find_units<First, Second>, nb::arg("first").noconvert(),
           nb::arg("second").noconvert(), nb::arg("magnitude").noconvert(), nb::arg("factor"),
           nb::arg("digits"), nb::arg("units").noconvert(), nb::arg("least").noconvert(),
-          nb::arg("short_share").noconvert(),
+          nb::arg("short_share").noconvert(), nb::arg("telling_share").noconvert(),
           "Write what all scores of an instance are multiples of, the smallest one, and the share "
           "of short ones.");
 }

@@ -26,6 +26,14 @@ inline constexpr std::uint64_t SHORT =
 // Largest multiple of its last binary digit that a score in float32 is.
 inline constexpr std::uint64_t SINGLE = std::uint64_t{1} << 24;
 
+// Smallest unit of scores that count as whole numbers whatever their number of digits. Quarters
+// occur where Ising models become bits.
+inline constexpr double WHOLE_UNIT = 0x1p-4;
+
+// Units from which on every number of its type is a whole multiple of the unit.
+template <class Score>
+inline constexpr double ALWAYS_WHOLE = sizeof(Score) == sizeof(float) ? 0x1p23 : 0x1p52;
+
 // Least share of scores that fit into float32 where scores were computed in it.
 inline constexpr double MOST_SINGLE = 0.75;
 
@@ -72,16 +80,16 @@ public:
         return false;
     }
 
-    // Writes the largest power of two that divides all scores, the smallest absolute score and the
-    // share of short ones.
+    // Writes the largest power of two that divides all scores, the smallest absolute score, the
+    // share of short ones, and the share of those that could have ended below the power of two.
     //
-    // The first two are infinity, and the third is 0, for instances whose scores rounding does not
-    // confuse. A power of two that is too small for any use counts as 0; so does the share then.
-    void find_units(std::span<double> units, std::span<double> least,
-                    std::span<double> short_share) const {
+    // The first two are infinity, and the others are 0, for instances whose scores rounding does
+    // not confuse. A power of two that is too small for any use counts as 0; so do the shares then.
+    void find_units(std::span<double> units, std::span<double> least, std::span<double> short_share,
+                    std::span<double> telling_share) const {
         for (Index b = 0; b < length(magnitude_); ++b) {
             units[b] = least[b] = INFINITE;
-            short_share[b] = 0.0;
+            short_share[b] = telling_share[b] = 0.0;
             const double smallest = least_of(b);
             if (!suspicious(b, smallest)) continue;
             least[b] = smallest;
@@ -90,7 +98,10 @@ public:
             const bool single = is_single(b, units[b]);
             const Count few = sum(count_short(first_[b], least[b], single),
                                   count_short(second_[row_of(b)], least[b], single));
-            short_share[b] = static_cast<double>(few.of_short) / static_cast<double>(few.all);
+            short_share[b] = few.share();
+            telling_share[b] = sum(count_telling(first_[b], units[b], single),
+                                   count_telling(second_[row_of(b)], units[b], single))
+                                   .share();
         }
     }
 
@@ -98,17 +109,19 @@ private:
     static constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
     struct Count {
-        Index of_short = 0;
+        Index counted = 0;
         Index all = 0;  // neither zero nor forbidden
+
+        double share() const { return static_cast<double>(counted) / static_cast<double>(all); }
     };
 
     Index row_of(Index b) const { return second_.rows > 1 ? b : 0; }
 
     bool suspicious(Index b) const { return suspicious(b, least_of(b)); }
 
-    // Returns the smallest unit that makes sums exact, or the scores short, in instance b.
+    // Returns the smallest unit that makes sums exact, or the scores short or whole, in instance b.
     double useful(Index b, double least) const {
-        return std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
+        return std::min({magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS, WHOLE_UNIT});
     }
 
     // Returns the largest power of two that divides all scores; 0 if it is below `useful`.
@@ -149,6 +162,16 @@ private:
         return count(scores, INFINITE, single ? SHORT<float> : SHORT<double>);
     }
 
+    // Counts the scores that are so small that a real number of their size would mostly end below
+    // the unit. `counted` has their number.
+    template <class Score>
+    static Count count_telling(std::span<const Score> scores, double unit, bool single) {
+        const double limit = unit * (single ? ALWAYS_WHOLE<float> : ALWAYS_WHOLE<Score>);
+        const Count all = count(scores, INFINITE, 1);
+        const Count small = count(scores, std::nextafter(limit, 0.0), 1);
+        return {small.all, all.all};
+    }
+
     // Returns whether the scores of instance b were most likely computed in float32, and are real.
     //
     // Most fit into float32; sums of two may not. Whole numbers may fit, too; but many of them end
@@ -156,14 +179,13 @@ private:
     bool is_single(Index b, double unit) const {
         const Count fits =
             sum(count(first_[b], INFINITE, SINGLE), count(second_[row_of(b)], INFINITE, SINGLE));
-        if (static_cast<double>(fits.of_short) < MOST_SINGLE * static_cast<double>(fits.all))
-            return false;
+        if (fits.share() < MOST_SINGLE) return false;
         const Index near = count_ends(first_[b], unit) + count_ends(second_[row_of(b)], unit);
         return SHARE_OF_ENDS * near < fits.all;
     }
 
     static Count sum(Count first, Count second) {
-        return {first.of_short + second.of_short, first.all + second.all};
+        return {first.counted + second.counted, first.all + second.all};
     }
 
     // Counts the scores that end at most `NEAR_UNITS` units high.
@@ -184,18 +206,18 @@ private:
     static Count count(std::span<const Score> scores, double most, std::uint64_t multiples) {
         const Score* values = scores.data();
         const double factor = static_cast<double>(multiples);
-        Index of_short = 0;
+        Index counted = 0;
         Index all = 0;
-#pragma omp simd reduction(+ : of_short, all)
+#pragma omp simd reduction(+ : counted, all)
         for (Index k = 0; k < length(scores); ++k) {
             const double value = static_cast<double>(values[k]);
             const double size = std::abs(value);
             const bool counts = (size > 0.0) & (value != -INFINITE) & (size <= most);
             const bool is_short = size <= factor * last_digit(value);
             all += counts;
-            of_short += counts & is_short;
+            counted += counts & is_short;
         }
-        return {of_short, all};
+        return {counted, all};
     }
 
     // Returns the largest power of two that divides a value; infinity for zero and for infinities.

@@ -25,6 +25,17 @@ Most of the scores have to be short, too."""
 MOST_SHORT = 0.75
 """Least share of scores with few binary digits that do not count as real numbers."""
 
+WHOLE_UNIT = 2.0**-4
+"""Smallest unit of scores that count as whole numbers whatever their number of digits.
+
+Quarters occur where Ising models become bits."""
+
+MOST_TELLING = 0.5
+"""Least share of scores by which whole numbers are recognised.
+
+A real number of their size would mostly end below the unit, so it tells whole numbers from others.
+"""
+
 DECIMALS = 4
 """Maximum number of digits of the smallest score by which decimals are recognised."""
 
@@ -58,11 +69,12 @@ def resolutions(
     arrays = plain(first), plain(second), plain(magnitude)
     if not kernels.suspicious(*arrays, factor, digits):
         return None
-    units, least, short = (np.empty(len(magnitude)) for _ in range(3))
-    kernels.find_units(*arrays, factor, digits, units, least, short)
+    units, least, short, telling = (np.empty(len(magnitude)) for _ in range(4))
+    kernels.find_units(*arrays, factor, digits, units, least, short, telling)
     rounding = factor * magnitude
     few_digits = (least <= SMALL_UNITS * units) & (short >= MOST_SHORT)
-    units = _classified(units, magnitude, rounding, few_digits)
+    whole = (units >= WHOLE_UNIT) & (telling >= MOST_TELLING)
+    units = _classified(units, magnitude, rounding, few_digits | whole)
     suspects = np.flatnonzero((2 * rounding >= least * LEAST_DECIMAL) & (units == math.inf))
     suspects = suspects[_may_be_decimal(least[suspects])]
     for b in suspects.tolist():
@@ -76,12 +88,12 @@ def resolutions(
 
 
 def _classified(
-    unit: np.ndarray, magnitude: np.ndarray, rounding: np.ndarray, few_digits: np.ndarray
+    unit: np.ndarray, magnitude: np.ndarray, rounding: np.ndarray, whole: np.ndarray
 ) -> np.ndarray:
     """Return the units that `resolutions` returns, from the units of the scores; 0 for none."""
     confused = (unit > 0) & (unit < math.inf) & (2 * rounding >= unit)
     exact = confused & (magnitude <= EXACT_UNITS * unit)
-    lossy = confused & ~exact & few_digits
+    lossy = confused & ~exact & whole
     return np.where(exact, unit, np.where(lossy, -math.inf, math.inf))
 
 

@@ -16,9 +16,10 @@ from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
 from ..graph_breaks import between_graphs
+from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
-from ..solver import seconds_of
+from ..solver import limit_of
 from .algorithms.sum_memory import room_for
 from .completions import LabelCompletions, complete
 from .conditioned_sums import split_of
@@ -111,7 +112,7 @@ def gibbs(
     uniforms: Any = None,
     method: Exact = "exact",
     memory: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
 ) -> LabelGibbs: ...
 
 
@@ -127,7 +128,7 @@ def gibbs(
     uniforms: None = None,
     method: Estimated,
     memory: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
 ) -> GibbsEstimate[LabelProblem]: ...
 
 
@@ -143,7 +144,7 @@ def gibbs(
     uniforms: Any = None,
     method: Exact | Estimated = "exact",
     memory: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
 ) -> LabelGibbs | GibbsEstimate[LabelProblem]:
     """Return log Z, marginals and samples of p(x) = exp(score(x)) / Z over labels.
 
@@ -203,7 +204,7 @@ def gibbs(
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     elif any(array is not None for array in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
-    with sums_within(seconds_of(time_limit)):
+    with sums_within(limit_of(time_limit)):
         return sums_of_labels(problem, fix, uniforms, method, memory)
 
 

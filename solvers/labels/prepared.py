@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..graph_breaks import between_graphs
+from ..limits.deadline import Deadline
 from ..solution import Solution
-from ..solver import ArgmaxSolver, seconds_of
+from ..solver import ArgmaxSolver, limit_of
 from ..solving.listening import Callback
 from ..solving.prepared import AnyPrepared, checked_size
 from .problem import LabelProblem, Pairs
@@ -26,7 +27,7 @@ class PreparedLabels(AnyPrepared):
 
     Attributes:
         solver: a solver object, or "auto", which chooses a solver for every call.
-        time_limit: seconds for the whole batch of a call.
+        time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
         sizes: `[n]`, the number of values of each variable; None to take it from the scores.
     """
 
@@ -88,7 +89,7 @@ def prepare(
     *,
     sizes: Any = None,
     solver: str | LabelSolver | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
 ) -> PreparedLabels:
     """Check the edges of a graph once, and return a function that finds its best labels.
 
@@ -99,7 +100,8 @@ def prepare(
         n: number of variables.
         sizes: `[n]`, the number of values of each variable, if they differ.
         solver: as `solve` takes it.
-        time_limit: seconds for the whole batch of a call, for solvers that can stop early.
+        time_limit: seconds for the whole batch of a call, for solvers that can stop early; or a
+            `Deadline`, at which all calls end.
 
     Raises:
         ProblemError: n is not a whole number from 1 to 2^31, or edges repeat, loop or lie outside
@@ -114,4 +116,4 @@ def prepare(
         [[0, 1, 0], [0, 0, 0]]
     """
     pairs = Pairs.of(np.array(edges, copy=True), checked_size(n))
-    return PreparedLabels(named_solver(solver) or "auto", seconds_of(time_limit), sizes, pairs)
+    return PreparedLabels(named_solver(solver) or "auto", limit_of(time_limit), sizes, pairs)

@@ -17,11 +17,11 @@ class _Limit(NamedTuple):
     """Time limit of the sums in a context.
 
     Attributes:
-        seconds: the caller's time limit.
+        given: the caller's time limit, in seconds or as a deadline.
         deadline: time at which the sums have to end.
     """
 
-    seconds: float
+    given: float | Deadline
     deadline: Deadline
 
 
@@ -29,16 +29,16 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("solvers_limit_of_sums", default=
 
 
 @contextmanager
-def sums_within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of sums inside this context, in seconds; None sets no limit.
+def sums_within(limit: float | Deadline | None) -> Iterator[None]:
+    """Limit the time of sums inside this context, in seconds or by a deadline; None for none.
 
     Raises:
         TimeLimitError: the time limit passed before the sums were complete.
     """
-    if seconds is None:
+    if limit is None:
         yield
         return
-    token = _LIMIT.set(_Limit(seconds, Deadline.after(seconds)))
+    token = _LIMIT.set(_Limit(limit, Deadline.of(limit)))
     try:
         yield
     finally:
@@ -56,8 +56,11 @@ def check_time() -> None:
         return
     if now() < limit.deadline.end:
         raise KeyboardInterrupt  # an interrupt of another thread ends all searches
+    allowed = "than the deadline allows"
+    if not isinstance(limit.given, Deadline):
+        allowed = f"than time_limit={limit.given:g} seconds"
     raise TimeLimitError(
-        f"the sums take longer than time_limit={limit.seconds:g} seconds; give them more time, fix "
+        f"the sums take longer {allowed}; give them more time, fix "
         "some variables, or ask for bounds on log Z with method='trw' and method='mean_field'"
     )
 

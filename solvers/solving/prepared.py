@@ -10,13 +10,14 @@ import numpy as np
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
 from ..graph_breaks import between_graphs
+from ..limits.deadline import Deadline
 from ..options import is_whole
 from ..problems.pairs import topology_of
 from ..problems.problem import Problem
 from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
-from ..solver import ArgmaxSolver, CertifiedSolver, seconds_of
+from ..solver import ArgmaxSolver, CertifiedSolver, limit_of
 from .at_once import solved_over
 from .call import solve
 from .listening import Callback
@@ -30,11 +31,11 @@ class AnyPrepared:
 
     Attributes:
         solver: a solver object, or "auto", which chooses a solver for every call.
-        time_limit: seconds for the whole batch of a call.
+        time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
     """
 
     solver: str | CertifiedSolver[Any]
-    time_limit: float | None
+    time_limit: float | Deadline | None
 
     def _solution(self, problem: Any, start: Any, callback: Callback | None) -> Solution:
         solution: Solution = solve(
@@ -66,7 +67,7 @@ class Prepared(AnyPrepared):
 
     Attributes:
         solver: a solver object, or "auto", which chooses a solver for every call.
-        time_limit: seconds for the whole batch of a call.
+        time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
     """
 
     _topology: Topology = field(repr=False)
@@ -124,7 +125,11 @@ class Prepared(AnyPrepared):
 
 @between_graphs
 def prepare(
-    edges: Any, n: int, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
+    edges: Any,
+    n: int,
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | Deadline | None = None,
 ) -> Prepared:
     """Check the edges of a graph once, and return a function that solves for scores on this graph.
 
@@ -134,7 +139,8 @@ def prepare(
         edges: `[e, 2]` integers, the pair of each pairwise score; a copy is taken.
         n: number of variables.
         solver: a name of `available_solvers()`, a solver object, or "auto", as `solve` takes it.
-        time_limit: seconds for the whole batch of a call, for solvers that can stop early.
+        time_limit: seconds for the whole batch of a call, for solvers that can stop early; or a
+            `Deadline`, at which all calls end.
 
     Raises:
         ProblemError: n is not a whole number from 0 to 2^31, or edges repeat, loop or lie outside
@@ -150,4 +156,4 @@ def prepare(
     """
     size = checked_size(n)
     named = BITS.named(solver)
-    return Prepared(named or "auto", seconds_of(time_limit), topology_of(edges, size), named)
+    return Prepared(named or "auto", limit_of(time_limit), topology_of(edges, size), named)

@@ -19,10 +19,11 @@ from ..graph_breaks import between_graphs
 from ..labels.fixing import values_of
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
+from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
 from ..problems.problem import Problem, check_problem
-from ..solver import seconds_of
+from ..solver import limit_of
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits
@@ -39,7 +40,7 @@ class Options(TypedDict, total=False):
     fix: Any
     threads: int | None
     memory: int | None
-    time_limit: float | None
+    time_limit: float | Deadline | None
 
 
 class ExactOptions(Options, total=False):
@@ -118,7 +119,7 @@ def gibbs(
     method: Any = "auto",
     threads: int | None = None,
     memory: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
 ) -> Gibbs | LabelGibbs | GibbsEstimate | GibbsAnswer:
     """Compute log Z, marginals and samples of p(z) = exp(score(z)) / Z, exactly or approximately.
 
@@ -167,9 +168,10 @@ def gibbs(
             With less memory, passes compute tables again; with even less, they run once for each
             assignment of a few variables. This is slower, and the results are the same up to
             rounding.
-        time_limit: seconds for exact sums; None for no limit. Sums have no result before they end,
-            so the call then raises `TimeLimitError`, as soon as the step of elimination at hand
-            ends. Later calls of the result, such as `sample`, have no limit; Ctrl-C ends them.
+        time_limit: seconds for exact sums, or a `Deadline`; None for no limit. Sums have no result
+            before they end. So the call raises `TimeLimitError` as soon as the current step of
+            elimination ends. Later calls of the result, such as `sample`, have no limit; Ctrl-C
+            ends them.
 
     Returns:
         A `Gibbs`; for a `LabelProblem`, a `LabelGibbs`. A method that is not exact gives a
@@ -205,7 +207,7 @@ def gibbs(
     """
     check_threads(threads)
     check_memory_limit(memory)
-    with sums_within(seconds_of(time_limit)):
+    with sums_within(limit_of(time_limit)):
         if not isinstance(unary, _CHECKED):
             problem = Problem.from_arrays(unary, pairwise, edges=edges)
             return _sums_of_bits(problem, fix, uniforms, method, threads, memory)

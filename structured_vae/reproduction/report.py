@@ -152,6 +152,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
     for path in pictures:
         with whole_file(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:], dpi=150)
+        figure.set_layout_engine("none")  # the second picture has the layout of the first
     references = references_of(experiment, results)
     rows = _rows(experiment, records) + _reference_rows(references)
     tables = view.verdict(experiment, records, references, beside)

@@ -10,7 +10,7 @@
 namespace solvers::elimination {
 namespace {
 
-constexpr double FAILED = std::numeric_limits<double>::infinity();
+constexpr double TOO_COSTLY = std::numeric_limits<double>::infinity();
 
 // Searches breadth first from the vertices in `queue`, in layer 0; the others' layer is still -1.
 void spread_layers(const Neighbours& graph, Index hub, std::vector<Index> queue,
@@ -168,7 +168,7 @@ double sweep(const Neighbours& graph, std::span<const Index> level, const Beginn
             next = state.best();
         order[count] = next;
         total += std::ldexp(1.0, static_cast<int>(state.take(next, count, hub)));
-        if (total >= most) return FAILED;
+        if (total >= most) return TOO_COSTLY;
     }
     return total;
 }

@@ -11,7 +11,7 @@ namespace solvers::max_flow {
 namespace {
 
 using Word = std::uint64_t;
-constexpr double UNLIMITED = std::numeric_limits<double>::infinity();
+constexpr double NO_LIMIT = std::numeric_limits<double>::infinity();
 
 struct Signs {
     Word deficit;  // nodes with capacity to the sink
@@ -21,9 +21,9 @@ struct Signs {
 // The flow on one instance. Invariant, for every state z:
 //
 //     2 score(z) = sum_i balance_i z_i - sum_(i != j) residual_ij z_i (1 - z_j).
-class Flow {
+class OneWordFlow {
 public:
-    explicit Flow(Index n)
+    explicit OneWordFlow(Index n)
         : n_(n),
           stride_((n + LANES - 1) / LANES * LANES),
           residual_(n * stride_),
@@ -143,7 +143,7 @@ private:
             heads &= heads - 1;
             double capacity = residual_[tail * stride_ + head];
             double level = balance_[head];
-            const double room = level < 0.0 ? -level : UNLIMITED;
+            const double room = level < 0.0 ? -level : NO_LIMIT;
             const double amount = std::min(std::min(capacity, room), excess);
             excess -= amount;
             capacity -= amount;
@@ -174,7 +174,7 @@ template <class Score>
 void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary,
                      Matrix<const Score> pairwise, Matrix<std::int8_t> z, std::span<double> bound) {
     const Index n = unary.columns;
-    Flow flow(n);
+    OneWordFlow flow(n);
     for (Index b = 0; b < unary.rows; ++b) {
         flow.load(ends, unary[b], pairwise[b]);
         const Word sink_side = flow.maximise();
