@@ -17,7 +17,7 @@ ObjectT = TypeVar("ObjectT")
 
 @dataclass(frozen=True, eq=False)
 class Named(Mapping[str, ObjectT], Generic[ObjectT]):
-    """What one folder offers by name, and what other packages plug in.
+    """Classes of a folder by name, and classes that other packages plug in.
 
     An object is imported when its name is looked up, so a table of names loads no torch.
 

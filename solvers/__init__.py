@@ -1,4 +1,4 @@
-"""Exact argmax for pairwise binary problems: one call, many backends.
+"""Exact MAP inference for pairwise problems: one call, many backends.
 
 score(z) = sum_i unary[i] z_i + sum_(i<j) pairwise[i,j] z_i z_j,  z in {0,1}^n,  maximised.
 

@@ -23,12 +23,12 @@ Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
 
 ArrayT = TypeVar("ArrayT", bound=Any, default=Any)
-"""The caller's kind of array, which answers have too; numpy's for lists."""
+"""Type of the caller's arrays, which is also the type of answers; numpy arrays for lists."""
 
 GivenT = TypeVar("GivenT")
 """`ArrayT` for class methods that build an object.
 
-Pyright has given `ArrayT` its default there."""
+In such methods, Pyright would replace `ArrayT` by its default."""
 
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
 
@@ -37,10 +37,10 @@ ArrayLike: TypeAlias = np.ndarray | Sequence[Any]
 
 
 class ArrayOf(Protocol[ArrayT_co]):
-    """The protocol by which type checkers recognise arrays of other libraries.
+    """Protocol by which type checkers recognise arrays of other libraries.
 
-    The type of its negative is the kind of an array: that of a torch `Parameter` is a `Tensor`, as
-    answers are.
+    The type of an array's negative is its kind: that of a torch `Parameter` is a `Tensor`, which is
+    also the type of answers.
     """
 
     def __neg__(self) -> ArrayT_co: ...
@@ -58,7 +58,7 @@ Flags: TypeAlias = Bool[Array, "batch"]
 
 @dataclass(frozen=True)
 class Home(Generic[ArrayT]):
-    """The library and device of the caller's arrays, where answers go back to."""
+    """Library and device of the caller's arrays, to which answers go back."""
 
     namespace: ModuleType
     device: Any
@@ -88,7 +88,7 @@ class Home(Generic[ArrayT]):
 
 
 NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")
-"""The home of numpy's own arrays, which most calls pass."""
+"""The home of numpy arrays, which most calls pass."""
 
 
 def _home_of_name(namespace: str, device: Any) -> Home:
@@ -134,7 +134,7 @@ def as_array(values: Any, name: str) -> Array:
     Raises:
         ProblemError: `values` are not an array of numbers, are a masked array or lists of unequal
             lengths, or are a tensor that lacks a number for some place.
-        ProblemTooLargeError: the array has more numbers than memory holds, as a view can.
+        ProblemTooLargeError: the numbers of the array, which may be a view, do not fit into memory.
     """
     if type(values) is np.ndarray and not values.dtype.hasobject and values.size <= _FEW:
         return values
@@ -145,9 +145,9 @@ def as_array(values: Any, name: str) -> Array:
 
 
 def check_room(what: str, array: Array, numbers: int) -> None:
-    """Raise if so many numbers do not fit into memory next to `array` on the host.
+    """Raise if this many numbers do not fit into memory next to `array` on the host.
 
-    A device reports by itself what it cannot hold.
+    A device reports lack of memory by itself.
 
     Raises:
         ProblemTooLargeError: in double precision they need more memory than is free.
@@ -195,10 +195,10 @@ KEEPS_EXACT = (
 
 
 def _of_objects(array: np.ndarray, name: str, values: Any) -> np.ndarray:
-    """Return an array of objects as float64, as of a table of pandas with columns of two types.
+    """Return an array of objects as float64, such as a pandas table with columns of two types.
 
     Raises:
-        ProblemError: the objects are no numbers, or float64 may round them.
+        ProblemError: the objects are not numbers, or float64 may round them.
     """
     entries = array.ravel().tolist()
     if all(isinstance(entry, int | float) and _is_float64(entry) for entry in entries):
@@ -211,7 +211,7 @@ def _of_objects(array: np.ndarray, name: str, values: Any) -> np.ndarray:
 
 
 def _is_float64(number: Any) -> bool:
-    """Return whether float64 holds a number of Python without rounding."""
+    """Return whether float64 holds a Python number without rounding."""
     if isinstance(number, float):
         return True
     try:
@@ -221,7 +221,7 @@ def _is_float64(number: Any) -> bool:
 
 
 def _check_listed(array: np.ndarray, values: Any, name: str) -> None:
-    """Raise for lists of integers and floats if the floats of numpy round one of the integers."""
+    """Raise for lists of integers and floats if numpy's floats round one of the integers."""
     if not array.size or not np.abs(array).max() >= LARGEST_EXACT:  # nan is reported elsewhere
         return
     for place, entry in np.ndenumerate(np.array(values, dtype=object)):
@@ -239,7 +239,7 @@ def check_integers(name: str, array: Array) -> None:
         array: numbers of any type.
 
     Raises:
-        ProblemError: an integer beyond 2^53 is no float64.
+        ProblemError: float64 rounds an integer beyond 2^53.
     """
     if not isinstance(array, np.ndarray):
         if not namespace_of(array).isdtype(array.dtype, "integral"):
@@ -255,7 +255,7 @@ def check_integers(name: str, array: Array) -> None:
 
 
 def is_sparse(values: object) -> bool:
-    """Return whether `values` is a sparse matrix or array of scipy, of any format."""
+    """Return whether `values` is a scipy sparse matrix or array, of any format."""
     return hasattr(values, "tocoo")
 
 
@@ -316,7 +316,7 @@ def as_float64(array: Array) -> Array:
 
 
 def as_number(array: Array) -> Any:
-    """Return a float for an array of floats without dimensions; other arrays as they are.
+    """Return a float for an array of floats without dimensions; other arrays unchanged.
 
     Example:
         >>> as_number(np.array(1.5))

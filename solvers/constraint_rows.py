@@ -20,13 +20,13 @@ from .errors import OptionError, shortened
 from .limits.memory import check_memory
 
 MOST = 2**53
-"""Sums of whole coefficients are smaller than this."""
+"""Upper limit of sums of whole coefficients."""
 
 MOST_DIGITS = 15
-"""Largest number of digits of a decimal that is the only one to round to its float."""
+"""Largest number of digits for which each decimal rounds to a different float."""
 
 FEW = 4
-"""Number of coefficients that may show, before the others are read, that the sum is too large."""
+"""Number of coefficients that are read first, since they often show that the sum is too large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Rows:
 
     @classmethod
     def like(cls, constraints: Constraints) -> Rows:
-        """Return constraints that are in whole numbers already."""
+        """Return constraints that already have whole numbers."""
         return cls(constraints.matrix, constraints.low, constraints.high, constraints.names)
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class Rows:
         return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=1))
 
     def with_values(self, values: np.ndarray) -> Rows:
-        """Return these constraints, and that variables have the values `[n]` that are not -1."""
+        """Return these constraints, and equations for the values `[n]` that are not -1."""
         fixed = np.flatnonzero(values >= 0)
         unit = np.eye(len(values), dtype=np.int64)[fixed]
         required = values[fixed].astype(np.int64)
@@ -102,7 +102,7 @@ class Rows:
         )
 
     def without(self, z: np.ndarray) -> Rows:
-        """Return these constraints, and that a state differs from `z [n]` somewhere."""
+        """Return these constraints, and a constraint that excludes the state `z [n]`."""
         ones = int(z.sum())
         return Rows(
             np.concatenate((self.matrix, 1 - 2 * z.astype(np.int64)[None])),
@@ -201,7 +201,7 @@ class Count:
 
     @property
     def implied(self) -> Int[np.ndarray, "n"]:
-        """`[n]`, `values`, and the rest of the group where it has to be all 0 or all 1."""
+        """The values `[n]` that are forced, also those of a group of only zeros or ones."""
         least, most = self.ends
         if least < self.high and self.low < most:
             return self.values
@@ -222,7 +222,7 @@ def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
     whole = np.zeros(n, np.int64)
     whole[places] = scaled[:-1]
     right = int(scaled[-1])
-    # No sum of the row exceeds this, so -most and most are no limits.
+    # No sum of the row exceeds this, so -most and most impose no limit.
     most = int(np.abs(whole).sum())
     low = -most
     high = most
@@ -275,8 +275,8 @@ def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
 def _decimals(numbers: np.ndarray) -> np.ndarray | None:
     """Return numbers times a power of ten that makes all of them whole; None if none is small.
 
-    Decimals of up to 15 digits differ as floats, so the one that rounds to a number is the one that
-    Python writes.
+    Decimals of up to 15 digits differ as floats, so the decimal that rounds to a number is the one
+    that Python writes.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     for digits in range(MOST_DIGITS + 1):

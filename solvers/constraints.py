@@ -27,36 +27,40 @@ from .options import is_whole
 Comparison: TypeAlias = Literal["<=", ">=", "=="]
 
 Place: TypeAlias = int | tuple[int | str, Any] | str
-"""A variable of a `Problem`; (variable, value) of a `LabelProblem`, 1 where it has the value; or
-the name of a variable of a conversion, or (name, value) by its own words, if the name is a text."""
+"""A variable in a constraint.
+
+It is a variable of a `Problem`, or (variable, value) of a `LabelProblem`, which is 1 if the
+variable has the value. For a conversion it may also be a name or (name, value) of the original, if
+the name is a string.
+"""
 
 Number: TypeAlias = float | Fraction | Decimal
 """A coefficient or a right side."""
 
 NUMBERS = (int, float, np.integer, np.floating)
-"""The types of coefficients and right sides."""
+"""Types of coefficients and right sides."""
 
 EXACT = (Fraction, Decimal)
-"""The other types of coefficients and right sides: numbers that float64 may round."""
+"""Further types of coefficients and right sides: numbers that float64 may round."""
 
 WHOLE = (int, np.integer)
-"""The types of variables as places."""
+"""Types of variables that are places."""
 
 __all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A linear constraint, which compares sum_i coefficients_i z_i with a number.
+    """Linear constraint that compares sum_i coefficients_i z_i with a number.
 
     Attributes:
-        coefficients: {variable: coefficient}, or {(variable, value): coefficient} of labels; None
-            for a coefficient of 1 for every variable.
+        coefficients: {variable: coefficient}, or {(variable, value): coefficient} for labels; None
+            if every variable has the coefficient 1.
         comparison: "<=", ">=" or "==".
         right: the right side.
         name: the name of the constraint in messages.
-        counts: whether it counts the variables that are 1, whatever their other value is; else it
-            adds up values.
+        counts: whether the constraint counts the variables that are 1, also if their other value is
+            -1; otherwise it adds up values.
     """
 
     coefficients: Mapping[Place, float] | None = field(hash=False)
@@ -72,14 +76,14 @@ def linear(
     """Require that sum_i coefficients_i z_i is at most, at least or equal to a number.
 
     Args:
-        coefficients: `[n]`, a sparse row `[1, n]` of scipy, or {variable: coefficient}; of a
-            `LabelProblem` {(variable, value): coefficient}; of a conversion also
-            {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers, and
-            of labels {(name, value): coefficient}, if names are texts. Decimals are exact: 0.1 +
-            0.2 is 0.3. So are numbers of type `Fraction` and `Decimal`. All numbers of a constraint
-            are whole multiples of one unit. Where their sum has more than 53 bits in this unit, as
-            with many decimals of 17 digits, or with 3e16 next to 1, they are rounded to 53. A state
-            that close to the right side may then count as on either side.
+        coefficients: `[n]`, a scipy sparse row `[1, n]`, or {variable: coefficient}; for a
+            `LabelProblem` {(variable, value): coefficient}. If names are strings, a conversion also
+            takes {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers.
+            For labels it takes {(name, value): coefficient}. Decimals are exact: 0.1 + 0.2 is
+            0.3. So are numbers of type `Fraction` and `Decimal`. All numbers of a constraint are
+            whole multiples of one unit. If their sum has more than 53 bits in this unit, they are
+            rounded to 53. This happens with many decimals of 17 digits, or with 3e16 next to 1. A
+            state that close to the right side may then count as on either side.
         comparison: "<=", ">=" or "==".
         right: the right side.
 
@@ -140,7 +144,7 @@ def implies(i: Place, j: Place) -> Constraint:
 def _in_floats(numbers: dict[Place, Any], right: Any) -> tuple[dict[Place, float], float]:
     """Return coefficients and a right side without fractions, in the unit that makes them whole.
 
-    Where the whole numbers exceed float64, all numbers are rounded instead.
+    If the whole numbers exceed float64, all numbers are rounded instead.
     """
     values = [*numbers.values(), right]
     if not any(isinstance(value, EXACT) for value in values):
@@ -156,7 +160,7 @@ def _in_floats(numbers: dict[Place, Any], right: Any) -> tuple[dict[Place, float
 
 
 def _fraction(value: Any) -> Fraction:
-    """Return a number as a fraction; a float as the decimal that Python writes."""
+    """Return a number as a fraction, and a float as the decimal that Python writes."""
     if isinstance(value, float):
         return decimal_of(value)
     return Fraction(value)
@@ -171,7 +175,7 @@ def _named(coefficients: Mapping[Any, Any]) -> dict[Place, Any]:
 
 
 def _finite(values: Collection[Any]) -> np.ndarray | None:
-    """Return numbers as an array; None if one is no finite number."""
+    """Return numbers as an array; None if one is not a finite number."""
     if not _are_numbers(values, NUMBERS):
         return None
     try:
@@ -214,7 +218,7 @@ def _listed(coefficients: Any) -> dict[Place, Any]:
 
 
 def _are_exact(values: Any) -> bool:
-    """Return whether all values of a list or an array of objects are numbers of Python."""
+    """Return whether all values of a list or an array of objects are Python numbers."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         return False
     if not isinstance(values, list | tuple | np.ndarray):
@@ -248,7 +252,7 @@ def _group(group: Any) -> dict[Place, float] | None:
 
 
 def listed(values: Any) -> list[Any]:
-    """Return the list of an iterable's values, or of the one value that is not iterable."""
+    """Return the values of an iterable as a list, or a list of one value that is not iterable."""
     if not isinstance(values, Iterable):
         return [values]
     try:
@@ -284,7 +288,7 @@ def _whole(count: Any) -> int:
 
 
 def _number(value: Any) -> Any:
-    """Return a finite number as a float; a fraction or a decimal as it is."""
+    """Return a finite number as a float; a fraction or a decimal unchanged."""
     number = math.nan
     if isinstance(value, (*NUMBERS, *EXACT)):
         try:

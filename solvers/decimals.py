@@ -1,4 +1,4 @@
-"""Numbers as the decimals that they print as, and the integers that float64 holds."""
+"""Convert numbers to the decimals that they print as."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .errors import ProblemError
 
 FLOAT_HOLDS = 2**53
-"""All integers up to this one are float64 numbers."""
+"""Integer up to which float64 holds all integers."""
 
 
 def decimal_of(number: Any) -> Fraction:

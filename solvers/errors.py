@@ -9,7 +9,7 @@ from typing import Any
 
 
 def shortened(value: object) -> str:
-    """Return a value as a message can show it, whatever it is and however long."""
+    """Return any value as a short text for a message."""
     try:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # an integer of more digits than Python writes
@@ -17,7 +17,7 @@ def shortened(value: object) -> str:
 
 
 def did_you_mean(name: object, names: Iterable[object]) -> str:
-    """Return the hint "did you mean 'x'? " for a misspelt name; empty where no name is near.
+    """Return the hint "did you mean 'x'? " for a misspelt name; empty if no name is similar.
 
     Example:
         >>> did_you_mean("appel", ["apple", "pear"])
@@ -33,42 +33,43 @@ def did_you_mean(name: object, names: Iterable[object]) -> str:
 
 
 class SolverError(Exception):
-    """Base of every error that the solvers raise on purpose."""
+    """Base class of every deliberate error of the solvers."""
 
 
 class ProblemError(SolverError, ValueError):
-    """The arrays have a wrong shape or wrong values, so they do not describe a problem."""
+    """Error for arrays of a wrong shape or with wrong values, which do not describe a problem."""
 
 
 class ProblemTooLargeError(SolverError, MemoryError):
-    """The problem needs more memory than is free."""
+    """Error for a problem that needs more than the free memory."""
 
 
 class OptionError(SolverError, ValueError):
-    """An option of a solver has a value outside its range."""
+    """Error for an option whose value is outside its range."""
 
 
 class UnknownSolverError(SolverError, LookupError):
-    """No solver is registered under that name."""
+    """Error for a name under which no solver is registered."""
 
 
 class SolverUnavailableError(SolverError, ImportError):
-    """The solver exists but a package that it needs is not installed."""
+    """Error for a solver that needs a package which is not installed."""
 
 
 class TimeLimitError(SolverError, TimeoutError):
-    """The time limit has passed, and there is no result: exact sums have none before they end."""
+    """Error for exact sums that the time limit ended, since they have no earlier result."""
 
 
 class SolveFailedError(SolverError, RuntimeError):
-    """The backend of a solver stopped without an answer."""
+    """Error for a backend that stopped without an answer."""
 
 
 class InfeasibleError(SolverError, ValueError):
-    """No state satisfies the constraints, and this is proved.
+    """Error for constraints that provably no state satisfies.
 
     Attributes:
-        constraints: their names; empty where only scores of minus infinity forbid states.
+        constraints: the names of the constraints; empty if only scores of minus infinity forbid
+            states.
     """
 
     def __init__(self, constraints: tuple[str, ...] = ()):
@@ -87,12 +88,12 @@ class InfeasibleError(SolverError, ValueError):
 
 
 class UnsupportedProblemError(SolverError, ValueError):
-    """A solver cannot take a problem, for example because of its size, signs or constraints.
+    """Error for a problem that a solver cannot take, such as for its size, signs or constraints.
 
     Attributes:
-        solver: registry name of the solver that was asked.
+        solver: registry name of the solver.
         reasons: the reasons, one sentence each.
-        alternatives: registry names of installed solvers that can; None if these are unknown.
+        alternatives: registry names of installed solvers that can take it; None if unknown.
     """
 
     def __init__(

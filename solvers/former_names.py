@@ -1,4 +1,4 @@
-"""Names that left the top level of `solvers`, and the modules that define them.
+"""Former names at the top level of `solvers`, and the modules that define them.
 
 They work for one release, with a DeprecationWarning that names the module.
 """
@@ -26,13 +26,13 @@ MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
 def former_name(
     package: str, name: str, module_of: Mapping[str, str], renamed: Mapping[str, str]
 ) -> Any:
-    """Return the object that `package.name` used to be, with a DeprecationWarning.
+    """Return the object of the former name `package.name`, with a DeprecationWarning.
 
     Args:
         package: `solvers` or `solvers.labels`.
-        name: that the package had, of `module_of`.
+        name: the former name, a key of `module_of`.
         module_of: the module of each former name.
-        renamed: the present name of each former name that is another one.
+        renamed: the new name of each former name that was renamed.
     """
     module = module_of[name]
     present = renamed.get(name, name)

@@ -1,4 +1,4 @@
-"""Calls inside of code that `torch.compile` compiles: they run between two graphs."""
+"""Run calls between two graphs of code that `torch.compile` compiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def between_graphs(function: FunctionT) -> FunctionT:
     """Return a function that `torch.compile` calls between two graphs, without looking inside.
 
     Without this, torch would compile the Python code of the solvers, which takes long and fails.
-    Nothing here loads torch: until it compiles code, a call takes no detour.
+    This module does not load torch. Until torch compiles code, calls are direct.
 
     Args:
         function: a function that takes tensors and leaves torch.
@@ -48,7 +48,7 @@ def between_graphs(function: FunctionT) -> FunctionT:
         return outside(*args, **options)
 
     # Tools look up the types of overloads in the globals of the function that they document. So the
-    # detour has those of `function`, and takes all else from its closure.
+    # wrapper has the globals of `function`, and takes all other names from its closure.
     of_same_module = FunctionType(
         call.__code__, function.__globals__, function.__name__, None, call.__closure__
     )

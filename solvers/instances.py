@@ -13,7 +13,7 @@ from .problems.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """A batch of random problems as numpy arrays.
+    """Batch of random problems as numpy arrays.
 
     Attributes:
         unary: `[batch, n]`, float64.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # Type checkers know this one as a property, and so match protocols with it.
+    # Type checkers treat this class as a property, and so match protocols with it.
     from functools import cached_property as kept
 else:
 
     class kept:  # noqa: N801  # a decorator
-        """A `functools.cached_property` without a lock, as since Python 3.12: threads may race."""
+        """`functools.cached_property` without a lock, as since Python 3.12: threads may race."""
 
         def __init__(self, compute):
             self._compute = compute

@@ -1,4 +1,4 @@
-"""Check options; errors give the name, the value and the range."""
+"""Check options; the errors have the name, the value and the range."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MOST_THREADS = 1024
 
 
 def check_threads(threads: int | None) -> None:
-    """Raise if `threads` is not a number of threads; None stands for all cores.
+    """Raise if `threads` is not a number of threads; None means all cores.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is invalid.
     """
     if threads is not None:
         check_whole("threads", threads, 1, MOST_THREADS)
@@ -31,7 +31,7 @@ def check_memory_limit(memory: int | None) -> None:
     """Raise if `memory` is neither None nor a positive number of bytes.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is invalid.
     """
     if memory is not None:
         check_whole("memory", memory, 1)
@@ -41,7 +41,7 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
     """Raise if `value` is not a whole number from `least` to `most`.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is invalid.
     """
     if not is_whole(value, least, most):
         if most is None:

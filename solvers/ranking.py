@@ -1,8 +1,8 @@
 """Check, order and certify several states of each instance.
 
 Backends may return the states of a `Ranking` in any order, and searches that a time limit ends may
-return fewer states than were asked for. Code that needs the order or the worst of several states
-takes them from here.
+return fewer states than requested. Code that needs the order or the worst of several states uses
+this module.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MISSING = -1
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The states of a `Ranking`, checked and in order.
+    """Checked and ordered states of a `Ranking`.
 
     Attributes:
         z: `[batch, states, n]` int8, all distinct, the best first.
         score: `[batch, states]`, falling: the last one is the lowest.
-        others: `[batch]`, upper bounds on the scores of all other states; minus infinity where
-            there are none.
+        others: `[batch]`, upper bounds on the scores of all other states; minus infinity if there
+            are none.
         stats: counts of the backend.
         solver: the solver that proved the bounds, if it is not the backend.
     """
@@ -54,7 +54,7 @@ class Ranked:
 def ranked_states(
     solver: ArgmaxSolver, problem: Problem, count: int, deadline: Deadline | None = None
 ) -> Ranked | None:
-    """Ask a backend for several states at once; return None if it finds only one.
+    """Return several states of one search of a backend; None if it only finds one.
 
     Args:
         solver: the backend.
@@ -68,7 +68,7 @@ def ranked_states(
     ranked = ranked_labels(solver, problem, count, deadline)
     if ranked is None:
         return None
-    if states_of(problem.n, count + 1) == count:  # all of them
+    if states_of(problem.n, count + 1) == count:  # all states
         return replace(ranked, others=np.full(problem.batch, -math.inf))
     return ranked
 
@@ -76,7 +76,7 @@ def ranked_states(
 def ranked_labels(
     solver: CertifiedSolver[Any], problem: Any, count: int, deadline: Deadline | None = None
 ) -> Ranked | None:
-    """Do the same for labels, without a word on whether these are all of the assignments.
+    """Return several assignments of one search; they need not be all that exist.
 
     Raises:
         SolveFailedError: the backend returned an impossible answer.
@@ -102,7 +102,7 @@ def states_of(free: int, most: int) -> int:
 def ranked_states_within(
     solver: CertifiedSolver[Any], problem: Any, constraints: Rows, count: int
 ) -> Ranked | None:
-    """Ask a backend for up to `count` feasible states; return None if it finds only one.
+    """Return up to `count` feasible states of one search; None if the backend only finds one.
 
     Raises:
         SolveFailedError: the backend returned an impossible answer.
@@ -181,24 +181,24 @@ def certified_ranking(
     Args:
         problem: a problem on the host.
         states: `[batch, count, n]`, all distinct, in any order; -1 for a missing state.
-        bounds: `[batch, count]`, where `bounds[:, k]` holds for all states but the first k of
+        bounds: `[batch, count]`, where `bounds[:, k]` holds for all states except the first k of
             `states`; falling, and minus infinity where there are no others.
         solver: the solver that found the states.
         score: returns the scores `[batch]` of states `[batch, n]`.
 
     Returns:
-        The states by falling score. A bound still holds for all states but those before it: states
-        that come later in the order score no more than the state at its place. A missing state has
-        the score minus infinity.
+        The states by falling score. A bound still holds for all states except those before it,
+        since later states score no more than the state at its place. A missing state has the score
+        minus infinity.
     """
     count = states.shape[1]
     missing = (states == MISSING).any(axis=2)
     scores = np.full(missing.shape, -math.inf)
     for k in range(count):
-        # A missing state cannot be scored: zeros stand in, and its score becomes -inf.
+        # A missing state cannot be scored. Zeros replace it, and its score becomes -inf.
         column = np.where(missing[:, k, None], 0, states[:, k])
         scores[:, k] = np.where(missing[:, k], -math.inf, score(np.ascontiguousarray(column)))
-    # Order before certifying: a bound is for all states but those before it.
+    # Order before certifying, since a bound holds for all states except those before it.
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, axis=1)
     states = np.take_along_axis(states, order[:, :, None], axis=1)
@@ -238,7 +238,7 @@ def each_found(solution: Solution[np.ndarray]) -> list[Solution[np.ndarray]]:
     """Return the states of a single instance one by one, fewer than the rows if no more exist.
 
     Raises:
-        SolveFailedError: the time limit ended the search before it had so many states.
+        SolveFailedError: the time limit ended the search before it had all states.
     """
     columns = (solution.z, solution.score, solution.optimal, solution.bound)
     rows = []

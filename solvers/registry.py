@@ -42,7 +42,7 @@ BUILT_IN = {
     "highs": "solvers.backends.highs:Highs",
     "local_search": "solvers.backends.local_search:LocalSearch",
 }
-"""Where the solvers of bits are."""
+"""Module and class of each built-in solver of bits."""
 
 BUILT_IN_OF_LABELS = {
     "independent": "solvers.labels.backends.independent:Independent",
@@ -53,18 +53,18 @@ BUILT_IN_OF_LABELS = {
     "bits": "solvers.labels.backends.bits:Bits",
     "toulbar2": "solvers.labels.backends.toulbar2:Toulbar2",
 }
-"""Where the solvers of labels are."""
+"""Module and class of each built-in solver of labels."""
 
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """The name, package and capabilities of a solver: one row of `available_solvers()`.
+    """Name, package and capabilities of a solver: one row of `available_solvers()`.
 
     Attributes:
-        name: registry name.
+        name: the registry name.
         origin: "built in", or the distribution that plugs the solver in.
-        capabilities: None for a plug-in that is not loaded.
-        missing: packages that it needs and that are not installed.
+        capabilities: the capabilities; None for a plug-in that is not loaded.
+        missing: the packages that it needs and that are not installed.
         fault: why a plug-in cannot be loaded; empty if it can, or if that was not tried.
     """
 
@@ -88,10 +88,10 @@ class Registry(Generic[SolverT]):
     """Solvers of problems of one kind, by name.
 
     Attributes:
-        kind: "bits" or "labels", as problems and solvers name it.
-        built_in: "module:class" by name, imported when one is asked for.
-        group: the entry points by which other packages plug theirs in.
-        base: what every solver of the kind is an object of, for errors.
+        kind: "bits" or "labels", the name that problems and solvers use.
+        built_in: "module:class" by name; the module is imported on first use.
+        group: the group of entry points by which other packages plug in solvers.
+        base: the name of the base class of every solver of the kind, for errors.
     """
 
     kind: str
@@ -100,10 +100,10 @@ class Registry(Generic[SolverT]):
     base: str
 
     def solver_class(self, name: str) -> type[SolverT]:
-        """The class registered under a name, imported now.
+        """Import and return the class that is registered under a name.
 
         Raises:
-            UnknownSolverError: no solver has that name; the message suggests near ones.
+            UnknownSolverError: no solver has that name; the message suggests similar names.
             SolverUnavailableError: a plug-in of that name cannot be imported.
         """
         if not isinstance(name, str):
@@ -139,7 +139,7 @@ class Registry(Generic[SolverT]):
         """Return the solver object that `solver` means for every problem; None for "auto".
 
         Args:
-            solver: "auto", a name, or an object, which is returned.
+            solver: "auto", a name, or a solver object, which is returned.
 
         Raises:
             UnknownSolverError: no solver has that name, or an object of another kind.
@@ -158,7 +158,7 @@ class Registry(Generic[SolverT]):
         """List every solver with a name: what it can take, and which package it still needs.
 
         Args:
-            load: import plug-ins too, so that they say what they take.
+            load: whether to import plug-ins too, so that their rows have capabilities.
         """
         built_in = [self._row(name, "built in") for name in self.built_in]
         plugged_in = []
@@ -179,18 +179,18 @@ class Registry(Generic[SolverT]):
         return SolverInfo(name, origin, cls.capabilities, cls.missing_packages())
 
     def _loaded_row(self, name: str, origin: str) -> SolverInfo:
-        """Return the row of a plug-in, by what its class says of itself."""
+        """Return the row of a plug-in, from the attributes of its class."""
         try:
             return self._row(name, origin)
         except SolverUnavailableError as error:
             return SolverInfo(name, origin, None, (), fault=str(error))
-        except Exception as error:  # whatever the code of a plug-in raises
+        except Exception as error:  # a plug-in may raise any exception
             reason = f"{type(error).__name__}: {error}"
             fault = f"the plug-in solver '{name}' is not a class of solvers: {reason}"
             return SolverInfo(name, origin, None, (), fault=fault)
 
     def able(self, problem: Any) -> tuple[str, ...]:
-        """Names of the installed built-in exact solvers that can take a problem."""
+        """Return the names of the installed built-in exact solvers that can take a problem."""
         return tuple(name for name in self.built_in if _can_take(self.solver_class(name), problem))
 
     def _plug_ins(self) -> dict[str, EntryPoint]:
@@ -199,7 +199,7 @@ class Registry(Generic[SolverT]):
 
 
 def _object_hint(solver: object) -> str:
-    """Return the hint for a class of solvers in place of an object; empty for all else."""
+    """Return the hint for a solver class in place of an object; empty for other values."""
     if isinstance(solver, type) and issubclass(solver, CertifiedSolver):
         return f"; pass an object of this class: solver={solver.__name__}()"
     return ""
@@ -210,7 +210,7 @@ def _can_take(solver: type[CertifiedSolver[Any]], problem: Any) -> bool:
         return False
     try:
         return not solver().why_not(problem)
-    except ProblemTooLargeError:  # of what it would have to make before it knows
+    except ProblemTooLargeError:  # the estimate of memory may raise
         return False
 
 
@@ -226,14 +226,14 @@ LABELS: Registry[Any] = Registry(
 )
 
 REGISTRIES: Mapping[str, Registry[Any]] = {"bits": BITS, "labels": LABELS}
-"""The solvers of each kind of problem."""
+"""Solvers of each kind of problem."""
 
 
 def registry_of(kind: str) -> Registry[Any]:
     """Return the solvers of a kind of problem.
 
     Raises:
-        OptionError: there is no such kind.
+        OptionError: the kind is unknown.
     """
     if not isinstance(kind, str) or kind not in REGISTRIES:
         raise OptionError(
@@ -251,16 +251,16 @@ def solver_class(name: str, kind: Literal["bits"] = "bits") -> type[ArgmaxSolver
 @overload
 def solver_class(name: str, kind: str) -> type[CertifiedSolver[Any]]: ...
 def solver_class(name: str, kind: str = "bits") -> type[CertifiedSolver[Any]]:
-    """Return the solver class registered under `name`, imported now.
+    """Import and return the solver class that is registered under `name`.
 
     Args:
-        name: of a solver.
+        name: the name of a solver.
         kind: of the problems that it solves: "bits" or "labels".
 
     Raises:
-        UnknownSolverError: no solver has that name; the message suggests near ones.
+        UnknownSolverError: no solver has that name; the message suggests similar names.
         SolverUnavailableError: a plug-in of that name cannot be imported.
-        OptionError: there is no such kind.
+        OptionError: the kind is unknown.
 
     Example:
         >>> solver_class("max_flow").capabilities.supermodular_only
@@ -275,12 +275,12 @@ def available_solvers(kind: str = "bits", *, load: bool = False) -> tuple[Solver
     """List every solver with a name: what it can take, and which package it still needs.
 
     Args:
-        kind: of the problems that they solve: "bits" or "labels". Problems over labels also take
-            the solvers of bits, which then get the labels as bits.
+        kind: the kind of problems that they solve: "bits" or "labels". Problems over labels also
+            take the solvers of bits, which then get the labels encoded as bits.
         load: import plug-ins too, so that their rows have capabilities.
 
     Raises:
-        OptionError: there is no such kind.
+        OptionError: the kind is unknown.
 
     Example:
         >>> [info.name for info in available_solvers()][:4]

@@ -1,4 +1,4 @@
-"""Solvers that were written for time limits in seconds, where a `Deadline` comes today."""
+"""Support solvers that were written for time limits in seconds instead of a `Deadline`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD_NAME = "time_limit"
 
 
 def accept_seconds(solver: type) -> None:
-    """Pass seconds to those methods of a solver whose parameter is called `time_limit`.
+    """Pass seconds to methods of a solver that have a parameter called `time_limit`.
 
     Warns:
         DeprecationWarning: the class has such a method.

@@ -23,26 +23,26 @@ from .tables import (
 )
 
 AtOnce: TypeAlias = tuple[float, float, bool, dict[str, Any]]
-"""Of one instance in one call of a kernel: score, bound, whether it is proved, and statistics."""
+"""Result of one kernel call for one instance: score, bound, certificate and statistics."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Maximiser:
-    """The states and bounds that the `_argmax` method of a solver returns.
+    """States and bounds that the `_argmax` method of a solver returns.
 
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
-        bound: `[batch]`, float64, a proved upper bound on every score; None where `z` is the
-            maximiser of an exhaustive argument, which is its own certificate. From a solver whose
-            capabilities say `exact=False`, None proves nothing: the sum of the positive scores
+        bound: `[batch]`, float64, a proved upper bound on every score; None if an exhaustive
+            argument gave the maximiser `z`, which is its own certificate. If the solver's
+            capabilities have `exact=False`, None proves nothing, and the sum of the positive scores
             becomes the bound.
         stats: counts by name.
         solver: the solver that proved the bound, if it is not the backend.
-        rounding: `[batch]`, how far `bound` can be below the score of `z` by rounding alone, for a
-            backend that worked with another form of the problem, of larger sums; None for
+        rounding: `[batch]`, how far `bound` can be below the score of `z` by rounding alone. A
+            backend sets it if it uses another form of the problem, with larger sums; None for
             `problem.rounding`.
-        tolerance: `[batch]`, how far `bound` can be above the score where `z` still counts as
-            optimal; None for `problem.tolerance`.
+        tolerance: `[batch]`, the maximum gap at which `z` still counts as optimal; None for
+            `problem.tolerance`.
     """
 
     z: States
@@ -76,16 +76,16 @@ class Maximiser:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The states and bounds that a backend returns if it finds many states at once.
+    """States and bounds of a backend that finds many states in one search.
 
     Its states may be in any order: `solvers.ranking` checks, orders and certifies them.
 
     Attributes:
         z: `[batch, states, n]`, integers, all distinct.
         others: `[batch]`, float64, proved upper bounds on the scores of all other states; infinity
-            where excluding one state after the other is likely to prove more in the remaining time.
-            None where `z` are the best states of an exhaustive argument, which is its own
-            certificate; from a solver that is not exact, None proves nothing.
+            if excluding one state after the other is likely to prove more in the remaining time.
+            None if an exhaustive argument gave the best states `z`, which is its own certificate.
+            From a solver that is not exact, None proves nothing.
         stats: counts by name.
         solver: the solver that proved the bounds, if it is not the backend.
     """
@@ -98,27 +98,27 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Solution(Generic[ArrayT]):
-    """The best assignments of a search, with their bounds and optimality certificates.
+    """Best assignments of a search, with their bounds and optimality certificates.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions.
     For one instance without leading dimensions, `score`, `bound` and `gap` are Python floats, and
-    `optimal` is a Python bool, whatever kind of array the caller passed.
+    `optimal` is a Python bool, for any kind of array.
 
     Attributes:
         z: `[..., n]`, int8 zeros and ones.
-        score: `[...]`, float64, computed from `z` again, never taken from the backend.
+        score: `[...]`, float64, always computed again from `z`.
         optimal: `[...]`, bool; True only if a bound proves that no assignment scores more than
-            `score`, up to the rounding of a float64 sum (`Problem.rounding`). Where a binary solver
-            found labels, also up to 2^-46 of the sum of all absolute scores of the bits.
-        bound: `[...]`, float64, an upper bound on all scores. Equals `score` up to rounding where
-            optimal.
-        gap: `[...]`, float64, `bound - score`; 0 where both are the same.
-        solver: registry name of the solver that answered. Where `auto` solved a problem in several
-            parts, the names of the solvers of the bounds, joined by " + "; `presolve` where no part
-            remained.
+            `score`, up to the rounding of a float64 sum (`Problem.rounding`). If a binary solver
+            found labels, the proof also allows 2^-46 of the sum of all absolute scores of the bits.
+        bound: `[...]`, float64, an upper bound on all scores. It equals `score` up to rounding if
+            `optimal` is True.
+        gap: `[...]`, float64, `bound - score`; 0 if both are equal.
+        solver: registry name of the solver that answered. If `auto` solved a problem in several
+            parts, it has the names of the solvers of the bounds, joined by " + "; `presolve` if no
+            part remained.
         stats: counts of the backend, by name.
-        seconds: wall-clock time of the call of `solve`, for all instances together; nan where a
-            solver object was called directly.
+        seconds: wall-clock time of the call of `solve`, for all instances together; nan if a solver
+            object was called directly.
 
     With `k_best=m` all arrays have one more dimension m after the leading ones. A row without a
     state contains -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too,
@@ -166,7 +166,7 @@ class Solution(Generic[ArrayT]):
 
     @property
     def gap(self) -> Any:
-        """`[...]`, how far `score` may be from the highest score: `bound - score`.
+        """The gap `[...]` between the bound and the score: `bound - score`.
 
         Example:
             >>> from solvers import solve
@@ -176,17 +176,17 @@ class Solution(Generic[ArrayT]):
         if isinstance(self.score, float):
             return gap_of(self.score, self.bound)
         xp = namespace_of(self.score)
-        equal = self.bound == self.score  # infinities of one sign too
+        equal = self.bound == self.score  # also for infinities of the same sign
         score = xp.where(equal, xp.zeros_like(self.score), self.score)
         return xp.where(equal, xp.zeros_like(self.bound), self.bound) - score
 
     @property
     def labels(self) -> ArrayT:
-        """`[..., n]`, int64 labels from 0: `z` under its name for variables with several values."""
+        """The labels `[..., n]`, int64 from 0: the name of `z` for variables of several values."""
         return self.z
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with a row for each instance, or for each of its best states.
+        """Return a `pandas.DataFrame` with one row per instance, or one per best state.
 
         The columns are score, bound, gap, optimal, solver, seconds, and `z 0` to `z n-1`. The
         seconds are those of the whole call. The rows of a batch are numbered by their place in the
@@ -221,7 +221,7 @@ class Solution(Generic[ArrayT]):
         return tuple(self.score.shape)
 
     def _at(self, place: tuple[int, ...]) -> tuple[list[int], float, float, bool]:
-        """Return the state, score, bound and certificate at a place, as Python's own numbers."""
+        """Return the state, score, bound and certificate at a place, as Python numbers."""
         arrays = (self.z, self.score, self.bound, self.optimal)
         z, score, bound, optimal = (to_numpy(array)[place].tolist() for array in arrays)
         return z, score, bound, optimal
@@ -252,7 +252,7 @@ class Solution(Generic[ArrayT]):
 
 
 class SolveInterrupted(KeyboardInterrupt):
-    """Ctrl-C, or `interrupt_solves`, ended a search before its time limit.
+    """Interrupt of a search before its time limit, by Ctrl-C or `interrupt_solves`.
 
     This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to
     stop. Some cases differ:
@@ -268,8 +268,8 @@ class SolveInterrupted(KeyboardInterrupt):
         main thread ends, and searches of other threads continue.
 
     Attributes:
-        solution: the best result so far, with its bound, as when a time limit ends a search.
-            Without a state, `z` is -1 and `score` is minus infinity.
+        solution: the incumbent with its bound, as after a time limit. Without a state, `z` is -1
+            and `score` is minus infinity.
     """
 
     def __init__(self, solution: Solution):

@@ -1,4 +1,4 @@
-"""The base of every solver: check, maximise, re-score, certify."""
+"""Base classes of every solver: check, maximise, re-score, certify."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The problems that a solver accepts, and what its answers promise.
+    """Problems that a solver accepts, and guarantees of its answers.
 
     Attributes:
-        exact: whether it proves optimality when it is given the time.
-        max_size: largest n; None where only time and memory limit it.
+        exact: whether it proves optimality if it has enough time.
+        max_size: largest n; None if only time and memory limit it.
         pairwise: whether it takes pairwise scores at all.
         supermodular_only: whether every pairwise score must be >= 0.
         max_treewidth: largest width of an elimination order; None for no limit.
-        on_device: whether it works on device arrays where they are; otherwise they are copied to
-            the host and the answer back.
+        on_device: whether it computes on the device of the arrays; otherwise they are copied to the
+            host, and the answer is copied back.
         time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
-        constraints: whether it takes linear constraints; None for none, else the largest sum of the
-            magnitudes of a constraint's whole coefficients.
-        packages: import names of optional packages that it needs.
+        constraints: largest sum of the magnitudes of a constraint's whole coefficients; None if the
+            solver takes no linear constraints.
+        packages: the import names of optional packages that it needs.
         install: the command that installs them.
     """
 
@@ -69,11 +69,11 @@ class Capabilities:
 
 
 class Maximisable(Protocol):
-    """What a batch of problems of any kind says of itself, so that its answers can be checked."""
+    """Properties of a batch of problems of any kind that are needed to check its answers."""
 
     @property
     def unary(self) -> Any:
-        """`[batch, n, ...]`: numpy's where the problem is on the host."""
+        """Unary scores `[batch, n, ...]`, a numpy array if the problem is on the host."""
 
     @property
     def batch(self) -> int:
@@ -93,31 +93,31 @@ class Maximisable(Protocol):
 
     @property
     def rounding(self) -> Scores:
-        """`[batch]`: how far a score and a bound can be apart by rounding alone."""
+        """Maximum difference `[batch]` of a score and its bound by rounding alone."""
 
     @property
     def tolerance(self) -> Scores:
-        """`[batch]`: how far a bound may be above a score that still counts as optimal."""
+        """Maximum gap `[batch]` at which a score still counts as optimal."""
 
     @property
     def trivial_bound(self) -> Scores:
-        """`[batch]`: an upper bound on all scores, which takes no search."""
+        """Upper bounds `[batch]` on all scores, without a search."""
 
     def columns(self, z: Any) -> Any:
-        """`[batch, columns]`: the zeros and ones of states that linear constraints are over."""
+        """Return the zeros and ones `[batch, columns]` of states, to which constraints apply."""
 
     def restore(self, array: Any) -> Any:
-        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
 
     def to_host(self) -> Self:
-        """The problem with numpy coefficients."""
+        """Return the problem with numpy coefficients."""
 
 
 ProblemT = TypeVar("ProblemT", bound=Maximisable)
 
 
 class CertifiedSolver(ABC, Generic[ProblemT]):
-    """A solver of problems of one kind: check, maximise, re-score, certify.
+    """Base class of solvers of one kind of problem: check, maximise, re-score, certify.
 
     The kinds are binary variables (`ArgmaxSolver`) and variables of several values
     (`solvers.labels`).
@@ -128,7 +128,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     capabilities: ClassVar[Capabilities]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Accept solvers that take seconds where a `Deadline` comes."""
+        """Accept solvers that take seconds in place of a `Deadline`."""
         super().__init_subclass__(**options)
         accept_seconds(cls)
 
@@ -138,11 +138,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
         Args:
             problem: host arrays, or arrays of the caller's device if `capabilities.on_device`.
-            deadline: of the whole batch.
+            deadline: the deadline of the whole batch.
         """
 
     def why_not(self, problem: ProblemT) -> tuple[str, ...]:
-        """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        """Return the reasons why this solver cannot take `problem`; empty if it can."""
         can = self.capabilities
         reasons = []
         if not can.pairwise and problem.e:
@@ -153,19 +153,19 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @abstractmethod
     def _check_kind(self, problem: object) -> None:
-        """Raises a ProblemError where `problem` is of another kind."""
+        """Raise a ProblemError if `problem` is of another kind."""
 
     @abstractmethod
     def _checked_states(self, problem: ProblemT, z: States) -> States:
-        """`[batch, n]`: what a backend returned, if it is a state of every instance."""
+        """Return the states `[batch, n]` of a backend, after a check of every instance."""
 
     @abstractmethod
     def _scores(self, problem: ProblemT, z: States) -> Scores:
-        """`[batch]`: the scores of checked states, float64."""
+        """Return the scores `[batch]` of checked states, float64."""
 
     @classmethod
     def missing_packages(cls) -> tuple[str, ...]:
-        """The packages that this solver needs and that are not installed."""
+        """Return the packages that this solver needs and that are not installed."""
         packages = cls.capabilities.packages
         if not packages:  # most solvers
             return ()
@@ -173,15 +173,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
-        """The names of the options that objects of this class are made with."""
+        """Return the names of the options of this class."""
         return tuple(option.name for option in fields(cls)) if is_dataclass(cls) else ()
 
     @final
     def with_options(self, **options: Any) -> Self:
-        """This solver with other values for some of its options.
+        """Return this solver with other values for some of its options.
 
         Raises:
-            OptionError: the solver has no option of that name, or not with that value.
+            OptionError: the solver has no such option, or the value is invalid.
 
         Example:
             >>> from solvers import solver_class
@@ -201,14 +201,14 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @final
     def check(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> None:
-        """Raises what `solve` would raise before any work; see there."""
+        """Raise the errors that `solve` raises before any work; see `solve`."""
         self._check_kind(problem)
         self._check_able(problem)
         if not isinstance(time_limit, Deadline):
             seconds_of(time_limit)
 
     def _check_able(self, problem: ProblemT) -> None:
-        """Raise if a package is missing, or the problem is not one for this solver."""
+        """Raise if a package is missing, or this solver cannot take the problem."""
         if missing := self.missing_packages():
             raise SolverUnavailableError(
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
@@ -219,7 +219,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def solve(self, problem: ProblemT, time_limit: float | Deadline | None = None) -> Solution:
         """Return the maximiser of every instance, re-scored and certified.
 
-        The method of each kind of solver lists what it raises.
+        The method of each kind of solver lists its errors.
         """
         deadline = deadline_of(time_limit).about(problem)
         self._check_kind(problem)
@@ -243,7 +243,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @contextmanager
     def _interrupts_first(self, problem: ProblemT, deadline: Deadline) -> Iterator[None]:
-        """Raise `SolveInterrupted` instead of an error of ours where an interrupt ended the search.
+        """Raise `SolveInterrupted` instead of our own error if an interrupt ended the search.
 
         Code that catches errors would swallow Ctrl-C otherwise.
         """
@@ -279,12 +279,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         with watched_by(deadline.watch):
             if not in_thread:
                 return self._argmax(work, deadline)
-            # A search waits in a thread of its own, so that this one hears signals.
+            # A search runs in a separate thread, so that this thread handles signals.
             (maximiser,) = in_threads([partial(self._argmax, work, deadline)], 1)
             return maximiser
 
     def _takes_long(self, work: ProblemT) -> bool:
-        """Whether a signal, or the end of its time, may come before the answer."""
+        """Return whether a signal, or the deadline, may come before the answer."""
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
@@ -315,7 +315,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             all states, and whether each bound certifies its state as optimal, `[batch]`.
 
         Raises:
-            SolveFailedError: a state is none, or a bound is below the score of one.
+            SolveFailedError: a state is invalid, or a bound is below the score of a state.
         """
         z = self._checked_states(problem, maximiser.z)
         score = self._scores(problem, z)
@@ -337,23 +337,23 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     @final
     def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
-        """Return the bound `[batch]` on all scores where the backend returned None.
+        """Return the bound `[batch]` on all scores if the backend returned None.
 
-        From an exact solver None means that the method itself is the proof, for the score that it
-        found. A solver that is not exact proves nothing by None, so the bound is the trivial one.
+        None from an exact solver means that the method itself proves the score. None from a solver
+        that is not exact proves nothing, so the bound is the trivial one.
         """
         if self.capabilities.exact:
             return score
         return namespace_of(score).maximum(score, problem.trivial_bound)
 
-    # where a problem can forbid states
+    # for problems that can forbid states
     def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:
-        """Raises an error of ours where a score is that of no allowed state."""
+        """Raise our own error if a score is not that of an allowed state."""
 
     def _bound_of(self, bound: Scores, score: Scores, rounding: Scores) -> Scores:
-        """`[batch]`: a bound that is one, as far as the scores that were found can tell.
+        """Return bounds `[batch]`, after a check against the scores of the states that were found.
 
-        One below a score, or none at all (NaN), proves that what it stands on is wrong.
+        A bound below a score, or NaN, proves that the backend is wrong.
         """
         xp = namespace_of(score)
         possible = bound >= score - rounding
@@ -374,32 +374,32 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def best_states(  # for backends that can
         self, problem: ProblemT, count: int, deadline: Deadline
     ) -> Ranking | None:
-        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
+        """Return the `count` assignments of highest score, for `solve(..., k_best=count)`.
 
         Args:
-            problem: on the host, that this solver can take.
-            count: at most as many as there are states.
-            deadline: of the whole batch, for solvers that can stop early: `count` states then come
-                back, with a bound on all others.
+            problem: a problem on the host that this solver can take.
+            count: number of states, at most the number of all states.
+            deadline: the deadline of the whole batch, for solvers that can stop early. They then
+                return `count` states, with a bound on all others.
 
         Returns:
-            As many states of every instance, in any order; None where this backend finds one alone.
-            Call `solvers.ranking.ranked_states` to have them checked and in order.
+            `count` states of every instance, in any order; None if this backend only finds one.
+            `solvers.ranking.ranked_states` checks and orders them.
         """
         return None
 
     def best_states_within(  # for backends that can
         self, problem: ProblemT, constraints: Rows, count: int
     ) -> Ranking | None:
-        """`best_states` among the states that satisfy constraints, as many of them as there are.
+        """Return the best states that satisfy constraints, at most as many as exist.
 
         Args:
-            problem: on the host, that this solver can take.
-            constraints: that it can take.
-            count: at least 1.
+            problem: a problem on the host that this solver can take.
+            constraints: constraints that it can take.
+            count: number of states, at least 1.
 
         Returns:
-            Less than `count` states if no more satisfy them.
+            Fewer than `count` states if no more satisfy the constraints.
         """
         return None
 
@@ -410,18 +410,18 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         constraints: Rows,
         time_limit: float | Deadline | None = None,
     ) -> Solution:
-        """`solve` among the states that satisfy constraints.
+        """Return the best state that satisfies constraints, as `solve` does.
 
         Args:
-            problem: what to solve.
-            constraints: of as many columns as `problem.columns` has.
+            problem: the problem to solve.
+            constraints: constraints of as many columns as `problem.columns` has.
             time_limit: as for `solve`.
 
         Raises:
             InfeasibleError: there is no such state.
-            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
+            UnsupportedProblemError: the solver takes no constraints, or the coefficients are too
                 large.
-            SolveFailedError: none was found in time.
+            SolveFailedError: no such state was found in time.
             SolverError: as `solve`.
         """
         deadline = deadline_of(time_limit).about(problem)
@@ -452,7 +452,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             )
         if not constraints.satisfied(problem.columns(z)).all():
             raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+                f"solver '{self.name}' returned a state that breaks a constraint: "
+                "a fault of the solver"
             )
 
     @final
@@ -482,8 +483,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
         Args:
             problem: on the host.
-            constraints: of its variables.
-            deadline: of the whole batch.
+            constraints: constraints on its variables.
+            deadline: the deadline of the whole batch.
 
         Raises:
             InfeasibleError: there is no such state.
@@ -494,8 +495,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 class ArgmaxSolver(CertifiedSolver[Problem]):
     """Base class of the solvers over bits: find the z in {0,1}^n of highest pairwise score.
 
-    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
-    certificates are the same for all and live here.
+    A backend sets `name` and `capabilities` and implements `_argmax`. Checks, scores and
+    certificates are the same for all backends, and are implemented here.
     """
 
     kind: ClassVar[str] = "bits"
@@ -504,23 +505,22 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def solve(
         self, problem: Problem[ArrayT], time_limit: float | Deadline | None = None
     ) -> Solution[ArrayT]:
-        """The maximiser of every instance, re-scored in float64 and certified.
+        """Return the maximiser of every instance, re-scored in float64 and certified.
 
         Args:
-            problem: what to solve.
+            problem: the problem to solve.
             time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
-                When it is reached the best found comes back, with `optimal` False and `bound`
-                saying how far it can be. Seconds in which kernels are compiled or packages loaded
-                do not count.
+                When it is reached, the incumbent is returned with `optimal=False` and an upper
+                bound. Seconds in which kernels are compiled or packages loaded do not count.
 
         Raises:
-            ProblemError: `problem` is no `Problem`.
+            ProblemError: `problem` is not a `Problem`.
             SolverUnavailableError: a package is missing.
             UnsupportedProblemError: `why_not(problem)` has reasons.
             OptionError: the time limit is not positive.
-            SolveFailedError: the backend stopped without an answer, or with one that cannot be.
+            SolveFailedError: the backend stopped without an answer, or with an invalid one.
             ProblemTooLargeError: the backend needs more memory than there is.
-            SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+            SolveInterrupted: Ctrl-C stopped a search; the exception has the incumbent.
         """
         return super().solve(problem, time_limit)
 
@@ -530,18 +530,18 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         """Solve one small instance by one call of a kernel, with the answer of `solve`.
 
         The kernel checks, scores and certifies as `solve` does, since these steps take longer than
-        the search. Only objects of the class that defines this method are asked: the `_argmax` of a
-        subclass may be another.
+        the search. It is only called for objects of the class that defines it, since a subclass may
+        have another `_argmax`.
 
         Args:
-            topology: the pairs, at least one; None where `pairwise` is a matrix.
+            topology: the pairs, at least one; None if `pairwise` is a matrix.
             unary: `[n]`, float64.
             pairwise: `[e]`, or `[n, n]`, in any form; float64.
             z: `[n]`, int8, in which the kernel writes the best state.
 
         Returns:
-            The score, the bound, whether it certifies the state, and the statistics. None where the
-            instance needs another look, or without such a kernel.
+            The score, the bound, whether it certifies the state, and the statistics. None if
+            `solve` has to check or solve the instance, or if there is no such kernel.
 
         Raises:
             TypeError: an array has another layout than the kernel takes.
@@ -549,7 +549,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return None
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        """Return the reasons why this solver cannot take `problem`; empty if it can."""
         reasons = super().why_not(problem)
         if self.capabilities.supermodular_only and (negative := problem.negative_pair()):
             instance, i, j, score = negative
@@ -582,9 +582,9 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             proof = _checks().proof_of(
                 problem.unary, problem.pairwise, pairs, maximiser.z, bound, rounding, tolerance
             )
-        except (TypeError, ValueError):  # of another kind, form or type than kernels read
+        except (TypeError, ValueError):  # kernels do not read this kind, form or type
             return super()._proof(problem, maximiser)
-        if proof is None:  # the fault is named there
+        if proof is None:  # its error names the fault
             return super()._proof(problem, maximiser)
         scores, proved = proof
         score = scores[0]
@@ -595,7 +595,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return maximiser.z, score, certified_bound, proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:
-        """`[batch, n]`, int8: the states that a backend returned, if they are that."""
+        """Check the states `[batch, n]` of a backend, and return them as int8."""
         expected = (problem.batch, problem.n)
         xp = namespace_of(z)
         if (
@@ -612,13 +612,14 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         if not bool(xp.all((z == 0) | (z == 1))):
             raise SolveFailedError(
-                f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
+                f"solver '{self.name}' returned z with other values than 0 and 1: "
+                "a fault of the solver"
             )
         return xp.astype(z, xp.int8, copy=False)
 
 
 def _check_maximiser(solver: str, returned: object) -> None:
-    """Raise if a backend returned something else than a `Maximiser`, such as its states alone."""
+    """Raise if a backend did not return a `Maximiser`, but for example just the states."""
     if not isinstance(returned, Maximiser):
         raise SolveFailedError(
             f"solver '{solver}' returned {type(returned).__name__}; its _argmax must return a "
@@ -640,16 +641,16 @@ def _nothing_found(problem: Maximisable, solver: str) -> Solution:
 
 
 def score_states(problem: Problem, z: States) -> Scores:
-    """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
+    """Return the scores `[batch]` of states; they equal `Problem.score_flat` up to rounding."""
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
     return _kernels().scores_of(problem.unary, problem.pairwise, problem.topology.pairs, z)
 
 
 def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
-    """Return the bound `[batch]`, plus the rounding of sums where it hides units of the scores.
+    """Return the bound `[batch]`, plus the rounding of sums if it hides units of the scores.
 
-    The tolerance of a problem is minus infinity there.
+    The tolerance of a problem is minus infinity in this case.
     """
     tolerance = problem.tolerance
     rounding = problem.rounding
@@ -661,18 +662,18 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 
 @cache
 def _kernels() -> Any:
-    """The module of compiled scores; who solves without pairs does not load the kernels."""
+    """Return the module of compiled scores, which problems without pairs do not load."""
     return importlib.import_module(".compiled.scores", __package__)
 
 
 @cache
 def _checks() -> Any:
-    """The module of compiled checks."""
+    """Return the module of compiled checks."""
     return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 def deadline_of(time_limit: float | Deadline | None) -> Deadline:
-    """Return when to end: a deadline keeps its moment, seconds count from now.
+    """Return the deadline of a time limit: a deadline keeps its end, and seconds count from now.
 
     Raises:
         OptionError: the seconds are not positive.
@@ -696,7 +697,7 @@ def limit_of(time_limit: Any) -> float | Deadline | None:
 
 
 def seconds_of(time_limit: Any) -> float | None:
-    """The time limit as a finite number of seconds; None for no limit."""
+    """Return the time limit as a finite number of seconds; None for no limit."""
     if time_limit is None:
         return None
     try:
@@ -704,7 +705,7 @@ def seconds_of(time_limit: Any) -> float | None:
             seconds = float(time_limit)
         else:
             seconds = math.nan
-    except OverflowError:  # more than a float holds; whoever means no limit says so
+    except OverflowError:  # more than a float holds
         seconds = math.nan
     if not seconds > 0:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""Show answers as short tables: in a terminal, in a notebook, and as a table of pandas."""
+"""Show answers as short tables in a terminal, in a notebook, and as a pandas table."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MOST_LETTERS_OF_NAMES = 60
 
 @dataclass(frozen=True)
 class Table:
-    """A title above rows, of which the first `MOST_ROWS` are shown.
+    """Table with a title, which shows the first `MOST_ROWS` rows.
 
     Attributes:
-        title: what the table is about.
+        title: the title.
         columns: names of the columns.
-        rows: texts, one for each column.
+        rows: strings, one for each column.
         total: number of rows, of which `rows` may be the first ones.
     """
 
@@ -78,7 +78,7 @@ def number_text(number: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a time as the end of a title; nothing if it was not taken.
+    """Return a time as the end of a title; empty if it was not measured.
 
     Example:
         >>> seconds_text(1.23456), seconds_text(float("nan"))
@@ -97,14 +97,14 @@ def gap_of(score: float, bound: float) -> float:
 
 
 def certificate_text(optimal: bool) -> str:
-    """Return what is known of an answer."""
+    """Return "optimal" or "not proved" for an answer."""
     if optimal:
         return "optimal"
     return "not proved"
 
 
 def state_text(state: Sequence[int]) -> str:
-    """Return a state `[n]` as digits, or as numbers with blanks between where one has two digits.
+    """Return a state `[n]` as digits, or as separate numbers if one has several digits.
 
     Example:
         >>> state_text([1, 0, 1]), state_text([11, 2]), state_text([-1, -1])

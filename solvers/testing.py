@@ -1,4 +1,4 @@
-"""The conformance kit: what every solver must pass, ours and yours.
+"""Conformance kit for every solver, built-in or plugged in.
 
 Example:
     >>> from solvers import solver_class
@@ -34,7 +34,7 @@ from .solver import ArgmaxSolver, CertifiedSolver
 
 
 def enumerate_scores(instances: Instances) -> np.ndarray:
-    """`[batch, 2^n]`: the score of every state, the oracle; it shares no code with the solvers.
+    """Return the scores `[batch, 2^n]` of all states, an oracle without code of the solvers.
 
     State s has z_i = (s >> i) & 1.
     """
@@ -48,17 +48,17 @@ def enumerate_scores(instances: Instances) -> np.ndarray:
 def random_instances(
     count: int, max_size: int, generator: np.random.Generator, *, sign: str = "any"
 ) -> Iterator[Instances]:
-    """Small batches of every kind that breaks solvers.
+    """Yield small batches of every kind that has broken solvers.
 
-    Sizes 1..max_size; dense, sparse and no edges; normal, integer (ties), all-equal and zero
-    scores; scales from 1e-12 to 1e12, also within one instance; scores that differ by less than
-    float32 sees.
+    Sizes are 1..max_size, with dense, sparse or no edges. Scores are normal, integer (with ties),
+    all equal or zero, at scales from 1e-12 to 1e12, also within one instance. Some scores differ by
+    less than float32 resolves.
 
     Args:
         count: how many batches of 3 instances.
         max_size: largest n.
         generator: source of randomness.
-        sign: of the pairwise scores: "any", "positive" or "none" (no edges).
+        sign: the sign of the pairwise scores: "any", "positive" or "none" (no edges).
     """
     for _ in range(count):
         n = int(generator.integers(1, max_size + 1))
@@ -101,23 +101,23 @@ _DRAWS = (_normal, _ties, _equal, _mixed_scales, _near_ties)
 
 
 class Cases(Protocol):
-    """A small batch of one leading dimension, with the scores of all its states."""
+    """Small batch with one leading dimension, with the scores of all its states."""
 
     def problem(self) -> Any:
-        """As solvers get it."""
+        """Return the problem that solvers receive."""
 
     def scores(self) -> np.ndarray:
-        """`[batch, states]`: the oracle, which shares no code with the solvers."""
+        """Return the scores `[batch, states]`, an oracle that shares no code with the solvers."""
 
     def slack(self) -> np.ndarray:
-        """`[batch]`: what rounding may do to a score."""
+        """Return the maximum rounding error `[batch]` of a score."""
 
     def state_numbers(self, solution: Solution) -> np.ndarray:
-        """`[batch]`: the places of a solution's states in `scores`."""
+        """Return the places `[batch]` of a solution's states in `scores`."""
 
 
 class Kit(ABC):
-    """What the conformance kit has to know of a kind of problem.
+    """Parts of the conformance kit that depend on the kind of problem.
 
     Args:
         max_size: largest n of problems over bits.
@@ -130,17 +130,17 @@ class Kit(ABC):
 
     @abstractmethod
     def cases(self, solver: Any, count: int, generator: np.random.Generator) -> Iterator[Cases]:
-        """Small batches of every kind that breaks solvers."""
+        """Yield small batches of every kind that has broken solvers."""
 
     @abstractmethod
     def drawn(
         self, solver: Any, generator: np.random.Generator
     ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """What makes a problem of unary scores, pairwise scores and edges, and these three."""
+        """Return a function that makes a problem, and unary scores, pairwise scores and edges."""
 
     @abstractmethod
     def check_more(self, solver: Any, problem: Any, cases: Cases) -> None:
-        """Check what only solvers of this kind promise of a batch."""
+        """Check the guarantees for a batch that only solvers of this kind give."""
 
     @abstractmethod
     def check_large(self, solver: Any, generator: np.random.Generator) -> None:
@@ -148,11 +148,11 @@ class Kit(ABC):
 
     @abstractmethod
     def check_refusals(self, solver: Any) -> None:
-        """Check that problems beyond the capabilities are refused."""
+        """Check that problems beyond the capabilities raise an error."""
 
 
 KITS = {"bits": "solvers.testing:BitKit", "labels": "solvers.labels.testing:LabelKit"}
-"""The kit of each kind; imported when a solver of that kind is checked."""
+"""The kit of each kind, imported when a solver of that kind is checked."""
 
 
 def check_conformance(
@@ -164,27 +164,27 @@ def check_conformance(
     seed: int = 0,
     randomised: bool = False,
 ) -> None:
-    """Holds a solver of bits or of labels against enumeration and against itself.
+    """Check a solver of bits or of labels against enumeration and against itself.
 
-    Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may
-    not then say `optimal`), the bound is one, a batch equals its instances one by one, leading
-    dimensions come back, float32 is taken, the bound also holds for sums of some hundred float32
-    scores, and a problem that the solver cannot take is refused
-    with reasons. A bound also holds where a time limit ends the search at once, and that of
-    `best_states` holds for all other states. A batch that the solver refuses with reasons is left
-    out; one of the first ten it has to take.
+    The kit checks that the score is that of z and is the maximum. A solver that is not exact may
+    miss the maximum, but must not then report `optimal=True`. The bound must hold, also for sums of
+    some hundred float32 scores, and if a time limit ends the search immediately. The bound of
+    `best_states` must hold for all other states. A batch must give the same answers as its
+    instances one by one, with the leading dimensions of the problem. The solver must take float32,
+    and raise an error with reasons for a problem that it cannot take. Such a batch is skipped, but
+    the solver has to take one of the first ten.
 
     Args:
-        solver: ready to use.
-        count: how many random batches of 3 instances.
+        solver: a solver that is ready to use.
+        count: number of random batches of 3 instances.
         max_size: largest n of problems over bits; enumeration costs 2^n.
         max_states: most assignments of an instance of a problem over labels.
-        seed: of the random instances.
-        randomised: whether a solver that is not exact may answer an instance otherwise in a batch
-            than alone, as one does that draws random numbers for the batch as a whole.
+        seed: the seed of the random instances.
+        randomised: whether a solver that is not exact may answer an instance differently in a
+            batch. This happens if it draws random numbers for the whole batch.
 
     Raises:
-        AssertionError: the solver breaks a promise; the message names the solver and the instance.
+        AssertionError: a check fails; the message names the solver and the instance.
         OptionError: `solver` is not a solver, but for example its name.
     """
     if not isinstance(solver, CertifiedSolver):
@@ -200,7 +200,7 @@ def check_conformance(
         with naming(solver, f", batch {number} of seed {seed}"):
             if solver.why_not(problem):
                 assert is_refused(solver, problem), "why_not has reasons, and solve does not refuse"
-                # A solver that refuses every batch would pass without any check.
+                # A solver that rejects every batch would pass without any check.
                 assert taken or number < 10, "it takes none of ten batches"
                 continue
             _check_cases(kit, solver, problem, cases, stopped=taken % 5 == 0)
@@ -239,7 +239,7 @@ def _check_infeasible(solver: CertifiedSolver[Any], problem: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BitCases:
-    """Random instances over bits as the kit has them.
+    """Random instances over bits in the form of the kit.
 
     Attributes:
         instances: of three.
@@ -248,15 +248,15 @@ class BitCases:
     instances: Instances
 
     def problem(self) -> Problem[np.ndarray]:
-        """As solvers get it."""
+        """Return the problem that solvers receive."""
         return self.instances.problem()
 
     def scores(self) -> np.ndarray:
-        """`[3, 2^n]`: the score of every state."""
+        """Return the scores `[3, 2^n]` of all states."""
         return enumerate_scores(self.instances)
 
     def slack(self) -> np.ndarray:
-        """`[3]`: what rounding may do to a score; it shares no code with the solvers."""
+        """Return the maximum rounding error `[3]` of a score, without code of the solvers."""
         unary = self.instances.unary
         pairwise = self.instances.pairwise
         magnitude = np.abs(unary).sum(axis=1) + np.abs(pairwise).sum(axis=1)
@@ -264,7 +264,7 @@ class BitCases:
         return slack
 
     def state_numbers(self, solution: Solution) -> np.ndarray:
-        """`[3]`: the places of a solution's states in `scores`."""
+        """Return the places `[3]` of a solution's states in `scores`."""
         assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
         powers = np.arange(solution.z.shape[1])
         numbers: np.ndarray = (solution.z.astype(np.int64) << powers).sum(axis=1)
@@ -272,12 +272,12 @@ class BitCases:
 
 
 class BitKit(Kit):
-    """The kit of solvers of bits."""
+    """Conformance kit for solvers of bits."""
 
     def cases(
         self, solver: ArgmaxSolver, count: int, generator: np.random.Generator
     ) -> Iterator[Cases]:
-        """Small batches that are within the capabilities of a solver."""
+        """Yield small batches within the capabilities of a solver."""
         size = min(self.max_size, solver.capabilities.max_size or self.max_size)
         for instances in random_instances(count, size, generator, sign=_sign_for(solver)):
             yield BitCases(instances)
@@ -285,7 +285,7 @@ class BitKit(Kit):
     def drawn(
         self, solver: ArgmaxSolver, generator: np.random.Generator
     ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """One more of these batches."""
+        """Return one more of these batches."""
         drawn = next(random_instances(1, 5, generator, sign=_sign_for(solver)))
         return Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges
 
@@ -314,7 +314,7 @@ class BitKit(Kit):
             )
 
     def check_refusals(self, solver: ArgmaxSolver) -> None:
-        """Check that problems beyond the capabilities are refused."""
+        """Check that problems beyond the capabilities raise an error."""
         can = solver.capabilities
         wrong = []
         if can.max_size is not None:
@@ -328,7 +328,7 @@ class BitKit(Kit):
 
 
 def exact_sums(rows: np.ndarray) -> np.ndarray:
-    """`[batch]`: the sum of each row, rounded once."""
+    """Return the sums `[batch]` of the rows, each rounded once."""
     return np.array([math.fsum(row) for row in rows.tolist()])
 
 
@@ -340,7 +340,7 @@ def _scores_of(instances: Instances, solution: Solution) -> np.ndarray:
 
 
 def _sign_for(solver: ArgmaxSolver) -> str:
-    """The sign of the pairwise scores that a solver takes."""
+    """Return the sign of the pairwise scores that a solver takes."""
     if not solver.capabilities.pairwise:
         return "none"
     if solver.capabilities.supermodular_only:
@@ -350,7 +350,7 @@ def _sign_for(solver: ArgmaxSolver) -> str:
 
 @contextmanager
 def naming(solver: CertifiedSolver[Any], batch: str = "") -> Iterator[None]:
-    """What fails within names the solver and the batch."""
+    """Add the names of the solver and the batch to failures inside this context."""
     try:
         yield
     except (AssertionError, SolveFailedError) as error:
@@ -364,17 +364,17 @@ def check_answers(
     state_numbers: Callable[[Solution], np.ndarray],
     slack: np.ndarray,
 ) -> None:
-    """Holds the answers to a batch against the scores of all states.
+    """Check the answers to a batch against the scores of all states.
 
     Args:
-        solver: any, of problems of any kind.
-        problem: a batch of one leading dimension.
+        solver: a solver of any kind of problems.
+        problem: a batch with one leading dimension.
         scores: `[batch, states]`, the oracle.
-        state_numbers: of a solution's states, `[batch]`, in the order of `scores`.
-        slack: `[batch]`, what rounding may do to a score.
+        state_numbers: returns the places `[batch]` of a solution's states in `scores`.
+        slack: `[batch]`, the maximum rounding error of a score.
 
     Raises:
-        AssertionError: the solver breaks a promise.
+        AssertionError: a check fails.
     """
     solution = solver.solve(problem)
     reached_score = scores[np.arange(len(scores)), state_numbers(solution)]
@@ -405,7 +405,7 @@ def _check_claims(
 
 
 LARGE = 300
-"""Variables of the problems whose sums show whether a solver adds up in float32."""
+"""Number of variables of the problems that show whether a solver adds up in float32."""
 
 SHORTLY = 0.05
 """Seconds for each of these problems, for solvers that stop at a time limit."""
@@ -423,14 +423,14 @@ def check_large_answer(
     A solver that refuses the problem, or that could take exponential time, is not checked.
 
     Args:
-        solver: any, of problems of any kind.
-        problem: a batch of one leading dimension.
+        solver: a solver of any kind of problems.
+        problem: a batch with one leading dimension.
         best: `[batch]`, the maxima.
         scores_of: computes the scores `[batch]` of a solution's states, and checks the states.
-        slack: `[batch]`, what rounding may do to a score.
+        slack: `[batch]`, the maximum rounding error of a score.
 
     Raises:
-        AssertionError: the solver breaks a promise.
+        AssertionError: a check fails.
     """
     if not _ends_soon(solver) or solver.why_not(problem):
         return
@@ -442,7 +442,7 @@ def check_large_answer(
 
 
 def _ends_soon(solver: CertifiedSolver[Any]) -> bool:
-    """Whether a solver has a time limit, or no need of exponential time."""
+    """Return whether a solver has a time limit, or does not need exponential time."""
     can = solver.capabilities
     if can.time_limit or not can.exact:
         return True
@@ -465,7 +465,7 @@ def check_stopped(
     The checks are those of `check_answers`.
 
     Raises:
-        AssertionError: the solver claims more than is true.
+        AssertionError: the solver certifies a false claim.
     """
     if not solver.capabilities.time_limit:
         return
@@ -514,19 +514,18 @@ def check_batch(
     edges: np.ndarray,
     randomised: bool = False,
 ) -> None:
-    """Holds a batch of two leading dimensions against its instances, and passes scores in float32.
+    """Check a batch of two leading dimensions against its instances, also in float32.
 
     Args:
-        solver: any, of problems of any kind.
-        make: the problem of unary and pairwise scores and `edges=`.
+        solver: a solver of any kind of problems.
+        make: returns the problem of unary scores, pairwise scores and `edges=`.
         unary: `[3, ...]`.
         pairwise: `[3, ...]`.
         edges: `[e, 2]`.
-        randomised: whether an inexact solver may answer an instance otherwise in a batch than
-            alone.
+        randomised: whether an inexact solver may answer an instance differently in a batch.
 
     Raises:
-        AssertionError: the solver breaks a promise.
+        AssertionError: a check fails.
     """
     loose = randomised and not solver.capabilities.exact
     wide = [np.repeat(a[:, None], 2, axis=1) for a in (unary, pairwise)]
@@ -547,7 +546,7 @@ def check_batch(
 
 
 def is_refused(solver: CertifiedSolver[Any], problem: Any) -> bool:
-    """Whether a solver refuses a problem with reasons."""
+    """Return whether a solver rejects a problem with reasons."""
     try:
         solver.solve(problem)
     except UnsupportedProblemError as error:

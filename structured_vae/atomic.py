@@ -23,7 +23,7 @@ WITHOUT_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk and of a used quota. A failed write does not name its file."""
 
 LONGEST_TARGET: Final = 40
-"""How many characters of the target a temporary name repeats; file systems allow 255 bytes."""
+"""Maximum number of characters of the target in a temporary name; file systems allow 255 bytes."""
 
 
 @contextmanager

@@ -417,7 +417,7 @@ def test_others_refuse_with_reasons():
     if not missing("highs"):
         with pytest.raises(UnsupportedProblemError, match="1000000 at most"):
             solve([1.0, 1.0], solver="highs", constraints=[linear([1e7, 1.0], "<=", 3)])
-    with pytest.raises(OptionError, match="do not go together"):
+    with pytest.raises(OptionError, match="cannot be combined"):
         solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2, start=[0, 1])
 
 

@@ -86,7 +86,7 @@ def test_a_mapping_fixes_a_variable_in_all_instances_and_torch_stays_torch():
         "no bit": ({0: 2}, "it is 0 or 1"),
         "a word": ({0: "on"}, "it is 0 or 1"),
         "another length": ([0, 1], "free variable"),
-        "other numbers": ([0.5, 1, 0], "-1, 0 and 1 alone"),
+        "other numbers": ([0.5, 1, 0], "only -1, 0 and 1"),
         "text": ("101", "free variable"),
         "others free in another instance": ([[0, -1, -1], [-1, 0, -1]], "the same variables"),
     }.values(),

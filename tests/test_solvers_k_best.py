@@ -227,7 +227,7 @@ def test_what_is_no_count_is_refused(count, message):
 
 
 def test_a_start_is_refused():
-    with pytest.raises(OptionError, match="do not go together"):
+    with pytest.raises(OptionError, match="cannot be combined"):
         solve(np.ones(3), k_best=2, start=[0, 0, 0])
 
 

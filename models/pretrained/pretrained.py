@@ -91,8 +91,8 @@ class Pretrained(nn.Module, ABC):
 
         Raises:
             PretrainedError: the networks differ from those that `of_arguments` makes, their weights
-                have different types, the folder cannot be written, or it has a README.md that is
-                not a model card of ours.
+                have different types, the folder cannot be written, or its README.md is not our
+                model card.
 
         Example:
             >>> import tempfile

@@ -1,4 +1,4 @@
-"""What networks of each kind are made again from, as stored models hold it."""
+"""Arguments in stored models, from which networks of each kind are made again."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
 
     @property
     def parameters(self) -> dict[str, list[str]]:
-        """The arguments of `sample` beside the model."""
+        """The arguments of `sample` except the model."""
         return {"time_limit": [], "num_reads": []}
 
     @property
@@ -71,20 +71,20 @@ class ArgmaxSampler(*_Bases):  # type: ignore[misc]
     ) -> Any:
         """Return a `SampleSet` with the best samples; warn about arguments without effect.
 
-        Its `info` has `optimal` (whether no other sample has a lower energy than these, by an
-        optimality certificate), `lower_bound` on the energies, the `seconds` of the search, and the
-        name of the `solver`.
+        Its `info` has `optimal`, `lower_bound` on the energies, the `seconds` of the search, and
+        the name of the `solver`. `optimal` is True if a certificate proves that no other sample has
+        a lower energy.
 
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.
             time_limit: seconds; None for the sampler's time limit.
-            num_reads: number of samples, all different, those of lowest energy; fewer where the
-                model has fewer states.
+            num_reads: number of samples, all different, those of lowest energy; fewer if the model
+                has fewer states.
             others: ignored with a warning, as dimod requires.
 
         Raises:
             ProblemError: `bqm` is not a binary quadratic model.
-            OptionError: `num_reads` is no whole number from 1.
+            OptionError: `num_reads` is not a whole number of at least 1.
             SolveFailedError: fewer than `num_reads` samples were found in time.
             SolverError: see `solve`.
         """

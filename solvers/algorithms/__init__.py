@@ -1,4 +1,4 @@
-"""Algorithms that backends are made of, one folder per method.
+"""Algorithms that backends use, one folder per method.
 
 The package is private: backends and `gibbs_distribution` import from it. A folder imports only from
 the folders on lines below its own:

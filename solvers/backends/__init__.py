@@ -1,4 +1,4 @@
-"""Registered solvers, one file per name: the listing of this folder is the table of backends.
+"""Registered solvers, one file per name.
 
 A backend implements `ArgmaxSolver`, imports no other backend, and uses `algorithms`. Only the
 registry imports it.

@@ -30,18 +30,18 @@ from ..solver import ArgmaxSolver, Capabilities
 
 @dataclass(frozen=True)
 class BranchAndBound(ArgmaxSolver):
-    """Exact for dense problems of any signs: quick up to about 100 variables, sometimes at 200.
+    """Exact solver of dense problems of any signs, quick up to about 100 variables.
 
-    Depth-first search with a bound from a concave relaxation on the box, whose diagonal is close to
-    the dual of the semidefinite relaxation. Where that leaves a large gap, best-first search with
-    triangle inequalities in the semidefinite relaxation. Instances of a batch share the cores. A
-    constraint on how many variables of a group are 1 becomes a linear and a concave term of
-    problems without constraints.
+    Some problems of 200 variables are quick, too. A depth-first search takes its bounds from a
+    concave relaxation on the box, whose diagonal is close to the dual of the semidefinite
+    relaxation. If that leaves a large gap, a best-first search uses triangle inequalities in the
+    semidefinite relaxation. Instances of a batch share the cores. A constraint on the number of
+    ones in a group becomes a linear and a concave term of problems without constraints.
 
     Attributes:
-        threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        threads: number of instances at once; None for all cores.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
 
     References:
         Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the
@@ -66,7 +66,7 @@ class BranchAndBound(ArgmaxSolver):
         return one_by_one(problem, deadline, _solve, threads, given_states(self.start, problem))
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Return why constraints are refused: they must bound the count of one group."""
+        """Return why the solver cannot take constraints: they must bound the count of one group."""
         if reason := super().why_not_within(problem, constraints):
             return reason
         if constraints.as_count() is None:
@@ -95,7 +95,7 @@ class BranchAndBound(ArgmaxSolver):
         return Maximiser(np.stack(states), np.array(bounds))
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
-        """Return the `count` states of highest score, from one search that keeps so many."""
+        """Return the `count` states of highest score, from one search that keeps `count` states."""
         return ranked(problem, count, deadline, _rank, self.threads or available_cores())
 
 

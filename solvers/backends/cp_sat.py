@@ -40,8 +40,9 @@ DENSE_LEVEL = 2
 LARGE = 2**30
 """Coefficient of a constraint from which on CP-SAT searches without presolve.
 
-With larger ones than about 2^31, version 9.15 calls states optimal that are not: 1 in 100 of random
-models of 6 bits and 3 constraints. Of 3,600 such models, it solved all without presolve."""
+With coefficients above about 2^31, version 9.15 reports states as optimal that are not. This
+happened in 1 of 100 random models of 6 bits and 3 constraints. Without presolve, it solved all of
+3,600 such models."""
 
 CROSSED_LEVEL = 1
 """Linearization level where groups cross, as the rows and columns of an assignment do.
@@ -51,15 +52,15 @@ At level 2 cuts from such groups take most of the time."""
 
 @dataclass(frozen=True)
 class CpSat(ArgmaxSolver):
-    """Exact for any pairwise problem, by clause learning over integer scores (`FixedPoint`).
+    """Exact solver of any pairwise problem, by clause learning on integer scores (`FixedPoint`).
 
     A product z_i z_j is a Boolean variable, tied to z_i and z_j on the side that the sign of its
     score needs.
 
     Attributes:
         threads: search workers for one instance.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
     """
 
     threads: int = 1
@@ -190,7 +191,7 @@ class _Heard:
     Attributes:
         scores: the integer scores of the instance.
         variables: the variables z_i of the model.
-        state: `[n]`, the latest; None before the first.
+        state: `[n]`, the latest state; None before the first.
         bound: the bound as CP-SAT reports it.
     """
 
@@ -250,8 +251,8 @@ def _model(
         both = model.new_bool_var("")
         if values:
             model.add_hint(both, bool(values[i] and values[j]))
-        # Maximising does half of z_i z_j = both: a positive weight
-        # needs an upper limit alone, a negative one a lower limit.
+        # Maximising does half of z_i z_j = both: a positive weight only needs an upper limit, a
+        # negative one only a lower limit.
         if weight > 0:
             model.add_implication(both, variables[i])
             model.add_implication(both, variables[j])
@@ -271,7 +272,7 @@ def _constrain(
     low: int,
     high: int,
 ) -> None:
-    """Add low <= sum of weight * z_i <= high, as the special constraint that it is if it is one."""
+    """Add low <= sum of weight * z_i <= high, as a special constraint if possible."""
     literals = [variables[i] for i, _ in terms]
     weights = [weight for _, weight in terms]
     if set(weights) == {1} and _constrain_count(model, literals, low, high):
@@ -284,7 +285,7 @@ def _constrain(
 
 
 def _constrain_count(model: Any, literals: list[Any], low: int, high: int) -> bool:
-    """Bound how many literals are true; return False where no special constraint says that."""
+    """Bound the number of true literals; return False if no special constraint expresses it."""
     if low == 1 and high == 1:
         model.add_exactly_one(literals)
     elif low <= 0 and high == 1:

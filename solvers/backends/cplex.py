@@ -39,13 +39,13 @@ OPTIMAL = (101, 102)
 """Status codes of CPLEX: proved optimal within the gaps."""
 
 COMMUNITY = 1000
-"""Most variables, and most constraints, of the community edition."""
+"""Maximum number of variables, and of constraints, of the community edition."""
 
 TOO_LARGE = "CPLEX Error  1016"
-"""What the community edition says of a larger model."""
+"""Message of the community edition about a larger model."""
 
 WHAT_TO_DO = "leave out solver=, name another solver, or install CPLEX with a licence"
-"""The end of a refusal of what the community edition does not take."""
+"""End of the message about a model that the community edition does not take."""
 
 TIME_LIMIT = (107, 108)
 """Status codes of CPLEX: the time limit ended the search."""
@@ -56,15 +56,15 @@ INTERRUPTED = (113, 114)
 
 @dataclass(frozen=True)
 class Cplex(ArgmaxSolver):
-    """Exact for any pairwise problem, by branch and cut in floating point.
+    """Exact solver of any pairwise problem, by branch and cut in floating point.
 
     `bound` is CPLEX's bound with its tolerances added (`FloatingPoint`), and `optimal` follows from
     it. The community edition takes up to 1,000 variables and 1,000 constraints.
 
     Attributes:
         threads: threads for one instance.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
     """
 
     threads: int = 1
@@ -83,7 +83,7 @@ class Cplex(ArgmaxSolver):
         check_whole("threads", self.threads, 1, MOST_THREADS)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Return why a problem is refused: presolve leaves more than the edition takes.
+        """Return why CPLEX cannot take a problem: presolve leaves more than the edition allows.
 
         A sparse problem of any size is tried, as presolve may leave few of its variables.
         """
@@ -94,7 +94,7 @@ class Cplex(ArgmaxSolver):
         return reasons
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Return why constraints are refused: CPLEX's community edition takes fewer."""
+        """Return why CPLEX cannot take constraints: the community edition takes fewer."""
         if reason := super().why_not_within(problem, constraints):
             return reason
         rows = int(sum(side.sum() for side in _sides(constraints)))
@@ -103,7 +103,7 @@ class Cplex(ArgmaxSolver):
         return None
 
     def _is_community(self) -> bool:
-        """Whether the installed edition is limited; False without an installation."""
+        """Return whether the installed edition is limited; False without an installation."""
         return not self.missing_packages() and _refuses_large_models()
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
@@ -226,7 +226,7 @@ class _Heard:
     Attributes:
         scores: the scores of the instance in floating point.
         variables: the variables z_i of the model.
-        state: `[n]`, the latest; None before the first.
+        state: `[n]`, the latest state; None before the first.
         bound: the bound as CPLEX reports it.
     """
 

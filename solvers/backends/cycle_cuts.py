@@ -24,18 +24,18 @@ from ..solver import ArgmaxSolver, Capabilities
 
 @dataclass(frozen=True)
 class CycleCuts(ArgmaxSolver):
-    """Exact for sparse problems of any signs; quick on nearly planar ones without a field (grids).
+    """Exact solver of sparse problems, quick on nearly planar ones without a field (grids).
 
-    Branch and cut: the problem is a maximum cut, bounded by a linear program over odd-cycle
-    inequalities, which shortest paths separate. Dynamic programming over a frontier of the graph,
-    pruned by the multipliers, closes the remaining gap; where the frontier is too wide, the search
-    branches. The multipliers in whole numbers give every bound. Instances of a batch share the
-    cores. `stats` counts `nodes` of the search and `iterations` of the simplex.
+    It runs branch and cut. The problem becomes a maximum cut, bounded by a linear program over
+    odd-cycle inequalities, which shortest paths separate. Dynamic programming over a frontier of
+    the graph, pruned by the multipliers, closes the remaining gap. If the frontier is too wide, the
+    search branches. The multipliers in whole numbers give every bound. Instances of a batch share
+    the cores. `stats` counts `nodes` of the search and `iterations` of the simplex.
 
     Attributes:
-        threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        threads: number of instances at once; None for all cores.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
 
     References:
         Barahona, Mahjoub (1986), On the cut polytope.

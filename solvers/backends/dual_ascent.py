@@ -26,12 +26,12 @@ from ..solver import ArgmaxSolver, Capabilities
 EASY = 1 << 17
 """Work of the first search, as nodes times n + e.
 
-After it, moves of most variables at once look for a better state than that of tabu search."""
+After it, moves of most variables at once search for a better state than that of tabu search."""
 
 NANOSECONDS = 300
 """Approximate time per edge until a search has begun.
 
-Where the remaining time is shorter, tabu search alone gives the answer."""
+If the remaining time is shorter, the answer is that of tabu search."""
 
 MOVES_SHARE = 0.1
 """Maximum share of the remaining time for the moves of most variables."""
@@ -39,19 +39,19 @@ MOVES_SHARE = 0.1
 
 @dataclass(frozen=True)
 class DualAscent(ArgmaxSolver):
-    """Exact for sparse problems of any signs and treewidth; quick up to some hundred variables.
+    """Exact solver of sparse problems of any treewidth, quick up to some hundred variables.
 
-    Branch and bound. Block coordinate ascent in the dual of the linear relaxation, by messages
-    along the edges, bounds the nodes and fixes variables. It is quick where the mean degree is
-    about 4. Instances of a batch share the cores.
+    It runs branch and bound. Block coordinate ascent in the dual of the linear relaxation, by
+    messages along the edges, bounds the nodes and fixes variables. It is quick if the mean degree
+    is about 4. Instances of a batch share the cores.
 
     Attributes:
-        threads: instances at once; None for all cores.
+        threads: number of instances at once; None for all cores.
         visits: limit on nodes times n + e, at which the search for a part of an instance ends; 2^24
             take about a second. None to continue until an optimality certificate, or until the
             search needs more than 1 GiB.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -78,7 +78,7 @@ class DualAscent(ArgmaxSolver):
         )
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
-        """Return the `count` states of highest score, from one search that keeps so many."""
+        """Return the `count` states of highest score, from one search that keeps `count` states."""
         return ranked(problem, count, deadline, self._rank, self.threads or available_cores())
 
     def _solve(

@@ -40,16 +40,15 @@ AFTER_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Elimination(ArgmaxSolver):
-    """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
+    """Exact solver of problems of low treewidth (trees, chains, narrow grids) of any size.
 
-    Max-sum elimination in an order from heuristics. The order is kept for a topology, so that a
-    batch, and every later batch over the same edges, computes it once. Memory limits it: one bit
-    for each entry of the tables, and 8 bytes for the entries of the tables in use at the same time.
-    A width of 26 takes 3 to 11 GiB, and seconds to two minutes; tables of gigabytes are filled one
-    after the other. Where a time limit ends the elimination, local search gives the state, and
-    there is no bound. On trees and chains it also takes constraints on how many variables of a
-    group are
-    1: the count becomes one more dimension of the tables.
+    It runs max-sum elimination in an order from heuristics. The order is kept for a topology, so
+    that a batch, and every later batch over the same edges, computes it once. Memory is the limit:
+    each entry of the tables takes one bit, and each entry of the tables in use at the same time
+    takes 8 bytes. A width of 26 takes 3 to 11 GiB, and seconds to two minutes. Tables of gigabytes
+    are filled one after the other. If a time limit ends the elimination, local search gives the
+    state, and there is no bound. On trees and chains it also takes constraints on the number of
+    ones in a group: the count becomes one more dimension of the tables.
 
     Attributes:
         threads: maximum number of threads; None for all cores.
@@ -69,7 +68,7 @@ class Elimination(ArgmaxSolver):
         check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Return why a problem is refused: a width above 30, or tables beyond the free memory.
+        """Return why elimination cannot take a problem: a width above 30, or too large tables.
 
         The width is the least in the orders of the heuristics.
         """
@@ -120,7 +119,7 @@ class Elimination(ArgmaxSolver):
         return _is_long(work, work.topology.recall(cached_plan))
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
-        """Return why constraints are refused: a cycle, no single count, or too little memory."""
+        """Return why elimination cannot take constraints: a cycle, no single count, or memory."""
         if reason := super().why_not_within(problem, constraints):
             return reason
         count = constraints.as_count()
@@ -145,7 +144,7 @@ class Elimination(ArgmaxSolver):
         count = constraints.as_count()
         forest = problem.topology.recall(forest_of)
         z = None
-        if count is not None and forest is not None:  # always so: `why_not_within` refuses the rest
+        if count is not None and forest is not None:  # always, by `why_not_within`
             z = counted_max_sum(
                 problem, forest, count.group, (count.low, count.high), count.values, self.threads
             )
@@ -154,7 +153,7 @@ class Elimination(ArgmaxSolver):
         return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
-        """Return the `count` states of highest score; None where tables take half a gigabyte."""
+        """Return the `count` states of highest score; None if tables take half a gigabyte."""
         ranked = best_states(problem, count, deadline)
         if ranked is None:
             return None
@@ -162,5 +161,5 @@ class Elimination(ArgmaxSolver):
 
 
 def _is_long(problem: Problem, plan: Plan) -> bool:
-    """Return whether a signal, or the end of its time, may come before the answer."""
+    """Return whether a signal, or the deadline, may come before the answer."""
     return problem.batch * plan.entries > LONG_ENTRIES

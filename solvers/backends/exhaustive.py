@@ -25,10 +25,10 @@ from ..solver import ArgmaxSolver, Capabilities
 
 @dataclass(frozen=True)
 class Exhaustive(ArgmaxSolver):
-    """Exact for any pairwise problem of up to 25 variables, by enumeration.
+    """Exact solver of any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host, a compiled kernel on integers; on a device, one matrix product for each chunk of
-    the batch.
+    On the host it runs a compiled kernel on integers. On a device it runs one matrix product for
+    each chunk of the batch.
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.

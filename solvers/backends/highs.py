@@ -36,15 +36,15 @@ TOLERANCES = (
 
 @dataclass(frozen=True)
 class Highs(ArgmaxSolver):
-    """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
+    """Exact solver of any pairwise problem, by HiGHS' branch and cut on the linearised problem.
 
     `bound` is HiGHS' bound with its tolerances added (`FloatingPoint`), and `optimal` follows from
-    it. HiGHS uses one thread: it sets their number once for a process, so there is no option for
-    it.
+    it. HiGHS uses one thread. It sets the number of threads once per process, so there is no option
+    for it.
 
     Attributes:
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
     """
 
     start: Any = field(default=None, compare=False)
@@ -120,7 +120,7 @@ class _Search:
     """One search by HiGHS, with its latest state and bound, which a callback can stop.
 
     Attributes:
-        state: `[n]`, the best; None for none.
+        state: `[n]`, the best state; None without one.
         infeasible: whether no state satisfies the constraints.
     """
 
@@ -153,7 +153,7 @@ class _Search:
 
     @property
     def bound(self) -> float:
-        """The least proved upper bound on the score; infinite without one."""
+        """The lowest proved upper bound on the score; infinite without one."""
         return self._scores.bound(self._reported)
 
     def begin_with(self, state: np.ndarray) -> None:
@@ -224,7 +224,7 @@ class _Search:
         return Known(state, bound)
 
     def _model(self, highspy: Any, constraints: Rows | None) -> Any:
-        """Return the linear model: a column for each variable and each product z_i z_j.
+        """Return the linear model, with a column for each variable and each product z_i z_j.
 
         A product is tied to its variables on the side that the sign of its score needs.
         """

@@ -10,7 +10,7 @@ from ..solver import ArgmaxSolver, Capabilities
 
 
 class Independent(ArgmaxSolver):
-    """Exact for problems without pairwise scores: z_i = 1 where unary[i] > 0."""
+    """Exact solver of problems without pairwise scores: z_i = 1 where unary[i] > 0."""
 
     name = "independent"
     capabilities = Capabilities(exact=True, pairwise=False, on_device=True)

@@ -1,4 +1,4 @@
-"""Search by tabu search and recombination: good states fast, without an optimality certificate."""
+"""Search by tabu search and recombination for good states, without a certificate."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class LocalSearch(ArgmaxSolver):
     With a time limit, problems of 100 variables and more recombine local optima cluster by cluster
     (`recombination`). On sparse problems, moves of most variables at once find these optima
     (`subgraph_moves`). It never reports `optimal=True`. With a time limit it searches until the
-    time is used up; without one it makes `starts` runs per instance, and the answer depends on the
-    seed alone.
+    time is used up. Without one it makes `starts` runs per instance, and the answer only depends on
+    the seed.
 
     Attributes:
         starts: tabu runs per instance.

@@ -33,12 +33,13 @@ With 4096 nodes it was slower than lists of arcs."""
 
 @dataclass(frozen=True)
 class MaxFlow(ArgmaxSolver):
-    """Exact for supermodular problems (pairwise scores >= 0, after bit flips if needed), any size.
+    """Exact solver of supermodular problems (pairwise scores >= 0, after bit flips if needed).
 
     Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the
-    ones and the zeros. Three kernels find it, instance by instance, in threads: up to 62 variables
-    `one_word` in float64; beyond, `dense` on a matrix of capacities and `sparse` on lists of arcs,
-    over integers (`FixedPoint`), so that flow and certificate are exact.
+    ones and the zeros. Three kernels find it, instance by instance, in threads. `one_word` takes up
+    to 62 variables, in float64. Larger problems go to `dense`, on a matrix of capacities, or to
+    `sparse`, on lists of arcs. Both use integers (`FixedPoint`), so that flow and certificate are
+    exact.
 
     Attributes:
         threads: maximum number of threads; None for all cores.
@@ -56,7 +57,7 @@ class MaxFlow(ArgmaxSolver):
         check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
+        """Return why the solver cannot take a problem: no bit flips make every pair score >= 0."""
         reasons = super().why_not(problem)
         if not reasons:
             return ()

@@ -28,25 +28,25 @@ Each width has tables 2^4 to 2^6 times larger than the one before, and far bette
 MAX_ENTRIES = 1 << 25
 """Maximum number of entries of all tables: 256 MiB.
 
-Where wider tables would exceed it, the search continues with the narrower ones."""
+If wider tables would exceed it, the search continues with the narrower ones."""
 
 NODES_A_CALL = 100_000
-"""Nodes between two looks at the clock: 10 ms."""
+"""Number of nodes between two checks of the time: 10 ms."""
 
 NANOSECONDS = 5
-"""Approximate time, per n^3, to find an elimination order, at most."""
+"""Maximum time to find an elimination order, approximately, per n^3."""
 
 
 @dataclass(frozen=True)
 class MiniBuckets(ArgmaxSolver):
-    """Exact for sparse problems of any signs; quick where the treewidth is at most about 26.
+    """Exact solver of sparse problems, quick if the treewidth is at most about 26.
 
-    Elimination with tables that are split where they would be too wide, and a depth-first search
-    bounded by the split tables. Where no table had to be split, the search finds the maximiser in
-    its first descent. Instances of a batch share the cores.
+    Elimination splits tables that would be too wide, and the split tables bound a depth-first
+    search. If no table had to be split, the search finds the maximiser in its first descent.
+    Instances of a batch share the cores.
 
     Attributes:
-        threads: instances at once; None for all cores.
+        threads: number of instances at once; None for all cores.
 
     References:
         Kask, Dechter (2001), A general scheme for automatic generation of search heuristics from

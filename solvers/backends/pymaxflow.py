@@ -30,7 +30,7 @@ GRAPH = 1 << 22
 
 @dataclass(frozen=True)
 class Pymaxflow(ArgmaxSolver):
-    """Exact for supermodular problems (pairwise scores >= 0, after bit flips if needed).
+    """Exact solver of supermodular problems (pairwise scores >= 0, after bit flips if needed).
 
     The batch is one graph of separate components, or one for every 128 instances or four million
     nodes and edges. Scores are integers (`FixedPoint`): cuts that weigh as much as the flow are
@@ -51,7 +51,7 @@ class Pymaxflow(ArgmaxSolver):
     )
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Return why a problem is refused: no bit flips make every pairwise score >= 0."""
+        """Return why the solver cannot take a problem: no bit flips make every pair score >= 0."""
         reasons = super().why_not(problem)
         if reasons:
             # Flips may make a problem supermodular that is not so as it stands.
@@ -93,9 +93,9 @@ def _minimum_cuts(
 ) -> tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch"]]:
     """Return the maximisers of instances in one graph, and bounds on their integer scores.
 
-    2 score(z) = sum_i b_i z_i - sum_(i,j) w_ij |z_i - z_j|, with b_i = 2 u_i + sum_j w_ij, is
-    what the arcs from the source weigh less a cut. All cuts together weigh as much as the flow if
-    each is minimum.
+    2 score(z) = sum_i b_i z_i - sum_(i,j) w_ij |z_i - z_j|, with b_i = 2 u_i + sum_j w_ij. This is
+    the weight of the arcs from the source minus the weight of a cut. All cuts together weigh as
+    much as the flow if each is minimum.
     """
     balance = 2 * scores.unary
     for end in scores.edges.T:

@@ -18,17 +18,18 @@ from ..solver import ArgmaxSolver, Capabilities
 
 @dataclass(frozen=True)
 class Semidefinite(ArgmaxSolver):
-    """Bounds within some per cent for problems of up to some thousand variables of any signs.
+    """Solver with bounds within some per cent, for up to some thousand variables.
 
-    The semidefinite relaxation of the problem as a maximum cut, with vectors of low rank and, on
-    sparse graphs, odd-cycle inequalities over edges and chords. A Cholesky factor proves the bound.
-    A local search takes about half of the time, from the start. Without a time limit, and up to 600
-    variables, `branch_and_bound` closes the remaining gap. Instances of a batch share the cores.
+    The bound is the semidefinite relaxation of the problem as a maximum cut, with vectors of low
+    rank. On sparse graphs it has odd-cycle inequalities over edges and chords. A Cholesky factor
+    proves the bound. A local search takes about half of the time, from the start. Without a time
+    limit, and up to 600 variables, `branch_and_bound` closes the remaining gap. Instances of a
+    batch share the cores.
 
     Attributes:
-        threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None to start
-            from the solution of `local_search`.
+        threads: number of instances at once; None for all cores.
+        start: initial assignments `[..., n]`, which broadcast to the batch; None to start from the
+            solution of `local_search`.
 
     References:
         Burer, Monteiro (2003), A nonlinear programming algorithm for solving semidefinite programs

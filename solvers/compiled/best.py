@@ -10,7 +10,7 @@ from ._kernels import common as kernels
 
 
 class Best(NamedTuple):
-    """The best states, all distinct; a search need not look below the score of the last one."""
+    """Best states of a search, all distinct; a search need not go below the last score."""
 
     scores: np.ndarray  # [count] falling, exact
     places: np.ndarray  # [count] rows of `states`

@@ -79,9 +79,9 @@ def proof_of(
         pairwise: `[batch, e]`, of the same type.
         edges: `[e, 2]`, int64.
         z: `[batch, n]`, int8.
-        bound: `[batch]`, float64, of the backend; None where the state is its own certificate.
-        rounding: `[batch]`, how far a score and a bound can be apart by rounding alone.
-        tolerance: `[batch]`, how far a bound may exceed a score that it certifies.
+        bound: `[batch]`, float64, of the backend; None if the state is its own certificate.
+        rounding: `[batch]`, the maximum difference of a score and its bound by rounding alone.
+        tolerance: `[batch]`, the maximum gap at which a bound certifies a score.
 
     Returns:
         `[2, batch]`, float64, the score of each state and a bound on all scores; and `[batch]`,
@@ -101,10 +101,10 @@ def proof_of(
 
 def in_order(array: np.ndarray) -> np.ndarray:
     """Return `array` aligned and in C order, for kernels, without a copy if it already is."""
-    if not array.size:  # numpy calls it aligned wherever it begins; kernels look where it begins
+    if not array.size:  # numpy ignores where the array begins, and kernels check it
         return np.empty(array.shape, array.dtype)
     flags = array.flags
-    # `carray` implies the other two flags, and most arrays have it: one look suffices.
+    # `carray` implies the other two flags, and most arrays have it, so one check suffices.
     if flags.carray or (flags.c_contiguous and flags.aligned):
         return array
     return np.require(array, requirements=["C", "A"])

@@ -11,7 +11,7 @@
 
 namespace solvers {
 
-// Sums of so many units are exact, and so are sums of their quarters, as in minimum cuts.
+// Number of units up to which sums, also of quarters of a unit (minimum cuts), are exact.
 inline constexpr double EXACT_UNITS = 0x1p50;
 
 // Largest smallest score, in units, of scores that do not count as real numbers if most are short.
@@ -37,7 +37,7 @@ inline constexpr double ALWAYS_WHOLE = sizeof(Score) == sizeof(float) ? 0x1p23 :
 // Least share of scores that fit into float32 where scores were computed in it.
 inline constexpr double MOST_SINGLE = 0.75;
 
-// One score in so many ends near the common unit where scores are whole numbers.
+// Maximum ratio of scores to those that end near the common unit, if scores are whole numbers.
 inline constexpr Index SHARE_OF_ENDS = 8;
 
 // Units up to which a score ends near the common one.
@@ -64,7 +64,7 @@ public:
     // nonzero score is `least`. A quick test, which nearly all instances fail.
     //
     // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
-    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
+    // digit of any. Real numbers fail by the last digit of the first score.
     bool suspicious(Index b, double least) const {
         const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
         if (digits_ * least > most || least == INFINITE) return false;

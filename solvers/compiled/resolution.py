@@ -1,8 +1,8 @@
-"""Find the unit of scores that are whole multiples of one, where rounding would hide differences.
+"""Find the unit of scores that are whole multiples of it, if rounding hides differences.
 
-A float64 sum of whole multiples of a unit is exact while it stays below 2^53 units. There no
-allowance for rounding is needed: two scores differ by at least a unit or not at all. Larger sums
-lose units.
+A float64 sum of whole multiples of a unit is exact while it stays below 2^53 units. Then no
+allowance for rounding is needed, since two scores differ by at least a unit or not at all. Larger
+sums lose units.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ._kernels import common as kernels
 from .plain import plain
 
 EXACT_UNITS = 2.0**50
-"""Sums of so many units are exact, and so are sums of their quarters, as in minimum cuts."""
+"""Number of units up to which sums, also of quarters of a unit (minimum cuts), are exact."""
 
 SMALL_UNITS = 2.0**33
-"""Largest smallest score, in units, of scores that do not count as real numbers.
+"""Maximum, in units, of the smallest score of scores that do not count as real numbers.
 
 Most of the scores have to be short, too."""
 
@@ -98,10 +98,11 @@ def _classified(
 
 
 def _may_be_decimal(least: np.ndarray) -> np.ndarray:
-    """Return False for each positive number that `_decimals` rejects for sure, at once for all.
+    """Return False for each positive number that `_decimals` surely rejects.
 
-    It asks as `_decimals` does whether the number is a multiple of a power of ten, with one more
-    power at both ends and twice the allowance: NumPy's powers and logarithms may round otherwise.
+    Like `_decimals`, it checks whether the number is a multiple of a power of ten. It allows one
+    more power at both ends and twice the rounding, since NumPy's powers and logarithms may round
+    differently.
     """
     top = np.floor(np.log10(least))
     exponents = top[:, None] - np.arange(-1, DECIMALS + 2)

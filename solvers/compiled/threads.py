@@ -12,10 +12,10 @@ from ..limits.interrupts import in_threads
 from ..limits.limited_sums import check_time
 
 NANOSECONDS_A_THREAD = 1_000_000
-"""Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
+"""Minimum work of a thread, in nanoseconds, since starting a pool takes about 0.2 ms."""
 
 NANOSECONDS_A_CALL = 200_000_000
-"""Largest work of one call of a kernel; a signal waits no longer than that.
+"""Maximum work of one call of a kernel, which is the longest that a signal waits.
 
 Longer calls run in a thread, and several instances in several calls."""
 
@@ -32,8 +32,8 @@ def over_slices(
 ) -> None:
     """Call `kernel(*slices)` for slices along the batch that share the work.
 
-    The threads live only as long as the call: a fork loses none, and calls from several threads of
-    the caller do not interfere. Only after Ctrl-C do the slices that have begun continue.
+    The threads end with the call, so that a fork loses none, and calls from several threads of the
+    caller do not interfere. Only after Ctrl-C, slices that have begun continue.
 
     Args:
         kernel: the function that fills its output slices.
@@ -62,7 +62,7 @@ def _in_time(kernel: Callable[..., object], *arrays: np.ndarray) -> None:
 
 
 def workers_of(batch: int, nanoseconds: float, threads: int | None) -> int:
-    """Return how many threads share a batch, `threads` at most.
+    """Return how many threads share a batch, at most `threads`.
 
     The batch takes `nanoseconds` per instance.
     """
@@ -75,7 +75,7 @@ def workers_of(batch: int, nanoseconds: float, threads: int | None) -> int:
 def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:
     """Return the number of threads, at least 1, whose tables fit into MEMORY.
 
-    None stands for all cores.
+    None means all cores.
     """
     return min(threads or available_cores(), max(1, MEMORY // bytes_a_thread))
 

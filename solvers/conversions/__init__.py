@@ -1,10 +1,10 @@
-"""Problems from other conventions and back, with the sign and the constant that each one needs.
+"""Convert problems from other conventions and back, with the sign and the constant of each.
 
 Every `from_` function gives a `Conversion`, whose `value` turns a score into the original
-objective. Every `to_` function writes -score(z), offset included, so that its minimum is our
-maximum; but `to_networkx` writes the scores themselves.
+objective. Every `to_` function writes -score(z), including the offset, so that its minimum is our
+maximum. Only `to_networkx` writes the scores themselves.
 
-Public. Stands on problem; it does not know how problems are solved.
+Public. It depends on `problems`, and not on how problems are solved.
 """
 
 from .answer import Answer

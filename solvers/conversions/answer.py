@@ -1,4 +1,4 @@
-"""What a solution says in the words of the objective that its problem came from."""
+"""Answers to conversions, with the names, values and objective of the original."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ..tables import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """The answer to a conversion, with the names, the values and the objective of its original.
+    """Answer to a conversion, with the names, values and objective of its original.
 
     Attributes:
         assignment: the value of every variable: 0 or 1, -1 or 1 for spins, the side of every node
             of a cut.
         value: the original objective, with its constant.
-        bound: no assignment is better: at least the value where the original is maximised, at most
-            where it is minimised.
-        optimal: whether that is proved, up to rounding.
-        solution: as the solver has it.
+        bound: bound on the objective of all assignments: an upper bound if the original is
+            maximised, a lower bound if it is minimised.
+        optimal: whether no assignment is proved to be better, up to rounding.
+        solution: the solution of the problem that was solved.
     """
 
     assignment: Mapping[Hashable, Any]
@@ -48,12 +48,12 @@ class Answer:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock time of the call of `solve`, for all answers of it together."""
+        """Wall-clock time of the call of `solve`, which may give several answers."""
         return self.solution.seconds
 
     @property
     def sides(self) -> tuple[set[Hashable], set[Hashable]]:
-        """The variables of the lower value and those of the higher one: the two sides of a cut.
+        """The variables with the lower value and those with the higher value: two sides of a cut.
 
         Example:
             >>> import networkx
@@ -76,8 +76,8 @@ class Answer:
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` of one row.
 
-        The columns are value, bound, gap, optimal, solver, seconds, and one of each variable, which
-        has its name.
+        The columns are value, bound, gap, optimal, solver, seconds, and one named after each
+        variable.
 
         Raises:
             SolverUnavailableError: pandas is not installed.
@@ -116,12 +116,12 @@ class Answer:
 
 
 class Answers(tuple[Answer, ...]):
-    """The best answers of a conversion, the best first: a tuple that prints as a table."""
+    """Tuple of the best answers of a conversion, best first; it prints as a table."""
 
     __slots__ = ()
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with a row for each answer, as `Answer.to_pandas` has it.
+        """Return a `pandas.DataFrame` with one row per answer, in the form of `Answer.to_pandas`.
 
         Raises:
             SolverUnavailableError: pandas is not installed.
@@ -136,7 +136,7 @@ class Answers(tuple[Answer, ...]):
 
 
 def _table(title: str, answers: tuple[Answer, ...]) -> Table:
-    """Return the table of answers, one row for each."""
+    """Return the table of answers, one row per answer."""
     columns = ("assignment", "value", "bound", "gap", "certificate", "solver")
     rows = []
     for answer in answers[:MOST_ROWS]:

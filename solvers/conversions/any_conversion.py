@@ -1,4 +1,4 @@
-"""Define what conversions to bits and to labels share.
+"""Define the base of conversions to bits and to labels.
 
 A conversion translates solutions back to the names and the objective of the original.
 """
@@ -32,20 +32,20 @@ UNSEEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnyConversion(ABC, Generic[ProblemT]):
-    """The base of conversions: problems with the names, values and objective of their original.
+    """Base of conversions: a problem with the names, values and objective of its original.
 
     original objective(z) = constant + sign * score(z)
 
     Attributes:
         problem: what to solve.
-        sign: 1 where the original is maximised, -1 where it is minimised.
-        constant: the original objective of a score of zero.
-        names: what the original calls each of its variables, in the order of z.
-        original: the objective in the original's own terms; None where it is constant + sign *
-            score(z).
-        constraints: what the original asks of the variables, which `problem` alone does not know;
-            `solve` of the conversion keeps to them.
-        fixed: {place in z: state} of variables that have no choice, such as the source and the sink
+        sign: 1 if the original is maximised, -1 if it is minimised.
+        constant: the original objective at a score of zero.
+        names: the original's names of its variables, in the order of z.
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(z).
+        constraints: the constraints of the original, which `problem` does not include; `solve` of
+            the conversion obeys them.
+        fixed: {place in z: state} of variables with a single state, such as the source and the sink
             of a cut.
     """
 
@@ -62,9 +62,9 @@ class AnyConversion(ABC, Generic[ProblemT]):
     @overload
     def value(self, score: ArrayT) -> ArrayT: ...
     def value(self, score: Any) -> Any:
-        """The original objective of assignments with these scores: numbers or arrays of any kind.
+        """Return the original objective of scores, which are numbers or arrays of any kind.
 
-        Digits are lost where the constant is much larger than the result; `objective` keeps them.
+        Digits are lost if the constant is much larger than the result; `objective` keeps them.
         """
         return self.constant + self.sign * score
 
@@ -73,26 +73,26 @@ class AnyConversion(ABC, Generic[ProblemT]):
     @overload
     def score(self, value: ArrayT) -> ArrayT: ...
     def score(self, value: Any) -> Any:
-        """The score of assignments with these original objectives; undoes `value`."""
+        """Return the scores of original objectives; the inverse of `value`."""
         return self.sign * (value - self.constant)
 
     @property
     @abstractmethod
     def _rounding(self) -> float:
-        """How far a difference of scores can be from that of the original, by rounding."""
+        """Maximum rounding error of the difference of two scores, compared with the original."""
 
     @cached_property
     def _hides_units(self) -> bool:
-        """Whether rounded coefficients hide whole units of the original: proofs need more."""
+        """Whether rounded coefficients can hide a unit of the original."""
         return self.original is not None and folding_hides_units(self.original)
 
     @abstractmethod
     def values_of(self, place: int) -> Sequence[Hashable]:
-        """Return what the original calls the values of a variable, in the order of its states."""
+        """Return the original's values of a variable, in the order of its states."""
 
     @abstractmethod
     def _states_of(self, z: Any) -> np.ndarray:
-        """`[n]` integers: the states of the original's own variables.
+        """Return the states `[n]` of the original's own variables, as integers.
 
         Raises:
             ProblemError: `z` has another shape, or other numbers.
@@ -100,26 +100,26 @@ class AnyConversion(ABC, Generic[ProblemT]):
 
     @abstractmethod
     def _score_terms(self, z: Any) -> np.ndarray:
-        """The terms of which the score of an assignment is the sum."""
+        """Return the terms that add up to the score of an assignment."""
 
     def _best(self, z: np.ndarray) -> np.ndarray:
-        """Return a state with the best values of the bits that the original does not have."""
+        """Return a state in which the bits that the original lacks have their best values."""
         return z
 
     def _is_as_solved(self, z: Any) -> bool:
-        """Whether the problem's own objective has the same value at a state as the original."""
+        """Return whether the problem's own objective equals the original objective at a state."""
         return True
 
     def why_not_counted(self) -> str | None:
         """Return why the problem's states do not correspond one to one to the original's.
 
-        None if they do. Sums over states and lists of several states need that.
+        None if they do correspond. Sums over states and lists of several states need this.
         """
         return None
 
     @cached_property
     def places(self) -> Mapping[Hashable, int]:
-        """Where each variable stands in z, by its original name: what constraints name.
+        """{original name: place in z} of each variable, for use in constraints.
 
         Example:
             >>> from solvers import solve
@@ -154,12 +154,11 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return self.original.value(states)
 
     def objective_bound(self, z: Any, bound: float) -> float:
-        """A bound on the original objective, by a bound on the scores.
+        """Return a bound on the original objective, from a bound on the scores.
 
         Args:
-            z: `[n]` integers, any assignment; the closer its score to the bound, the fewer digits
-                are lost.
-            bound: no assignment scores more.
+            z: `[n]` integers, any assignment. Fewer digits are lost if its score is near the bound.
+            bound: an upper bound on the scores of all assignments.
 
         Raises:
             ProblemError: `z` has another shape, or other numbers.
@@ -177,7 +176,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         if original is not None and original.exact is not None:
             if self._is_as_solved(z):
                 value = original.value(states)
-                # No objective lies between.
+                # No objective lies between the two values.
                 if math.isfinite(margin) and Fraction(margin) < original.exact.unit:
                     return value
             value = math.nextafter(value, self.sign * math.inf)
@@ -189,7 +188,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return max(limit, original.least)
 
     def assignment(self, z: Any) -> dict[Hashable, Any]:
-        """The value of each variable under its original name.
+        """Return the value of each variable, by its original name.
 
         Args:
             z: `[n]` integers, as `Solution.z` has them.
@@ -209,7 +208,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         A state is an integer, as in `Solution.z`.
 
         Raises:
-            OptionError: a name that is none, or a value that the variable cannot have.
+            OptionError: an unknown name, or a value that the variable cannot have.
 
         Example:
             >>> from solvers.conversions import from_ising
@@ -227,7 +226,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return states
 
     def _hint(self, name: object) -> str:
-        """Return the nearest name to one that is none, or else which names there are."""
+        """Return the name nearest to an unknown one, or else list the known names."""
         if hint := did_you_mean(name, self.names):
             return hint.strip()
         if not self.names:
@@ -247,10 +246,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def fix(self, fix: Any) -> Any:
         """Translate `fix` from the names and values of the original to those of the problem.
 
-        The result is what `solve` of the problem takes as `fix`.
+        The result is the `fix` for `solve` of the problem.
 
         Raises:
-            OptionError: a name that is none, or a value that the variable cannot have.
+            OptionError: an unknown name, or a value that the variable cannot have.
         """
         if isinstance(fix, Mapping):
             return self.states(fix)
@@ -259,10 +258,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def start(self, start: Any) -> Any:
         """Translate `start` from the names and values of the original to those of the problem.
 
-        The result is what `solve` of the problem takes as `start`.
+        The result is the `start` for `solve` of the problem.
 
         Raises:
-            OptionError: a variable has no value, or one that it cannot have.
+            OptionError: a variable has no value, or a value that it cannot have.
         """
         if not isinstance(start, Mapping):
             return start
@@ -275,22 +274,22 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return self._whole([states[place] for place in range(len(self.names))])
 
     def _whole(self, states: list[int]) -> list[int]:
-        """The states of all variables of the problem, by those of the original's own."""
+        """Return the states of the problem's variables, from those of the original's variables."""
         return states
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Sequence[Constraint]:
         """Return the constraints of the original, followed by the constraints of a caller.
 
-        The caller's constraints refer to variables by their places, or by names that are texts; and
-        to values of labels by (place, state), or by (name, value).
+        The caller's constraints refer to variables by their places, or by names that are strings.
+        They refer to values of labels by (place, state), or by (name, value).
 
         Raises:
-            OptionError: a name that is none.
+            OptionError: an unknown name.
         """
         return (*self.constraints, *map(self._placed, constraints))
 
     def _placed(self, constraint: Constraint) -> Constraint:
-        """Return a constraint over places in z in place of names."""
+        """Return a constraint with the names replaced by places in z."""
         if not isinstance(constraint, Constraint) or constraint.coefficients is None:
             return constraint
         sums: dict[Any, Fraction] = {}
@@ -303,7 +302,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
     def _columns(
         self, constraint: Constraint, name: Any, number: float
     ) -> Iterator[tuple[Any, float]]:
-        """Yield what a constraint over the problem names, for what one of the original names."""
+        """Yield the columns of the problem for an item in a constraint of the original."""
         if isinstance(name, str):
             yield self._place_of(constraint, name), number
         else:
@@ -319,10 +318,10 @@ class AnyConversion(ABC, Generic[ProblemT]):
         return self.places[name]
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
-        """A solution of `problem` in the words of the original."""
+        """Return the answer to a solution of `problem`, with the original's names and values."""
         z = self._best(solution.z.reshape(-1))
         bound = float(np.ravel(solution.bound)[0])
-        # Where arcs were capped the two may be far apart, and no proof says that the value is
+        # If arcs were capped, the two objectives may be far apart, and the value is not proved
         # optimal.
         limit = self.objective_bound(z, bound)
         proved = bool(np.ravel(solution.optimal)[0]) and self._is_as_solved(z)
@@ -333,5 +332,5 @@ class AnyConversion(ABC, Generic[ProblemT]):
         )
 
     def completed(self, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
-        """A solution of `problem`, in which variables without a choice have their values."""
+        """Return a solution of `problem` in which fixed variables have their values."""
         return solution

@@ -1,4 +1,4 @@
-"""A problem with its way back to the objective that it came from."""
+"""Conversion to a problem over bits, which translates solutions back to the original."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ FREE = -1
 
 
 def places_of(labels: Labels) -> dict[Hashable, int]:
-    """Where each label stands in z."""
+    """Return the place of each label in z."""
     return {label: place for place, label in enumerate(labels)}
 
 
 @dataclass(frozen=True, eq=False)
 class Conversion(AnyConversion[Problem[np.ndarray]]):
-    """A problem over bits with the names, values and objective of the data it was made from.
+    """Problem over bits with the names, values and objective of its original.
 
     original objective(z) = constant + sign * score(z)
 
     Attributes:
         problem: what to solve.
-        sign: 1 where the original is maximised, -1 where it is minimised.
-        constant: the original objective of a score of zero.
-        names: `[n]`, what the original calls each variable, in the order of z.
-        values: what the original calls 0 and 1: -1 and 1 where its variables are spins.
-        original: the objective in the original's own terms; None where it is constant + sign *
-            score(z).
-        constraints: what the original asks of the variables, which `problem` alone does not know;
-            `solve` of the conversion keeps to them.
-        fixed: {place in z: value} of variables that have no choice, such as the source and the sink
+        sign: 1 if the original is maximised, -1 if it is minimised.
+        constant: the original objective at a score of zero.
+        names: `[n]`, the original's names of its variables, in the order of z.
+        values: the original's values for 0 and 1; -1 and 1 if its variables are spins.
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(z).
+        constraints: the constraints of the original, which `problem` does not include; `solve` of
+            the conversion obeys them.
+        fixed: {place in z: value} of variables with a single value, such as the source and the sink
             of a cut.
-        auxiliary: the bits of `problem` behind the original's variables. They stand for what pairs
-            of the original's variables cannot say, such as products of three.
+        auxiliary: the bits of `problem` behind the original's variables. They represent terms that
+            pairs of the original's variables cannot express, such as products of three variables.
         spins: the places of spins, if the original has both bits and spins.
 
     Example:
@@ -71,7 +71,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
     @property
     def labels(self) -> Labels:
         """The former name of `names`."""
-        message = "Conversion.labels is now Conversion.names; the old name goes in the next release"
+        message = "Conversion.labels is now Conversion.names; the next release removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.names
 
@@ -95,13 +95,13 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         )
 
     def values_of(self, place: int) -> tuple[int, int]:
-        """Return what the original calls 0 and 1."""
+        """Return the original's values for 0 and 1."""
         if place in self.spins:
             return -1, 1
         return self.values
 
     def _score_terms(self, z: Any) -> np.ndarray:
-        """The coefficients of the problem that a state has."""
+        """Return the coefficients of the problem that a state adds up."""
         z = self._complete(z)
         first, second = self.problem.topology.pairs.T
         unary = np.asarray(self.problem.unary[0], np.float64)
@@ -109,18 +109,18 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return np.concatenate([unary[z == 1], pairwise[(z[first] == 1) & (z[second] == 1)]])
 
     def _states_of(self, z: Any) -> np.ndarray:
-        """`[n]` integers, those of fixed variables as they have to be."""
+        """Return the original's states `[n]`, with fixed variables at their values."""
         return self._checked(z)[: len(self.names)]
 
     def _complete(self, z: Any) -> np.ndarray:
-        """`[n + auxiliary]` integers; auxiliary bits that `z` lacks have their best values."""
+        """Return `[n + auxiliary]` integers, with the best auxiliary bits if missing in `z`."""
         states = self._checked(z)
         if len(states) == self.problem.n:
             return states
         return completed(states.tolist(), self.auxiliary)
 
     def _checked(self, z: Any) -> np.ndarray:
-        """`[n]` or `[n + auxiliary]` integers."""
+        """Check a state, and return its `[n]` or `[n + auxiliary]` integers."""
         states = to_numpy(as_array(z, "z"))
         if states.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"z must be [{len(self.names)}]; its shape is {states.shape}")
@@ -150,7 +150,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return bool(np.array_equal(self.original.terms(z), self.original.solved_terms(z)))
 
     def completed(self, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
-        """A solution of `problem`, in which the fixed variables have their values."""
+        """Return a solution of `problem` in which the fixed variables have their values."""
         if not self.fixed:
             return solution
         z = solution.z.copy()
@@ -158,7 +158,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return replace(solution, z=z)
 
     def _placed(self, constraint: Constraint) -> Constraint:
-        """Return a constraint over z: a sum of spins s = 2 z - 1 becomes a sum over z."""
+        """Return a constraint over z, in which a sum of spins s = 2 z - 1 becomes a sum over z."""
         constraint = super()._placed(constraint)
         if self.auxiliary and isinstance(constraint, Constraint):
             constraint = self._without_auxiliary(constraint)
@@ -176,16 +176,16 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return replace(constraint, coefficients=numbers, right=float(right))
 
     def _without_auxiliary(self, constraint: Constraint) -> Constraint:
-        """Return a constraint over all variables as one over those of the original."""
+        """Return a constraint over all variables, rewritten over the variables of the original."""
         if constraint.coefficients is not None:
             return constraint
         return replace(constraint, coefficients=dict.fromkeys(range(len(self.names)), 1.0))
 
     def fix(self, fix: Any) -> Any:
-        """Return what a caller fixes and what has no choice, as `solve` of the problem takes it.
+        """Return the values that a caller fixes, and those of `fixed`, for `solve` of the problem.
 
         Raises:
-            OptionError: they differ.
+            OptionError: the caller's value of a fixed variable differs.
         """
         fix = self._padded(super().fix(fix))
         if not self.fixed:
@@ -194,7 +194,7 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
             return {**(fix or {}), **self.fixed}
         values = to_numpy(as_array(fix, "fix"))
         if values.shape[-1:] != (len(self.names),):
-            return fix  # which is refused for its shape
+            return fix  # its shape raises an error later
         values = values.copy()
         for place, state in self.fixed.items():
             fixed = values[..., place]
@@ -210,14 +210,14 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         Auxiliary bits get their best values.
 
         Raises:
-            OptionError: a variable has no value, or one that it cannot have.
+            OptionError: a variable has no value, or a value that it cannot have.
         """
         start = super().start(start)
         if not self.auxiliary or start is None:
             return start
         states = to_numpy(as_array(start, "start"))
         if states.shape != (len(self.names),):
-            return start  # refused by its shape, if it is not whole
+            return start  # a wrong shape raises an error later
         return self._complete(states)
 
     def _whole(self, states: list[int]) -> list[int]:
@@ -225,19 +225,19 @@ class Conversion(AnyConversion[Problem[np.ndarray]]):
         return whole
 
     def _padded(self, fix: Any) -> Any:
-        """Return values to fix with free auxiliary bits."""
+        """Return the values to fix, with auxiliary bits left free."""
         if not self.auxiliary or fix is None or isinstance(fix, Mapping):
             return fix
         values = to_numpy(as_array(fix, "fix"))
         if values.shape != (len(self.names),):
-            return fix  # refused by its shape, if it is not whole
+            return fix  # a wrong shape raises an error later
         return np.concatenate([values, np.full(len(self.auxiliary), FREE)])
 
 
 def sense_and_offset(sense: Any, offset: Any) -> tuple[Sense, Any]:
     """Return the sense and the constant that a caller passed.
 
-    A sense in the place of the offset is read as a sense, since it stood there before.
+    A sense in place of the offset is read as a sense, since it used to be that argument.
     """
     if isinstance(offset, str):
         return cast("Sense", offset), 0.0
@@ -254,20 +254,20 @@ def converted(
     values: tuple[int, int] = (0, 1),
     original: Objective | None = None,
 ) -> Conversion:
-    """The conversion from the objective constant + sum linear_i z_i + sum weights_ij z_i z_j.
+    """Convert the objective constant + sum linear_i z_i + sum weights_ij z_i z_j.
 
     Args:
-        sense: what is done with the objective.
+        sense: whether the objective is minimised or maximised.
         labels: `[n]`.
         linear: `[n]`.
         pairs: `[e, 2]`, as `folded` takes them.
         weights: `[e]`.
-        constant: the objective where all are zero.
-        values: what the original calls 0 and 1.
-        original: the objective, where it was written in other terms; None for these.
+        constant: the objective if all variables are zero.
+        values: the original's values for 0 and 1.
+        original: the objective as the caller wrote it; None if it has these terms.
 
     Raises:
-        OptionError: `sense` is neither word.
+        OptionError: `sense` is not a known word.
         ProblemError: terms that are not finite, or that overflow.
     """
     sign = sign_of(sense)

@@ -1,4 +1,4 @@
-"""Couplings of a dict of label pairs, or of a matrix, read into one form."""
+"""Read couplings from a dict of label pairs or from a matrix."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .terms import Linear, Pairs, Weights, real_array
 
 
 def by_names(name: str, values: Any) -> Any:
-    """A table or a column of pandas as a dict of its own names; anything else as it is.
+    """Return a pandas table or column as a dict of its names, and anything else unchanged.
 
     Args:
-        name: of the argument, for errors.
-        values: a DataFrame, whose rows and columns are the same names in any order; a Series; or
-            something else.
+        name: the name of the argument, for errors.
+        values: a DataFrame, whose rows and columns have the same names in any order; a Series; or
+            any other object.
 
     Raises:
-        ProblemError: a name that comes twice, or rows that are not named as columns are.
+        ProblemError: a name occurs twice, or the rows and columns have different names.
     """
     if not hasattr(values, "index") or not hasattr(values, "to_numpy"):
         return values
@@ -63,13 +63,13 @@ def _check_names(name: str, what: str, labels: list[Hashable]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of a dict or of a matrix, by their number of variables.
+    """Terms of a dict or of a matrix, by their number of variables.
 
     Attributes:
         constant: the number at the key `()`; 0 without it.
         linear: {label: number} of the keys `(label,)`.
         pairs: {(label, label): number}, or a square matrix.
-        labels: of the variables, as they come.
+        labels: the labels of the variables, in order of appearance.
     """
 
     constant: Any
@@ -80,12 +80,12 @@ class Terms:
     def exact(
         self, offset: Any, fields: Mapping[Hashable, Any], labels: Labels
     ) -> ExactTerms | None:
-        """Return all terms as fractions where float64 rounds one of them, else None.
+        """Return all terms as fractions if float64 rounds one of them, else None.
 
         Args:
-            offset: added to the constant.
-            fields: added to the linear terms.
-            labels: of the variables, in the order of z.
+            offset: a number that is added to the constant.
+            fields: numbers that are added to the linear terms.
+            labels: the labels of the variables, in the order of z.
         """
         if not isinstance(self.pairs, Mapping):
             return None
@@ -108,7 +108,7 @@ def terms_of(couplings: Any) -> Terms:
     the constant.
 
     Raises:
-        ProblemError: neither such a dict nor a square matrix.
+        ProblemError: the argument is neither such a dict nor a square matrix.
     """
     couplings = by_places(couplings)
     if is_sparse(couplings):
@@ -128,7 +128,7 @@ def terms_of(couplings: Any) -> Terms:
 
 
 def _refuse_key(key: Any, number: Any) -> NoReturn:
-    """Raise the error for a key that is no pair of labels."""
+    """Raise an error for a key that is not a pair of labels."""
     if isinstance(key, tuple):
         raise ProblemError(
             f"the key {shortened(key)} has {len(key)} labels; "
@@ -145,7 +145,7 @@ def linear_terms(linear: Mapping[Hashable, Any], labels: Labels) -> Linear:
     """Return the linear terms `[n]` of a dict of labels.
 
     Raises:
-        ProblemError: terms that are no finite real numbers.
+        ProblemError: a term is not a finite real number.
     """
     terms = np.zeros(len(labels))
     place = places_of(labels)
@@ -159,19 +159,17 @@ def ordered_labels(occurrences: Iterable[Hashable]) -> Labels:
     """Return the different labels, sorted if all are integers, else in order of appearance."""
     labels = list(dict.fromkeys(occurrences))
     if any(label != label for label in labels):
-        raise ProblemError(
-            "a label is nan, which equals no other and names no variable; drop or rename it"
-        )
+        raise ProblemError("a label is nan, which cannot name a variable; drop or rename it")
     if all(isinstance(label, Integral) for label in labels):
         return tuple(sorted(cast("list[int]", labels)))
     return tuple(labels)
 
 
 def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
-    """Pairs `[e, 2]` of places in z and their weights `[e]`; zeros of a matrix are left out.
+    """Return pairs `[e, 2]` of places in z and their weights `[e]`, without zeros of a matrix.
 
     Raises:
-        ProblemError: weights that are no finite real numbers.
+        ProblemError: a weight is not a finite real number.
     """
     if is_sparse(couplings):
         return _sparse_couplings(couplings)
@@ -189,10 +187,10 @@ def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
 
 
 def _sparse_couplings(matrix: Any) -> tuple[Pairs, Weights]:
-    """Return the stored entries of a sparse matrix; entries of the same place add up.
+    """Return the stored entries of a sparse matrix, with the sum of entries at the same place.
 
     Raises:
-        ProblemError: entries that are no finite real numbers.
+        ProblemError: an entry is not a finite real number.
     """
     entries = _sparse_square(matrix)
     rows, columns = (np.asarray(places, np.int64) for places in (entries.row, entries.col))
@@ -205,7 +203,7 @@ def _sparse_square(matrix: Any) -> Any:
     """Return a square sparse matrix as its coordinates.
 
     Raises:
-        ProblemError: it is not square.
+        ProblemError: the matrix is not square.
     """
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ProblemError(f"a matrix of couplings must be square; its shape is {matrix.shape}")
@@ -213,10 +211,10 @@ def _sparse_square(matrix: Any) -> Any:
 
 
 def check_terms(names: Iterable[Iterable[Hashable]], terms: np.ndarray) -> None:
-    """Refuses terms that are not finite, by the names of their variables.
+    """Raise if a term is not finite, and name its variables.
 
     Raises:
-        ProblemError: there is one.
+        ProblemError: a term is not finite.
     """
     if np.isfinite(terms).all():
         return

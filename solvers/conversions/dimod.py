@@ -1,4 +1,4 @@
-"""Binary and constrained quadratic models of dimod, and its polynomials."""
+"""Convert binary and constrained quadratic models of dimod, and its polynomials."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from .soft import Constrained, Left
 from .terms import finite_constant
 
 PARTS = ("linear", "quadratic", "offset")
-"""Of a binary quadratic model."""
+"""Attributes of a binary quadratic model."""
 
 
 class ConversionUnavailableError(SolverError, ImportError):
-    """A package that a conversion needs is not installed."""
+    """Error for a missing package that a conversion needs."""
 
 
 def from_dimod(bqm: Any) -> AnyConversion[Any]:
     """Convert a binary quadratic model, a constrained one or a polynomial of dimod; minimised.
 
-    Constraints become `Conversion.constraints`, by their labels. Products in constraints and soft
-    constraints get auxiliary bits: the value of an answer is the objective plus the penalties of
-    violated soft constraints. Spins come back as -1 and 1, also beside binaries. A model with
-    integers becomes a `LabelConversion`.
+    Constraints become `Conversion.constraints`, by their labels. Products in constraints, and soft
+    constraints, get auxiliary bits. The value of an answer is the objective plus the penalties of
+    violated soft constraints. Answers have -1 and 1 for spins, also in models with binaries. A
+    model with integers becomes a `LabelConversion`.
 
     Args:
         bqm: `dimod.BinaryQuadraticModel`, `dimod.ConstrainedQuadraticModel` or
             `dimod.BinaryPolynomial`. Discrete quadratic models go to `solvers.labels.from_dimod`.
 
     Raises:
-        ProblemError: no such model; real variables, or integers with too many values; a product of
-            more than 4,096 pairs of values in a constraint; a coefficient that is not finite; or a
-            soft constraint that can be violated by more than 1,024 amounts, or by amounts that
+        ProblemError: the model is of another type; it has real variables, or integers with too many
+            values; a constraint has a product of more than 4,096 pairs of values; a coefficient is
+            not finite; or the possible violations of a soft constraint are more than 1,024 or
             differ by less than rounding.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
@@ -77,7 +77,7 @@ def _from_binaries(biases: dict[Any, Any], quadratic: dict[Any, Any], offset: An
 
 
 def _from_constrained(model: Any) -> AnyConversion[Any]:
-    """From a constrained quadratic model."""
+    """Return the conversion of a constrained quadratic model."""
     kinds = {model.vartype(label).name for label in model.variables}
     if "INTEGER" in kinds:
         labels = importlib.import_module("solvers.labels.conversions.dimod")
@@ -89,7 +89,7 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
         )
     terms = _over_bits(model.objective, binary_of)
     linear = dict.fromkeys(model.variables, 0.0) | floats(terms.linear)
-    # Each number is rounded once. Fractions would ask for a proof in all their digits.
+    # Each number is rounded once. Fractions would require a proof in all their digits.
     bits = _from_binaries(linear, floats(terms.quadratic), float(terms.offset))
     spins = (label for label in model.variables if model.vartype(label).name == "SPIN")
     bits = replace(bits, spins=frozenset(bits.places[label] for label in spins))
@@ -102,12 +102,12 @@ def _from_constrained(model: Any) -> AnyConversion[Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """An expression over bits, in fractions.
+    """Expression over bits, in fractions.
 
     Attributes:
         linear: {variable: coefficient}.
         quadratic: {(variable, variable): coefficient}.
-        offset: added to them.
+        offset: the constant term.
     """
 
     linear: dict[Any, Fraction]
@@ -119,8 +119,8 @@ def _over_bits(expression: Any, exact: Callable[[Any], Fraction]) -> _Terms:
     """Return an expression over bits and spins with s = 2 z - 1 for each spin s.
 
     Args:
-        expression: of dimod.
-        exact: returns the fraction that a coefficient stands for.
+        expression: an expression of dimod.
+        exact: returns the fraction that a coefficient represents.
     """
     linear = dict.fromkeys(expression.variables, Fraction(0))
     quadratic: dict[tuple[Any, Any], Fraction] = {}

@@ -1,4 +1,4 @@
-"""The terms of -score(z) under the names that the caller wants."""
+"""Terms of -score(z) under the names of a caller."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .terms import Linear, Pairs, Weights
 
 
 def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, Pairs, Weights]:
-    """Names, linear terms, pairs and their weights of -score(z).
+    """Return the names, linear terms, pairs and pair weights of -score(z).
 
     Raises:
-        ProblemError: `problem` is a batch, or `labels` are not n different ones.
+        ProblemError: `problem` is a batch, or `labels` are not n different labels.
     """
     check_problem(problem)
     if problem.batch != 1:
@@ -34,18 +34,18 @@ def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, 
 
 
 def _names(labels: Labels) -> Labels:
-    """The labels as a tuple, if a dict can have them as keys."""
+    """Return the labels as a tuple, after a check that a dict can have them as keys."""
     try:
         names = tuple(labels)
         hash(names)
     except TypeError as error:
         raise ProblemError(
-            f"labels must be names, one a variable; got {shortened(labels)}"
+            f"labels must be names, one for each variable; got {shortened(labels)}"
         ) from error
     return names
 
 
 def named(names: Labels, pairs: Pairs, weights: Weights) -> dict[tuple[Hashable, Hashable], float]:
-    """The weight of each pair under the names of its ends."""
+    """Return the weight of each pair, by the names of its ends."""
     ends = ((names[i], names[j]) for i, j in pairs.tolist())
     return dict(zip(ends, weights.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Numbers that no float64 equals: fractions, decimals and large integers, kept as fractions."""
+"""Keep numbers that float64 would round (fractions, decimals, large integers) as fractions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 from ..decimals import FLOAT_HOLDS, finite
 
 EXACT = (int, np.integer, np.longdouble, Fraction, Decimal)
-"""The types of numbers that float64 may round."""
+"""Types of numbers that float64 may round."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExactTerms:
-    """The numbers of an objective as fractions, beside the float64 numbers of its problem.
+    """Numbers of an objective as fractions, in addition to the float64 numbers of its problem.
 
     Attributes:
-        constant: of the objective.
+        constant: the constant of the objective.
         terms: the other numbers, in the order that the objective defines.
     """
 
@@ -34,7 +34,7 @@ class ExactTerms:
         """Return the constant plus the sum of the terms times their factors, rounded once.
 
         Args:
-            factors: one for each term.
+            factors: one number for each term.
         """
         pairs = zip(self.terms, factors, strict=True)
         exact = sum((term * factor for term, factor in pairs if factor), self.constant)
@@ -43,7 +43,7 @@ class ExactTerms:
 
     @cached_property
     def unit(self) -> Fraction:
-        """The objectives of two assignments are equal or differ by at least so much."""
+        """Lower bound on the difference of two assignments whose objectives differ."""
         denominator = math.lcm(*(term.denominator for term in self.terms))
         numerator = math.gcd(*(int(term * denominator) for term in self.terms))
         if numerator:
@@ -52,7 +52,7 @@ class ExactTerms:
 
     @cached_property
     def rounded_off(self) -> float:
-        """What rounding all terms to float64 can change in the difference of two objectives."""
+        """Maximum error in the difference of two objectives if all terms are rounded to float64."""
         errors = sum(abs(term - Fraction(float(term))) for term in self.terms)
         if errors:
             return math.nextafter(2 * float(errors), math.inf)
@@ -77,7 +77,7 @@ def is_rounded(number: Any) -> bool:
 
 
 def as_float(number: Any) -> Any:
-    """Return an exact number as a float; infinity beyond all floats, and anything else as it is."""
+    """Return an exact number as a float (infinity beyond all floats); anything else unchanged."""
     if not isinstance(number, EXACT):
         return number
     try:
@@ -91,7 +91,7 @@ def as_float(number: Any) -> Any:
 
 
 def fraction_of(number: Any) -> Fraction:
-    """Return a number as a fraction; 0 for one that is not finite, which no sum of terms has."""
+    """Return a number as a fraction; 0 if it is not finite, since no sum of terms contains it."""
     if isinstance(number, np.integer):
         return Fraction(int(number))
     try:
@@ -112,10 +112,10 @@ def binary_of(number: Any) -> Fraction:
 
 
 def separated(values: Any) -> tuple[Any, list[Fraction] | None]:
-    """Return an array whose numbers float64 holds, and its entries as fractions.
+    """Return an array rounded to float64, and its entries as fractions.
 
     Args:
-        values: lists or an array of numbers; or something else, which comes back as it is.
+        values: lists or an array of numbers; or any other object, which is returned unchanged.
 
     Returns:
         The numbers as float64, and the fractions of all entries in the order of the flat array;
@@ -133,7 +133,7 @@ def separated(values: Any) -> tuple[Any, list[Fraction] | None]:
 
 def _exact_entries(values: Any) -> np.ndarray | None:
     """Return numbers as an array of objects if some of them are exact; else None."""
-    if hasattr(values, "index") and hasattr(values, "to_numpy"):  # a table of pandas
+    if hasattr(values, "index") and hasattr(values, "to_numpy"):  # a pandas table
         values = values.to_numpy()
     if isinstance(values, np.ndarray):
         may_hold_exact = _may_round(values.dtype)
@@ -170,7 +170,7 @@ def floats(numbers: Mapping[Any, Any]) -> dict[Any, Any]:
 def by_places(values: Any) -> Any:
     """Return a list or matrix as a dict of its places if float64 would round its numbers.
 
-    Zeros of a matrix are left out. Anything else comes back as it is.
+    Zeros of a matrix are left out. Any other object is returned unchanged.
     """
     array = None
     if isinstance(values, list | tuple | np.ndarray):
@@ -187,5 +187,5 @@ def by_places(values: Any) -> Any:
 
 
 def _counts(number: Any) -> bool:
-    """Return whether a number is not 0, also for a signalling NaN, which cannot be compared."""
+    """Return whether a number is not 0. A signalling NaN, which cannot be compared, counts."""
     return bool(as_float(number) != 0 or fraction_of(number))

@@ -1,4 +1,4 @@
-"""Ising models: fields and couplings of spins."""
+"""Convert Ising models: fields and couplings of spins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .terms import finite_constant, real_array, sums_at
 SPINS = (-1, 1)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+@np.errstate(over="ignore", invalid="ignore")  # overflow is reported by name later
 def from_ising(
     h: Any,
     J: Any,  # noqa: N803  # its name
@@ -29,20 +29,20 @@ def from_ising(
 ) -> Conversion:
     """Convert an Ising model: offset + sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j; spins s = 2z - 1.
 
-    Every entry counts.
+    Every entry of J counts, also if (i, j) and (j, i) are both present.
 
     Args:
         h: `[n]`, or a dict of labels, or a pandas Series; in a dict the key `()` is a constant.
-        J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as `from_qubo` takes one; an entry
+        J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as for `from_qubo`; an entry
             (i, i) is a constant, since s_i^2 = 1. In a dict the keys `(i,)` are fields and the key
             `()` is a constant.
-        offset: a constant, as the last of the three that `to_ising` of this module, dimod or PyQUBO
-            gives. A word here is taken as `sense`.
+        offset: a constant, such as the last of the three results of `to_ising` of this module,
+            dimod or PyQUBO. A word here is read as `sense`.
         sense: whether the original is minimised or maximised, as for `from_qubo`.
 
     Raises:
-        ProblemError: `h` or `J` is neither, or a number is not finite.
-        OptionError: `sense` is no such word.
+        ProblemError: `h` or `J` has another form, or a number is not finite.
+        OptionError: `sense` is not such a word.
 
     Example:
         >>> conversion = from_ising([0.5, 0.0], {(0, 1): -1.0})

@@ -1,4 +1,4 @@
-"""Objectives as others wrote them, evaluated term by term: sums that keep every digit."""
+"""Original objectives, evaluated term by term so that sums keep every digit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIGITS = 53
 """Binary digits of a float64."""
 
 EPSILON = 2.0 ** (1 - DIGITS)
-"""From 1 to the next larger float64."""
+"""Distance from 1 to the next larger float64."""
 
 GROWTH = 8
 """Maximum growth of a term's absolute value when it is folded into coefficients.
@@ -27,10 +27,10 @@ A term of the original adds at most this many times itself to the coefficients o
 
 
 class Objective(Protocol):
-    """The original objective of a conversion, a sum of terms."""
+    """Original objective of a conversion, as a sum of terms."""
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The terms that the states `z [n]` add up."""
+        """Return the terms that add up at the states `z [n]`."""
 
     def solved_terms(self, z: np.ndarray) -> np.ndarray:
         """Return the terms, as `terms` does, of the objective that the problem represents.
@@ -39,38 +39,38 @@ class Objective(Protocol):
         """
 
     def coefficients(self) -> np.ndarray:
-        """All terms that there are."""
+        """Return the coefficients that can contribute to the problem's scores."""
 
     def most_summed(self) -> int:
-        """How many terms one coefficient of the problem sums up, at most."""
+        """Return the maximum number of terms that add up to one coefficient of the problem."""
 
     @property
     def exact(self) -> ExactTerms | None:
-        """The terms as fractions, where float64 rounds one of them; else None."""
+        """The terms as fractions if float64 rounds one of them; else None."""
 
     def value(self, z: np.ndarray) -> float:
         """Return the objective of a state, rounded once."""
 
     @property
     def least(self) -> float:
-        """No state has less: minus infinity where that takes a search."""
+        """Lower bound on the objective of all states; minus infinity if only a search finds one."""
 
     @property
     def is_solved_exactly(self) -> bool:
-        """Whether `solved_terms` are the terms at all states, so that sums over states agree."""
+        """Whether `solved_terms` equal `terms` at all states, so that sums over states agree."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """sum of constants + sum_i linear_i v_i + sum_(i,j) weights_ij v_i v_j.
+    """Objective sum of constants + sum_i linear_i v_i + sum_(i,j) weights_ij v_i v_j.
 
     Attributes:
-        constants: any number of them.
+        constants: any number of constants.
         linear: `[n]`.
         pairs: `[e, 2]`; pairs may repeat, and (i, i) is a pair.
         weights: `[e]`.
-        values: what v is where z is 0 and 1.
-        exact: the linear terms and the weights as fractions, where float64 rounds one of them.
+        values: the values of v for z = 0 and z = 1.
+        exact: the linear terms and the weights as fractions, if float64 rounds one of them.
     """
 
     constants: tuple[float, ...]
@@ -88,7 +88,7 @@ class Quadratic:
         return self.exact.value([*v, *(v[i] * v[j] for i, j in self.pairs.tolist())])
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The constants, and a term for each variable and pair."""
+        """Return the constants, and a term for each variable and pair."""
         v = np.asarray(self.values, np.float64)[z]
         first, second = self.pairs.T
         products = self.weights * v[first] * v[second]
@@ -99,11 +99,11 @@ class Quadratic:
     is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
-        """The linear terms and the weights; the constants do not come into the problem."""
+        """Return the linear terms and the weights; the constants are not part of the problem."""
         return np.concatenate([self.linear, self.weights])
 
     def most_summed(self) -> int:
-        """The most weights of one pair, and of spins of one variable."""
+        """Return the maximum number of weights that share a pair, or a variable if v are spins."""
         n = len(self.linear)
         if self.values != (0, 1):
             return 1 + _most(self.pairs.ravel())
@@ -118,12 +118,12 @@ class Quadratic:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The weight of the pairs whose ends differ.
+    """Weight of the pairs whose ends differ.
 
     Attributes:
         pairs: `[e, 2]`.
         weights: `[e]`.
-        exact: the weights as fractions, where float64 rounds one of them.
+        exact: the weights as fractions, if float64 rounds one of them.
     """
 
     pairs: Pairs
@@ -137,7 +137,7 @@ class Cut:
         return self.exact.value(self._cut(z).tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The weights of the pairs that are cut."""
+        """Return the weights of the cut pairs."""
         crossing: np.ndarray = self.weights[self._cut(z)]
         return crossing
 
@@ -150,23 +150,23 @@ class Cut:
     is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
-        """The weights."""
+        """Return the weights."""
         return self.weights
 
     def most_summed(self) -> int:
-        """The most pairs of one variable."""
+        """Return the maximum number of pairs of one variable."""
         return _most(self.pairs.ravel())
 
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
-    """The capacity of the arcs from ones to zeros.
+    """Capacity of the arcs from ones to zeros.
 
     Attributes:
         arcs: `[e, 2]`.
         capacities: `[e]`, which may be infinite.
-        capped: `[e]`, finite, as the problem has them; at most the capacities.
-        exact: the finite capacities as fractions, where float64 rounds one of them.
+        capped: `[e]`, the finite capacities in the problem, none above the original.
+        exact: the finite capacities as fractions, if float64 rounds one of them.
     """
 
     arcs: Pairs
@@ -182,7 +182,7 @@ class Capacity:
         return self.exact.value(self._cut(z).tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The capacities of the arcs that are cut."""
+        """Return the capacities of the cut arcs."""
         cut: np.ndarray = self.capacities[self._cut(z)]
         return cut
 
@@ -194,16 +194,16 @@ class Capacity:
         return bool((self.capped == self.capacities).all())
 
     def solved_terms(self, z: np.ndarray) -> np.ndarray:
-        """The capped capacities of the arcs that are cut."""
+        """Return the capped capacities of the cut arcs."""
         cut: np.ndarray = self.capped[self._cut(z)]
         return cut
 
     def coefficients(self) -> np.ndarray:
-        """The capped capacities."""
+        """Return the capped capacities."""
         return self.capped
 
     def most_summed(self) -> int:
-        """The most arcs of one node."""
+        """Return the maximum number of arcs of one node."""
         return _most(self.arcs.ravel())
 
     def _cut(self, z: np.ndarray) -> np.ndarray:
@@ -213,13 +213,13 @@ class Capacity:
 
 @dataclass(frozen=True, eq=False)
 class FactorSum:
-    """A constant, and a table over some of the variables for each factor.
+    """Sum of a constant and factors, which are tables over some of the variables.
 
     Attributes:
-        constant: added to the tables.
-        factors: scopes and tables, an axis for each variable of a scope.
-        exact: the finite entries of all tables as fractions, one table after the other and 0 for
-            an infinite one, where float64 rounds one of them.
+        constant: a number that is added to the tables.
+        factors: scopes and tables with one axis for each variable of the scope.
+        exact: the finite entries of all tables as fractions, if float64 rounds one of them. They
+            come one table after the other, with 0 for an infinite entry.
     """
 
     constant: float
@@ -239,7 +239,7 @@ class FactorSum:
         return self.exact.value(factors.tolist())
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The constant, and an entry of each table."""
+        """Return the constant, and an entry of each table."""
         values = z.tolist()
         entries = (float(table[tuple(values[v] for v in scope)]) for scope, table in self.factors)
         return np.fromiter((self.constant, *entries), np.float64)
@@ -249,20 +249,20 @@ class FactorSum:
     is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
-        """The finite entries of all tables."""
+        """Return the finite entries of all tables."""
         entries = [np.ravel(table) for scope, table in self.factors if len(scope)]
         whole = np.concatenate([np.empty(0), *entries])
         finite: np.ndarray = whole[np.isfinite(whole)]
         return finite
 
     def most_summed(self) -> int:
-        """Four entries for each factor of one variable."""
+        """Return four times the maximum number of factors of one variable."""
         scopes = [np.asarray(scope, np.int64) for scope, _ in self.factors if len(scope)]
         return 4 * _most(np.concatenate([np.empty(0, np.int64), *scopes]))
 
 
 def total(terms: Iterable[float]) -> float:
-    """The sum of terms, rounded once.
+    """Return the sum of terms, rounded once.
 
     Example:
         >>> total([1e15, 0.1, -1e15])
@@ -280,7 +280,7 @@ def total(terms: Iterable[float]) -> float:
 
 
 def beyond(value: float, margin: float) -> float:
-    """The float64 at value + margin, or the next one beyond it where that lies between two."""
+    """Return value + margin as a float64, rounded away from `value`."""
     limit = value + margin
     if not math.isfinite(limit) or math.fsum((value, margin, -limit)) == 0:
         return limit
@@ -288,10 +288,10 @@ def beyond(value: float, margin: float) -> float:
 
 
 def sums_are_exact(terms: np.ndarray) -> bool:
-    """Whether float64 sums of these terms, and of up to eight times each, are exact in any order.
+    """Return whether float64 sums of these terms, each up to eight times, are exact in any order.
 
-    They are if all are whole multiples of one power of two, and their sum has no more than 53
-    digits of it.
+    They are exact if all terms are whole multiples of one power of two, and their sum has at most
+    53 binary digits in this unit.
 
     Example:
         >>> import numpy as np
@@ -329,8 +329,8 @@ def folding_error(objective: Objective) -> float:
 def folding_hides_units(objective: Objective) -> bool:
     """Return whether `folding_error` may exceed the unit of terms of few digits, such as integers.
 
-    Then a state that is better by a unit may have the lower score. Exact terms know their unit, and
-    real numbers have none.
+    Then a state that is better by a unit may have a lower score. The unit of exact terms is known,
+    and real numbers have none.
     """
     error = folding_error(objective)
     if error == 0 or objective.exact is not None:
@@ -350,7 +350,7 @@ def _place(z: np.ndarray, scope: Sequence[int], shape: tuple[int, ...]) -> int:
 
 
 def _most(places: np.ndarray) -> int:
-    """How often the most frequent number comes."""
+    """Return how often the most frequent number occurs."""
     if places.size:
         return int(np.bincount(places).max())
     return 0

@@ -1,4 +1,4 @@
-"""Penalties of soft constraints: their values, and the objective of a model with them."""
+"""Penalties of soft constraints, and the objective of a model with penalties."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MOST_LEVELS = 1024
 
 
 class Difference(Protocol):
-    """The left side of a constraint minus its right side, in exact decimals."""
+    """Left side of a constraint minus its right side, in exact decimals."""
 
     def __neg__(self: DifferenceT) -> DifferenceT:
         """Return the right side minus the left side."""
 
     def value(self, numbers: Any) -> Fraction:
-        """Return the difference, for the numbers of all variables."""
+        """Return the difference for given numbers of all variables."""
 
 
 DifferenceT = TypeVar("DifferenceT", bound=Difference)
@@ -40,7 +40,7 @@ DifferenceT = TypeVar("DifferenceT", bound=Difference)
 
 @dataclass(frozen=True, eq=False)
 class Penalty(Generic[DifferenceT]):
-    """weight * violation^power of the constraint difference <= 0."""
+    """Penalty weight * violation^power of the constraint difference <= 0."""
 
     difference: DifferenceT
     weight: Fraction
@@ -51,7 +51,7 @@ class Penalty(Generic[DifferenceT]):
         return self.weight * max(Fraction(0), violation) ** self.power
 
     def at(self, numbers: Any) -> float:
-        """Return the penalty, for the numbers of all variables."""
+        """Return the penalty for given numbers of all variables."""
         return float(self.of(self.difference.value(numbers)))
 
 
@@ -74,7 +74,7 @@ class SoftConstraints(ABC, Generic[DifferenceT]):
 
 @dataclass(frozen=True, eq=False)
 class Penalised:
-    """The objective of a model plus the penalties of its soft constraints, minimised.
+    """Objective of a model plus the penalties of its soft constraints, minimised.
 
     Attributes:
         objective: the objective without penalties.
@@ -118,7 +118,7 @@ class Penalised:
 def violations(
     label: Any, constant: Fraction, choices: Iterable[Iterable[Fraction]]
 ) -> list[Fraction]:
-    """Return the positive values of a sum that has one number of every choice, in rising order.
+    """Return the positive values of a sum of one number per choice, in rising order.
 
     Args:
         label: the label of the soft constraint, for errors.
@@ -149,7 +149,7 @@ def violations(
 
 
 def room_for_rounding(label: Any, row: Sequence[Fraction], levels: Sequence[Fraction]) -> float:
-    """Return how much more than each level a constraint must allow, since floats are rounded.
+    """Return how far above each level a constraint must reach, since floats are rounded.
 
     The constraint gets no more room than half the smallest distance between two levels.
 
@@ -166,7 +166,7 @@ def room_for_rounding(label: Any, row: Sequence[Fraction], levels: Sequence[Frac
     rounded = any(decimal_of(number) != number for number in row)
     if len(levels) == 1 or (magnitude * unit < FLOAT_HOLDS and not rounded):
         return 0.0
-    # More room than half the distance would let the next level pass for this one.
+    # With more than half the distance, the next level would be accepted in place of this one.
     room = min(after - before for before, after in pairwise(levels)) / 2
     if room <= ROUNDING * (len(row) + 2) * magnitude:
         raise ProblemError(

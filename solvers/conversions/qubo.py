@@ -1,4 +1,4 @@
-"""Quadratic unconstrained binary optimisation: sums over one matrix Q."""
+"""Convert QUBOs (quadratic unconstrained binary optimisation), sums over one matrix Q."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .terms import finite_constant
 
 
 def from_qubo(
-    Q: Any,  # noqa: N803  # its name everywhere
+    Q: Any,  # noqa: N803  # the usual name
     offset: float | Sense = 0.0,
     sense: Sense = "minimise",
 ) -> Conversion:
@@ -25,14 +25,14 @@ def from_qubo(
         Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas
             DataFrame, whose rows and columns are the same labels in any order. A dict may also have
             keys `(i,)`, which are linear terms, and `()`, which is a constant.
-        offset: a constant, as the second of the pair that `to_qubo` of dimod or PyQUBO gives. A
-            word here is taken as `sense`.
+        offset: a constant, such as the second result of `to_qubo` of dimod or PyQUBO. A word here
+            is read as `sense`.
         sense: whether the original is minimised or maximised: "minimise", "minimize" or "min", or
             "maximise", "maximize" or "max".
 
     Raises:
-        ProblemError: `Q` is neither, or a number is not finite.
-        OptionError: `sense` is no such word.
+        ProblemError: `Q` has another form, or a number is not finite.
+        OptionError: `sense` is not such a word.
 
     Example:
         >>> conversion = from_qubo([[1.0, -3.0], [0.0, 1.0]])
@@ -58,7 +58,7 @@ def to_qubo(
 ) -> dict[tuple[Hashable, Hashable], float]:
     """Return the QUBO whose value is -score(z), as its entries Q[i, j] with i <= j.
 
-    Every entry (i, i) is there, even if it is 0.
+    Every entry (i, i) is present, even if it is 0.
 
     Args:
         problem: one instance.

@@ -1,4 +1,4 @@
-"""The word that says whether an objective is minimised or maximised."""
+"""Read the word that says whether an objective is minimised or maximised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sign_of(sense: Any) -> int:
     """Return 1 if the objective is maximised, -1 if it is minimised.
 
     Raises:
-        OptionError: `sense` is no spelling of either.
+        OptionError: `sense` is not a spelling of either word.
 
     Example:
         >>> sign_of("max"), sign_of("minimize")

@@ -1,4 +1,4 @@
-"""Products in constraints and soft constraints, by auxiliary bits and linear constraints."""
+"""Express products in constraints, and soft constraints, by auxiliary bits and linear ones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .terms import folded
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """The left side of a constraint minus its right side, in exact decimals.
+    """Left side of a constraint minus its right side, in exact decimals.
 
     Attributes:
-        label: of the constraint, for errors.
-        coefficients: {place: coefficient}, of variables and of auxiliary bits.
-        constant: added to them.
+        label: the label of the constraint, for errors.
+        coefficients: {place: coefficient} of variables and of auxiliary bits.
+        constant: the constant term.
     """
 
     label: Any
@@ -43,10 +43,10 @@ class Left:
         return sum(chosen, self.constant)
 
     def levels(self) -> list[Fraction]:
-        """Return the positive numbers that the difference can be, in rising order.
+        """Return the positive values that the difference can have, in rising order.
 
         Raises:
-            ProblemError: there are too many of them.
+            ProblemError: there are too many such values.
         """
         choices = ((Fraction(0), number) for number in self.coefficients.values())
         return violations(self.label, self.constant, choices)
@@ -60,13 +60,13 @@ class Left:
 
 @dataclass(eq=False)
 class Constrained(SoftConstraints[Left]):
-    """Constraints of a model over bits, and the bits that they add.
+    """Constraints of a model over bits, with the bits that they add.
 
     Attributes:
         n: number of variables of the model.
         pairs: the added terms of the objective, to be maximised, and the added bits.
         hard: linear constraints over all bits.
-        penalties: of soft constraints.
+        penalties: the penalties of soft constraints.
         products: {(place, place): place of the bit that is their product}.
     """
 
@@ -92,10 +92,11 @@ class Constrained(SoftConstraints[Left]):
         self.hard.append(left.hard(sense))
 
     def _penalise(self, penalty: Penalty[Left]) -> None:
-        """Add a bit for each violation v_1 < v_2 < ... that is possible.
+        """Add a bit for each possible violation v_1 < v_2 < ....
 
-        Bit k costs what v_k costs more than v_(k-1), and allows v_k - v_(k-1) more. Since the costs
-        of a unit do not fall, the cheapest bits for a violation are the first ones.
+        Bit k costs the difference between the costs of v_k and v_(k-1), and allows v_k - v_(k-1)
+        more. The cost per unit does not fall, so the cheapest bits for a violation are the first
+        ones.
         """
         left = penalty.difference
         self.penalties.append(penalty)
@@ -111,7 +112,7 @@ class Constrained(SoftConstraints[Left]):
             bits.append(bit)
         room = room_for_rounding(left.label, [*numbers.values(), left.constant], levels)
         self.hard.append(Left(left.label, numbers, left.constant).hard("<=", room))
-        if room:  # other bits than the first ones could add up to a level minus the room
+        if room:  # bits other than the first ones could add up to a level minus the room
             self.hard.extend(implies(after, before) for before, after in pairwise(bits))
 
     def applied(self, conversion: Conversion) -> Conversion:
@@ -143,5 +144,5 @@ class Constrained(SoftConstraints[Left]):
 
 
 def _all_bits(auxiliary: tuple[Threshold, ...], z: np.ndarray) -> np.ndarray:
-    """Return the states of all bits, by those of the bits of the model."""
+    """Return the states of all bits, from the states of the model's bits."""
     return completed(z.tolist(), auxiliary)

@@ -1,4 +1,4 @@
-"""Linear and quadratic terms as arrays: checked, and folded into a problem."""
+"""Check linear and quadratic terms in arrays, and fold them into a problem."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Pairs: TypeAlias = Int[np.ndarray, "e 2"]
 Weights: TypeAlias = Float[np.ndarray, "e"]
 
 NUMBERS_A_VARIABLE = 8
-"""That are held at once on the way into a problem."""
+"""Number of values per variable in memory at once while a problem is built."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+@np.errstate(over="ignore", invalid="ignore")  # overflow is reported by name later
 def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem[np.ndarray]:
-    """The problem of these terms: repeated pairs add up, a pair (i, i) goes to unary[i].
+    """Return the problem of terms: repeated pairs add up, and a pair (i, i) goes to unary[i].
 
     Pairs whose sum is zero are left out, since solvers are faster without them.
 
@@ -64,17 +64,17 @@ def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem[np.ndarray]
 
 
 def sums_at(n: int, places: Int[np.ndarray, "e"], weights: Weights) -> Linear:
-    """`[n]`: the sum of the weights at each of the places 0..n-1."""
+    """Return the sum `[n]` of the weights at each of the places 0..n-1."""
     return np.bincount(places, weights=weights, minlength=n).astype(
         np.float64, copy=False
     )  # integers if empty
 
 
 def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
-    """`values` as float64.
+    """Return `values` as a float64 array.
 
     Raises:
-        ProblemError: they are no real numbers, or have another number of dimensions.
+        ProblemError: they are not real numbers, or have another number of dimensions.
     """
     array = to_numpy(as_array(values, name))
     if array.size == 0:
@@ -92,7 +92,7 @@ def finite_constant(name: str, value: Any) -> float:
     """Return a constant as a float.
 
     Raises:
-        ProblemError: it is no finite real number.
+        ProblemError: it is not a finite real number.
     """
     constant = float(real_array(name, as_float(value), 0))
     if not math.isfinite(constant):
@@ -103,23 +103,24 @@ def finite_constant(name: str, value: Any) -> float:
 def edge_list(
     n: int, edges: Any, weights: Any, largest: float = sys.float_info.max
 ) -> tuple[Pairs, Weights, list[Fraction] | None]:
-    """Edges `[e, 2]` among 0..n-1 and their weights `[e]`, ones where there are none.
+    """Check edges `[e, 2]` among 0..n-1 and their weights `[e]`, which are ones by default.
 
-    The weights come as fractions, too, if float64 rounds one of them.
+    The weights are also returned as fractions, if float64 rounds one of them.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`.
         weights: `[e]`, or None.
-        largest: the largest weight; infinity where a weight may be that.
+        largest: the largest allowed weight, which may be infinity.
 
     Raises:
-        ProblemError: other shapes or types, an end outside 0..n-1, a weight that is not finite.
-        ProblemTooLargeError: more variables than memory holds.
+        ProblemError: the shapes or types are wrong, an end is outside 0..n-1, or a weight is not
+            finite.
+        ProblemTooLargeError: the variables do not fit into memory.
     """
     if not is_whole(n, 0, 2**62):
         raise ProblemError(f"n must be a whole number from 0 to 2^62; got {shortened(n)}")
-    # A large n is refused before anything of that size is made.
+    # A large n raises an error before any array of that size is made.
     check_memory(f"a problem of {n} variables", NUMBERS_A_VARIABLE * n)
     pairs = upright(to_numpy(as_array(edges, "edges")))
     if pairs.size == 0:

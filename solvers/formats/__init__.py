@@ -1,6 +1,6 @@
 """Read and write the problem files of other libraries and benchmarks.
 
-The package is public. It uses conversions and problem; it does not know how problems are solved.
+The package is public. It depends on conversions and problems, and not on how problems are solved.
 """
 
 from .errors import ProblemFileError

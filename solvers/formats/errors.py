@@ -1,4 +1,4 @@
-"""The error for problem files that cannot be read."""
+"""Error for problem files that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import ProblemError
 
 
 class ProblemFileError(ProblemError):
-    """A file does not contain a problem in the format that was asked for.
+    """Error for a file that does not contain a problem in the requested format.
 
     Attributes:
         path: the file.

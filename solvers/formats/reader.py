@@ -1,4 +1,4 @@
-"""Read any problem file, by the name of its format or by what it looks like."""
+"""Read problem files in a named format, or in a format that is recognised."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Format(Generic[ReadT]):
     Attributes:
         about: the contents of the file, and the meaning of the conversion's `value`.
         read: reads a path within a limit on bytes.
-        first_words: the first words of the text in lower case, any of several; empty where they do
+        first_words: alternatives for the first words of the text, in lower case; empty if they do
             not identify the format.
-        suffixes: suffixes that identify the format where the text does not.
-        magic: the first bytes of the file; empty where they do not identify the format.
-        read_all: reads all problems of a file, if it may have several.
+        suffixes: suffixes that identify the format if the text does not.
+        magic: the first bytes of the file; empty if they do not identify the format.
+        read_all: reads all problems of a file that may have several.
     """
 
     about: str
@@ -81,7 +81,7 @@ class Format(Generic[ReadT]):
 
 
 def lines(read: Callable[[TextFile], ReadT], path: Path, max_bytes: int) -> ReadT:
-    """Return what `read` makes of a text file."""
+    """Read the text file at a path by `read`."""
     return read(TextFile(path, max_bytes))
 
 
@@ -279,7 +279,7 @@ def _read(
     check_whole("max_bytes", max_bytes, 1)
     _check_format(formats, format)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # overflow gets an error of its own
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is reported later
             kind = formats[format or _guess(formats, path, max_bytes)]
             return read(kind, path, max_bytes)
     except ProblemFileError:
@@ -312,7 +312,7 @@ def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> N
 
 
 def _named_by_suffix(formats: Mapping[str, Format[ReadT]], path: Path) -> list[str]:
-    """Return the formats that the name of a file stands for."""
+    """Return the formats that have the suffix of a file's name."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
     return [name for name, format in formats.items() if {*suffixes} & {*format.suffixes}]
 

@@ -2,6 +2,6 @@
 
 The distribution is p(z) = exp(score(z)) / Z. Its sums are exact, by enumeration or elimination.
 
-The face of the package hands on what is public of it. It stands on algorithms and the floors below
-them; backends and it ignore each other.
+`solvers` exports its public names. It depends on `algorithms` and on the packages below; it does
+not use backends, and backends do not use it.
 """

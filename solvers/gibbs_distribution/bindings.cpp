@@ -19,7 +19,7 @@ std::size_t batch_of(const AnyArray& array) {
     return array.shape(0);
 }
 
-// The array's first extents are these.
+// Checks the first extents of an array.
 template <class AnyArray>
 void require_shape(const AnyArray& array, std::initializer_list<std::size_t> shape,
                    const char* message) {
@@ -151,7 +151,7 @@ void bound_derive(Edges edges, Index n, Rows coefficients, Numbers references, R
 
 // --- elimination ------------------------------------------------------------------------------
 
-// Calls kernel(lanes) with the constant of so many instances side by side.
+// Calls kernel(lanes) with the number of instances side by side as a constant.
 template <class Kernel>
 void with_lanes(Index lanes, Kernel kernel) {
     switch (lanes) {

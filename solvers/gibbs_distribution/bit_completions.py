@@ -1,4 +1,4 @@
-"""Samples of bits variable by variable, and what each would be with one variable the other way."""
+"""Samples of bits drawn variable by variable, and their completions with one bit flipped."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .samples import Drawn, checked_variables
 
 @dataclass(frozen=True, eq=False)
 class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
-    """Samples over bits, with a second sample for each variable, in which it has the other value.
+    """Samples over bits, with a completion for each variable, in which it has the other value.
 
-    The completion of variable v has the other value of z_v, the sample's of all that were drawn
-    before v, and those of all others by the same uniforms: given what was drawn before and the
-    other value, a sample of the rest. (By enumeration zeros, where that value has a probability
-    below 1e-300.) States are int8, of the caller's kind, with the leading dimensions of the problem
-    (`batch` here).
+    The completion of variable v has the other value of z_v. It keeps the sample's values of the
+    variables that were drawn before v, and draws the variables after v by the same uniforms. So it
+    is a sample of the rest given the earlier values and the other value. (Enumeration gives zeros
+    if the other value has a probability below 1e-300.) States are int8, of the caller's kind, with
+    the leading dimensions of the problem (`batch` here).
 
     Attributes:
         samples: `[samples, batch, n]`.
-        variables: `[samples, batch, m]`, numpy, those that were completed.
+        variables: `[samples, batch, m]`, numpy, the completed variables.
         completed: `[samples, m, batch, n]`, the completions of each sample.
-        conditionals: `[samples, batch, m]`, float64, the probabilities that those variables were
-            one, given what the sample had drawn before.
+        conditionals: `[samples, batch, m]`, float64, the probabilities that these variables are 1,
+            given the values that the sample drew before.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
@@ -53,26 +53,26 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
         to z_v = 1, between a sample and its completion. Then the expectation of the result, over
         all variables, is the gradient of the expected cost.
 
-        By enumeration a sample counts for nothing where what it had drawn before has a probability
-        below 1e-200.
+        With enumeration, a sample does not count if the values that it drew before have a
+        probability below 1e-200.
 
         With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
-        `Gibbs.covariance_product`: by enumeration in the same pass over all states.
+        `Gibbs.covariance_product`. Enumeration computes it in the same pass over all states.
 
         Args:
             changes: `[samples, batch, m]`, finite.
-            unary: `[batch, n]`, the part of d for the marginals of variables, finite; or what
-                broadcasts to it; None for zeros.
-            pairwise: `[batch, e]`, that for those of pairs; None for zeros.
-            threads: most threads to use; None for all cores.
+            unary: `[batch, n]`, or an array that broadcasts to it: the part of d for the marginals
+                of variables, finite; None for zeros.
+            pairwise: `[batch, e]`, the part of d for the marginals of pairs; None for zeros.
+            threads: maximum number of threads; None for all cores.
 
         Returns:
             `[batch, n]` and `[batch, e]`, float64.
 
         Raises:
             ProblemError: the changes have another shape, a part of the direction does not broadcast
-                to its own, or one is not finite.
-            OptionError: there are no so many threads.
+                to its shape, or a number is not finite.
+            OptionError: `threads` is not a valid number.
 
         Example:
             >>> from solvers import gibbs
@@ -107,15 +107,15 @@ def complete(
     variables: Any,
     threads: int | None,
 ) -> Completions[ArrayT]:
-    """The completions of samples of a problem.
+    """Return samples of a problem with their completions.
 
     Args:
-        problem: with whose leading dimensions.
-        free: the sums over its variables without evidence.
-        evidence: the values of the others.
+        problem: the problem with the leading dimensions of the result.
+        free: the sums over the variables without evidence.
+        evidence: the values of the other variables.
         uniforms: `[batch, samples, n]`.
         variables: as for `Gibbs.completions`.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
 
     Raises:
         ProblemError: the variables have another shape or range, or one of them is fixed.

@@ -19,7 +19,7 @@ from ..problems.topology import Topology
 from .evidence import Evidence
 
 NEVER = -1000.0
-"""Score of the single placeholder variable that remains where all variables are clamped.
+"""Score of the single placeholder variable that remains if all variables are clamped.
 
 Its weight exp(-1000) is zero.
 """
@@ -27,14 +27,14 @@ Its weight exp(-1000) is zero.
 
 @dataclass(frozen=True, eq=False)
 class BitEvidence(Evidence[Problem]):
-    """Problem on the host some of whose bits are clamped by evidence.
+    """Problem on the host in which evidence clamps some bits.
 
     The same variables are free in every instance.
     """
 
     @classmethod
     def none(cls, problem: Problem) -> BitEvidence:
-        """All variables of a host problem are free."""
+        """Return evidence that leaves all variables of a host problem free."""
         return cls(problem, problem, None, np.zeros(problem.batch))
 
     @classmethod
@@ -43,7 +43,7 @@ class BitEvidence(Evidence[Problem]):
     ) -> BitEvidence:
         """Clamp some variables of a problem on the host, as the attributes describe.
 
-        `rest` is None where all variables are clamped.
+        `rest` is None if all variables are clamped.
         """
         if rest is None:
             never = np.full((problem.batch, 1), NEVER)
@@ -53,19 +53,19 @@ class BitEvidence(Evidence[Problem]):
 
     @kept
     def _sources(self) -> np.ndarray:
-        """`[n + e]`: number of the feature of `rest` that makes each feature; -1 for a constant."""
+        """Feature of `rest` that gives each feature, `[n + e]`; -1 for a constant."""
         fixed = self.fixed
         number = np.where(fixed, -1, np.cumsum(~fixed) - 1)
         first, second = self.problem.topology.pairs.T
         both = ~fixed[first] & ~fixed[second]
-        # z_i z_j with one end known is the other end, or nothing; one of the two numbers is -1.
+        # z_i z_j with one known end is the other end, or 0; one of the two numbers is -1.
         of_pairs = np.maximum(number[first], number[second])
         of_pairs[both] = self.rest.n + np.arange(int(both.sum()))
         return np.concatenate([number, of_pairs])
 
     @kept
     def _factors(self) -> np.ndarray:
-        """`[batch, n + e]`: the product of the known values of each feature."""
+        """The product of the known values of each feature, `[batch, n + e]`."""
         values = np.asarray(self.values, np.float64)
         ones = np.where(values < 0, 1.0, values)
         first, second = self.problem.topology.pairs.T
@@ -79,13 +79,13 @@ class BitEvidence(Evidence[Problem]):
         return self._factors * means
 
     def spread(self, gradient: np.ndarray) -> np.ndarray:
-        """Return a gradient in all scores, `[batch, n + e]`, by that in the scores of `rest`."""
+        """Return a gradient in all scores `[batch, n + e]`, from that in the scores of `rest`."""
         if self.values is None:
             return gradient
         return self._factors * np.where(self._sources < 0, 0.0, gradient[:, self._sources])
 
     def gathered(self, direction: np.ndarray) -> np.ndarray:
-        """Return a direction of the scores of `rest`, by one of all scores `[batch, n + e]`."""
+        """Return a direction in the scores of `rest`, from one in all scores `[batch, n + e]`."""
         if self.values is None:
             return direction
         along = np.zeros((self.problem.batch, self.rest.n + self.rest.e))

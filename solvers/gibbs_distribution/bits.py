@@ -28,28 +28,28 @@ from .free_sums import EliminatedSums, EnumeratedSums, FreeSums
 from .samples import Direction, by_sample, checked_uniforms
 
 OTHER_METHODS = "method='trw' and method='mean_field' have bounds on log Z"
-"""What an error says where exact sums are out of reach."""
+"""End of errors about exact sums that are out of reach."""
 
 METHODS = ("auto", "exact", "enumeration", "elimination")
-"""Of exact sums; the first two leave the choice to the number of variables."""
+"""Methods of exact sums; for the first two, the number of variables decides."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
-    """The distribution p(z) = exp(score(z)) / Z over bits: log Z, marginals, entropy and samples.
+    """Distribution p(z) = exp(score(z)) / Z over bits: log Z, marginals, entropy and samples.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
-    kind; all but the samples are float64.
+    kind. Samples are int8, and all other arrays are float64.
 
     Attributes:
         log_partition: `[batch]`, log Z in nats.
         bound: "exact".
         unary_marginals: `[batch, n]`, P(z_i = 1).
-        pairwise_marginals: `[batch, e]`, P(z_i = z_j = 1) of the pairs in `edges`: as the caller
-            gave them, or the pairs of the upper triangle that are not zero in the whole batch.
+        pairwise_marginals: `[batch, e]`, P(z_i = z_j = 1) of the pairs in `edges`. These are the
+            caller's edges, or the pairs of the upper triangle that are not zero in the whole batch.
         method: "enumeration" or "elimination".
-        problem: what was asked.
-        samples: `[samples, batch, n]`, int8; None where no uniforms were given.
+        problem: the problem of the distribution.
+        samples: `[samples, batch, n]`, int8; None without uniforms.
     """
 
     _free: FreeSums = field(repr=False)
@@ -65,14 +65,15 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
         purpose. It takes one uniform per variable.
 
         Args:
-            uniforms: `[samples, batch, n]`, float64, in [0, 1), one a variable by either method.
-            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all that are not
-                fixed by evidence.
-            threads: most threads to use; None for all cores.
+            uniforms: `[samples, batch, n]`, float64, in [0, 1), one for each variable with either
+                method.
+            variables: `[m]` or `[samples, batch, m]`, the variables to complete; None for all that
+                evidence does not fix.
+            threads: maximum number of threads; None for all cores.
 
         Raises:
-            ProblemError: the uniforms have another shape, range or precision, or the variables
-                another shape or range, or one of them is fixed.
+            ProblemError: the uniforms have another shape, range or precision, the variables have
+                another shape or range, or a chosen variable is fixed.
 
         Example:
             >>> from solvers import gibbs
@@ -118,22 +119,22 @@ def sums_of_bits(
     """Return the exact sums of a problem over the states that agree with evidence.
 
     Args:
-        problem: as the caller has it.
-        evidence: over the same problem on the host.
+        problem: the caller's problem.
+        evidence: evidence over the same problem on the host.
         uniforms: as for `gibbs`; None for no samples.
         method: one of `METHODS`.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
         memory: maximum bytes of tables; None for a share of the free memory.
-        beyond: the sums by elimination of a problem whose tables do not fit.
+        beyond: returns the sums of a problem whose tables of elimination do not fit.
 
     Raises:
         ProblemError: the uniforms have another shape, range or precision.
-        UnsupportedProblemError: there are too many variables for the one, and for the other method
-            too large a treewidth, or tables that are out of reach.
-        OptionError: there is no such method.
+        UnsupportedProblemError: enumeration has too many variables, and elimination has too large a
+            treewidth or too large tables.
+        OptionError: the method is unknown.
     """
     method = exact_method(evidence.rest, method)
-    # Elimination runs again for samples: the caller's arrays may be others by then.
+    # Elimination runs again for samples, and the caller's arrays may have changed by then.
     if method == "elimination" and evidence.values is None:
         problem = problem.copied()
         evidence = BitEvidence.none(problem.to_host())
@@ -171,16 +172,16 @@ def sums_of_bits(
 
 
 def uniforms_of_bits(problem: Problem, rest: Problem, method: Any) -> tuple[int, ...]:
-    """Return how many uniform numbers a sample takes: `(n,)` or `()`.
+    """Return the shape of the uniform numbers of a sample: `(n,)` or `()`.
 
     Args:
-        problem: of all variables.
-        rest: of those without evidence.
+        problem: the problem of all variables.
+        rest: the problem of the variables without evidence.
         method: as for `gibbs`.
 
     Raises:
         UnsupportedProblemError: as for `gibbs`.
-        OptionError: there is no such method.
+        OptionError: the method is unknown.
     """
     return _uniforms_of(exact_method(rest, method), problem)
 
@@ -192,11 +193,11 @@ def _uniforms_of(method: str, problem: Problem) -> tuple[int, ...]:
 
 
 def exact_method(problem: Problem, method: str) -> str:
-    """Return "enumeration" or "elimination", as asked for, or as the number of variables wants it.
+    """Return "enumeration" or "elimination": the requested method, or the one that fits n.
 
     Raises:
         UnsupportedProblemError: that method cannot take the problem.
-        OptionError: there is no such method.
+        OptionError: the method is unknown.
     """
     if not isinstance(method, str) or method not in METHODS:
         names = ", ".join((*METHODS, *ESTIMATES))
@@ -235,7 +236,7 @@ def fits(problem: Problem, memory: int | None) -> bool:
     """Return whether the tables of an elimination that is not too wide fit into memory.
 
     Args:
-        problem: of the variables without evidence.
+        problem: the problem of the variables without evidence.
         memory: maximum bytes; None for a share of the free memory.
     """
 
@@ -257,7 +258,7 @@ def _enumerated(problem: Problem, threads: int | None) -> FreeSums:
 def _eliminated(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[FreeSums, np.ndarray]:
-    """Return the sums, and samples, of the same passes."""
+    """Return the sums and the samples of the same passes."""
     plan = problem.topology.recall(cached_plan)
     log_z, marginals, z = sum_product.infer(
         plan, problem.unary, problem.pairwise, uniforms, threads

@@ -8,8 +8,8 @@ namespace {
 template <Join join>
 constexpr double NOTHING = join == Join::product ? 1.0 : 0.0;
 
-// Writes what the states with bit i have, for those of the bits below: upper[s] of lower[s] and
-// other[s].
+// Writes the numbers of the states with bit i, from those of the bits below: upper[s] from lower[s]
+// and other[s].
 template <Join join, class Other>
 inline void fill_upper(double* table, int i, Other other) {
     const Index size = Index{1} << i;
@@ -41,7 +41,7 @@ struct Entries {
     }
 };
 
-// What a variable with this constant and row of weights adds to each state of `bits` others.
+// The number that a variable with this constant and row adds to each state of `bits` others.
 template <Join join>
 void fill_linear(double* table, int bits, double constant, const double* row) {
     table[0] = constant;

@@ -8,7 +8,7 @@
 //
 // so a block is one table that all share, the root, and BLOCK_BITS + 1 numbers of its own. The same
 // with products in place of sums gives exp(score) of all states from the exponentials of the n + e
-// coefficients. Any block can be built by itself and none inherits the rounding of another.
+// coefficients. Any block can be built separately, and none inherits the rounding of another.
 #pragma once
 
 #include <vector>
@@ -53,7 +53,7 @@ struct alignas(CACHE_LINE) Block {
 // The variables of an instance, and the row and column of each of its coefficients in the lower
 // triangle.
 struct Triangle {
-    // Of the n unary scores, and the pairwise ones of edges `[e, 2]`, pairs i < j.
+    // Takes n unary scores, and pairwise scores of edges `[e, 2]`, pairs i < j.
     Triangle(int variables, Matrix<const Index> edges) : n(variables), places(n + edges.rows) {
         for (Index i = 0; i < n; ++i) places[i] = {i, i};
         for (Index e = 0; e < edges.rows; ++e) places[n + e] = {edges(e, 1), edges(e, 0)};
@@ -69,7 +69,7 @@ struct Triangle {
 
 enum class Join { sum, product };
 
-// What two parts of a state have together.
+// The pair scores between two parts of a state.
 template <Join join, class Values>
 inline Values joined(const Values& first, const Values& second) {
     if constexpr (join == Join::product)
@@ -78,7 +78,7 @@ inline Values joined(const Values& first, const Values& second) {
         return first + second;
 }
 
-// A block that is built eight states of a line at a time.
+// Block that is built by eight states of a line at a time.
 template <Join join>
 struct Built {
     const Block& root;
@@ -113,7 +113,7 @@ public:
     template <Join join>
     void load(std::span<const double> coefficients, const Triangle& triangle, double padding);
 
-    // Block h, until the next is built.
+    // Block h, which is valid until the next one is built.
     template <Join join>
     Built<join> block(Index h);
 
@@ -121,7 +121,7 @@ public:
     Index size() const { return size_; }  // of the lower triangle, n and BLOCK_BITS at least
 
     Block& root() { return root_; }
-    // What every state of block h has of its own.
+    // The part that every state of block h adds to the root.
     double& base(Index h) { return fields_[h].base; }
 
 private:

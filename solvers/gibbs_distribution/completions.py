@@ -26,17 +26,17 @@ from .samples import (
 class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
     """Samples of p(z) ~ exp(score(z)), drawn variable by variable, and their completions.
 
-    A completion has another value of a variable v, the sample's of all that were drawn before v,
-    and those of all others by the same uniforms: given what was drawn before and the value, a
-    sample of the rest. Arrays are of the caller's kind, with the leading dimensions of the problem
-    (`batch` here).
+    A completion gives a variable v another value. It keeps the sample's values of the variables
+    that were drawn before v, and draws the variables after v by the same uniforms. So it is a
+    sample of the rest given the earlier values and the new one. Arrays are of the caller's kind,
+    with the leading dimensions of the problem (`batch` here).
 
     Attributes:
         samples: `[samples, batch, n]`.
-        variables: `[samples, batch, m]`, numpy, those that were completed.
+        variables: `[samples, batch, m]`, numpy, the completed variables.
         completed: the completions of each sample.
-        conditionals: the probabilities of the values of these variables, given what the sample had
-            drawn before.
+        conditionals: the probabilities of the values of these variables, given the values that the
+            sample drew before.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
@@ -68,9 +68,9 @@ class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
         """Return a caller's direction of marginals; None if there is none.
 
         Args:
-            unary: what broadcasts to its shape; None for zeros.
-            pairwise: likewise.
-            shapes: of both, without the leading dimensions.
+            unary: an array that broadcasts to the first shape; None for zeros.
+            pairwise: an array that broadcasts to the second shape; None for zeros.
+            shapes: the shapes of both, without the leading dimensions.
 
         Raises:
             ProblemError: a part does not broadcast to its shape, or is not finite.
@@ -87,10 +87,10 @@ def placed(
     completed: np.ndarray,
     conditionals: np.ndarray,
 ) -> dict[str, Any]:
-    """Return the fields of `SampleCompletions`, as the caller has them, of arrays by instance.
+    """Return the fields of `SampleCompletions` in the caller's form, from arrays by instance.
 
     Args:
-        problem: with whose leading dimensions.
+        problem: the problem with the leading dimensions of the result.
         z: `[batch, samples, n]`.
         chosen: `[batch, samples, m]`.
         completed: `[batch, samples, m, ..., n]`.

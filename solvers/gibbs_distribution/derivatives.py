@@ -22,7 +22,7 @@ def derivative(
         free: sums over all states.
         drawn: samples and their changes; None for none.
         direction: `[batch, n + e]`, finite; None for zeros.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     # Only ratios matter to rounding and overflow.
     largest = []

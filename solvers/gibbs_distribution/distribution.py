@@ -17,23 +17,23 @@ from .completions import SampleCompletions
 from .samples import Direction, ProblemT, by_sample, checked_direction, checked_uniforms
 
 Bound: TypeAlias = Literal["exact", "upper", "lower"] | None
-"""Relation of a number to log Z: equal to it, a bound on one side of it, or None, an estimate."""
+"""Relation of a number to log Z: "exact", an "upper" or "lower" bound, or None (an estimate)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sums(ABC, Generic[ProblemT, ArrayT]):
-    """What is known of the sums over all states of p(z) = exp(score(z)) / Z.
+    """Sums over all states of p(z) = exp(score(z)) / Z: exact values, bounds or estimates.
 
     Arrays have the leading dimensions of the problem (`batch` here), are of the caller's kind, and
     hold float64.
 
     Attributes:
-        log_partition: `[batch]`, in nats: log Z, or what `bound` says.
+        log_partition: `[batch]`, in nats: log Z, or a bound or estimate of it, as `bound` says.
         bound: "exact"; or "upper" or "lower", for a bound on log Z; or None, for an estimate.
         unary_marginals: the probabilities of the values of each variable.
-        pairwise_marginals: those of the values of each pair of `edges` together.
-        method: how they were computed.
-        problem: what was asked.
+        pairwise_marginals: the joint probabilities of the values of each pair of `edges`.
+        method: the name of the method that computed them.
+        problem: the problem of the sums.
     """
 
     log_partition: ArrayT
@@ -45,30 +45,30 @@ class Sums(ABC, Generic[ProblemT, ArrayT]):
 
     @property
     def edges(self) -> Edges:
-        """`[e, 2]`, numpy, i < j: the pair of each pairwise marginal."""
+        """The pair of each pairwise marginal, `[e, 2]`, numpy, i < j."""
         return self.problem.topology.edges()
 
 
 @dataclass(frozen=True, eq=False)
 class Distribution(Sums[ProblemT, ArrayT]):
-    """Exact sums: p(z) = exp(score(z)) / Z, of which samples can be drawn.
+    """Exact sums of p(z) = exp(score(z)) / Z, from which samples can be drawn.
 
-    Variables with evidence (`fix`) keep their values: Z is then the sum over the states that agree,
-    so that log P(evidence) is the difference of two log Z, with and without it. Probabilities,
-    entropy and samples are those given the evidence.
+    Variables with evidence (`fix`) keep their values, and Z is then the sum over the states that
+    agree. So log P(evidence) is log Z with evidence minus log Z without it. Probabilities, entropy
+    and samples are conditional on the evidence.
 
     Attributes:
-        samples: `[samples, batch, n]`; None where no uniforms were given.
+        samples: `[samples, batch, n]`; None without uniforms.
     """
 
     samples: ArrayT | None
 
     _LARGEST: ClassVar[float] = float(np.finfo(np.float64).max)
-    """Magnitude of a direction."""
+    """Maximum magnitude of a direction."""
 
     @property
     def entropy(self) -> ArrayT:
-        """`[batch]`: -E[log p] = log Z - E[score], in nats.
+        """The entropy `[batch]`: -E[log p] = log Z - E[score], in nats.
 
         Its error is a few times that of log Z.
 
@@ -80,19 +80,19 @@ class Distribution(Sums[ProblemT, ArrayT]):
         return self.problem.restore(self._entropies())  # type: ignore[no-any-return]  # its kind
 
     def sample(self, uniforms: Any, *, threads: int | None = None) -> ArrayT:
-        """Independent samples, those that `gibbs` gives for the same uniforms.
+        """Return independent samples, the same that `gibbs` gives for these uniforms.
 
-        Equal numbers give equal samples. Over labels a variable's value is the inverse of its
-        cumulative probabilities, given the variables drawn before, at its uniform number. Over bits
-        enumeration has kept running sums, 2^n / 64 bytes an instance, and builds 512 states a
-        sample; elimination runs again.
+        Equal numbers give equal samples. For labels, the value of a variable is the inverse of its
+        cumulative probabilities, given the variables drawn before, at its uniform number. For bits,
+        enumeration uses stored running sums of 2^n / 64 bytes per instance, and builds 512 states
+        per sample. Elimination runs again.
 
         Args:
             uniforms: as for `gibbs`; `uniforms_shape` gives the shape to draw.
-            threads: most threads to use, over bits; None for all cores.
+            threads: maximum number of threads for bits; None for all cores.
 
         Returns:
-            `[samples, batch, n]`, int8, of labels int64.
+            `[samples, batch, n]`, int8 for bits and int64 for labels.
 
         Raises:
             ProblemError: the uniforms have another shape, range or precision.
@@ -119,28 +119,29 @@ class Distribution(Sums[ProblemT, ArrayT]):
     def covariance_product(
         self, unary: Any, pairwise: Any = None, *, threads: int | None = None
     ) -> tuple[ArrayT, ArrayT]:
-        """Cov(phi, phi . d) for a direction d.
+        """Return Cov(phi, phi . d) for a direction d.
 
-        phi are the features that scores weigh. Of bits they are the z_i and the z_i z_j of `edges`;
-        of labels they are the indicators of the values of variables and of pairs.
+        phi are the features whose weights are the scores. For bits they are the z_i and the z_i z_j
+        of `edges`. For labels they are the indicators of the values of variables and of pairs.
 
-        It is the derivative of the marginals along d, and the covariance is symmetric, so it also
-        takes a gradient with respect to the marginals back to the scores. With theta the scores
-        themselves, the entropy H = log Z - theta . E[phi] has the gradient -Cov(phi, phi . theta).
+        The result is the derivative of the marginals along d. Since the covariance is symmetric, it
+        also pulls a gradient with respect to the marginals back to the scores. With theta the
+        scores themselves, the entropy H = log Z - theta . E[phi] has the gradient -Cov(phi, phi .
+        theta).
 
         Args:
-            unary: `[batch, n]`, of labels `[batch, n, k]`, the part of d for the unary scores,
-                finite; or what broadcasts to it.
-            pairwise: `[batch, e]`, of labels `[batch, e, k, k]`, that for the pairwise scores; None
-                for zeros.
-            threads: most threads to use, over bits; None for all cores.
+            unary: the part of d for the unary scores, finite: `[batch, n]`, for labels
+                `[batch, n, k]`, or an array that broadcasts to it.
+            pairwise: the part of d for the pairwise scores: `[batch, e]`, for labels
+                `[batch, e, k, k]`; None for zeros.
+            threads: maximum number of threads for bits; None for all cores.
 
         Returns:
             Two float64 arrays of these shapes.
 
         Raises:
-            ProblemError: a part does not broadcast to its shape or is not finite; over labels, also
-                where it holds numbers beyond 1e290, whose sums may be beyond all floats.
+            ProblemError: a part does not broadcast to its shape or is not finite. For labels, also
+                if it has numbers beyond 1e290, whose sums may overflow.
 
         Example:
             >>> from solvers import gibbs, labels
@@ -167,12 +168,12 @@ class Distribution(Sums[ProblemT, ArrayT]):
         """Return `(n,)` if a sample takes one uniform per variable, `()` if it takes one in all."""
 
     def _word(self) -> str:
-        """Return what an error about uniforms says of their shape."""
+        """Return the description of the shape in an error about uniforms."""
         return f" for {self.method} (`uniforms_shape`)"
 
     @abstractmethod
     def _entropies(self) -> Scores:
-        """`[batch]`."""
+        """Return the entropies `[batch]`."""
 
     @abstractmethod
     def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
@@ -183,4 +184,4 @@ class Distribution(Sums[ProblemT, ArrayT]):
 
     @abstractmethod
     def _covariance(self, direction: Direction, threads: int | None) -> tuple[Any, Any]:
-        """Return Cov(phi, phi . d), an instance in each row."""
+        """Return Cov(phi, phi . d), with one row per instance."""

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double BELOW_ONE = 1.0 - 0x1p-52;  // times x it is less than x
 
-// The first entry above the target, or the last.
+// Returns the first entry above the target, or the last one.
 Index first_above(std::span<const double> cumulative, double target) {
     Index low = 0;
     Index high = length(cumulative) - 1;
@@ -22,9 +22,9 @@ Index first_above(std::span<const double> cumulative, double target) {
     return low;
 }
 
-// The first of some weights up to which, itself included, they add up to more than the target:
-// where rounding leaves the target above all of them, the last that is positive. `running` is the
-// sum before the first of them, and becomes that before the one that is found.
+// Returns the first of some weights up to which, itself included, they add up to more than the
+// target. If rounding leaves the target above all of them, it returns the last positive one.
+// `running` is the sum before the first weight, and becomes the sum before the result.
 Index first_beyond(std::span<const double> weights, double target, double& running) {
     Index found = 0;
     double before = running;
@@ -41,7 +41,7 @@ Index first_beyond(std::span<const double> weights, double target, double& runni
     return found;
 }
 
-// The first state up to which, itself included, the weights add up to more than the target.
+// Returns the first state up to which, itself included, the weights exceed the target.
 Index state_at(Weights& weights, double reference, std::span<const double> cumulative,
                double target, Block& block) {
     const Index h = first_above(cumulative, target);

@@ -1,7 +1,6 @@
-// Samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of the weights that a pass
-// has left.
+// Samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of an earlier pass.
 //
-// A uniform number chooses a block of states by the running sums of all blocks. That block alone is
+// A uniform number chooses a block of states by the running sums of all blocks. Only that block is
 // built again, to choose a line of it, and a state in the line.
 #pragma once
 
@@ -9,7 +8,7 @@
 
 namespace solvers::gibbs_distribution {
 
-// What `infer` has left of instances.
+// The running sums that `infer` stored.
 struct Running {
     Matrix<const double> coefficients;   // [batch, n + e]
     std::span<const double> references;  // [batch]

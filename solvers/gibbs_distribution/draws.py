@@ -1,7 +1,7 @@
 """Draw samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of weights.
 
 An earlier pass has left these sums. A uniform number chooses a block of states by the running sums
-of all blocks. That block alone is rebuilt, to choose a line of it, and then a state in the line.
+of all blocks. Only that block is rebuilt, to choose a line of it, and then a state in the line.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
 from .enumeration import RunningSums
 
-LOAD_NANOSECONDS = 500.0  # an instance
-DRAW_NANOSECONDS = 200.0  # a sample
+LOAD_NANOSECONDS = 500.0  # per instance
+DRAW_NANOSECONDS = 200.0  # per sample
 
 
 def draw(
     sums: RunningSums, n: int, edges: Edges, uniforms: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Samples `[batch, samples, n]`, int8.
+    """Return samples `[batch, samples, n]`, int8.
 
     Args:
-        sums: of the instances.
+        sums: the running sums of the instances.
         n: number of variables.
         edges: `[e, 2]`, distinct pairs i < j.
         uniforms: `[batch, samples]` in [0, 1).
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     z = np.empty((*uniforms.shape, n), np.int8)
     instances = (sums.coefficients, sums.references, sums.blocks)
     arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), z)
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * uniforms.shape[1]
-    if uniforms.size:  # else instances would be loaded for nothing
+    if uniforms.size:  # without samples, loading instances is not needed
         over_slices(partial(kernels.draw, edges, n), *arrays, nanoseconds=work, threads=threads)
     return z

@@ -1,7 +1,8 @@
 // Log-partition function and marginals of p(z) ~ exp(score(z)) over all 2^n states.
 //
-// One pass over the blocks of weights (weights.hpp) gives the sums of all states, and of those that
-// have a bit or two (sums.hpp). It keeps running sums, from which samples are drawn (draws.hpp).
+// One pass over the blocks of weights (weights.hpp) gives the sum over all states, and sums over
+// the states in which one or two given bits are 1 (sums.hpp). It keeps running sums, from which
+// draws.hpp draws samples.
 #pragma once
 
 #include "solvers/gibbs_distribution/blocks.hpp"
@@ -11,7 +12,7 @@ namespace solvers::gibbs_distribution {
 // Sums of 2^20 weights, each of exp(STEEP) at most, do not overflow.
 inline constexpr int MAX_VARIABLES = 20;
 
-// What `infer` fills for instances `[batch, n + e]`.
+// The results of `infer` for instances `[batch, n + e]`.
 struct Inferred {
     std::span<double> references;  // [batch], the score of weight 1
     Matrix<double> cumulative;     // [batch, 2^depth], the weights up to the end of each block

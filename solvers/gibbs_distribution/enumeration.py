@@ -1,7 +1,8 @@
-"""Log-partition function and marginals of p(z) ~ exp(score(z)) over all 2^n states.
+"""Compute log Z and marginals of p(z) ~ exp(score(z)) over all 2^n states.
 
-One pass over the blocks of weights (weights.hpp) gives the sums of all states, and of those that
-have a bit or two (sums.hpp). It keeps running sums, from which samples are drawn (`draws`).
+One pass over the blocks of weights (weights.hpp) gives the sum over all states. It also gives sums
+over the states in which one or two given bits are 1 (sums.hpp). It keeps running sums, from which
+`draws` draws samples.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ Sums of 2^20 weights do not overflow, since a weight is at most exp(600). An ins
 of a millisecond.
 """
 
-NANOSECONDS = 0.2  # a state
+NANOSECONDS = 0.2  # per state
 
 
 class RunningSums(NamedTuple):
-    """The weights exp(score - reference) of all states, added up block by block.
+    """Weights exp(score - reference) of all states, added up block by block.
 
     Attributes:
         coefficients: `[batch, n + e]`, unary and pairwise scores.
-        references: `[batch]`, the score of weight 1.
-        blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
-        weights: `[batch, 2^depth]`, of each block by itself, which differences of the above have no
-            digits of.
+        references: `[batch]`, the score whose weight is 1.
+        blocks: `[batch, 2^depth]`, the sums of the weights up to the end of each block.
+        weights: `[batch, 2^depth]`, the sum of each block, which has more digits than differences
+            of `blocks`.
     """
 
     coefficients: np.ndarray
@@ -45,13 +46,13 @@ class RunningSums(NamedTuple):
 def infer(
     unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None
 ) -> tuple[Scores, np.ndarray, RunningSums]:
-    """The log-partition `[batch]`, the marginals `[batch, n + e]`, and what `draw` takes.
+    """Return log Z `[batch]`, the marginals `[batch, n + e]`, and the running sums for `draw`.
 
     Args:
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite.
         edges: `[e, 2]`, distinct pairs i < j.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     batch, n = unary.shape
     coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)

@@ -5,8 +5,8 @@
 namespace solvers::gibbs_distribution {
 namespace {
 
-// The leaf below a node that the uniforms of the variables `first`, ..., `first + bits - 1` lead
-// to.
+// Returns the leaf below a node to which the uniforms of the variables `first`, ..., `first + bits
+// - 1` lead.
 Index descend(const Tree& tree, Index node, Index first, Index bits,
               std::span<const double> uniforms) {
     for (Index i = first + bits - 1; i >= first; --i)
@@ -14,7 +14,7 @@ Index descend(const Tree& tree, Index node, Index first, Index bits,
     return node;
 }
 
-// The samples of one instance after another.
+// Draws the samples of one instance after another.
 class Sampler {
 public:
     explicit Sampler(const Triangle& triangle)
@@ -33,7 +33,7 @@ public:
         top_.fill(sums);
     }
 
-    // The state that the uniforms of all variables lead to.
+    // Returns the state to which the uniforms of all variables lead.
     Index draw(std::span<const double> uniforms) {
         above_ = descend(top_, 1, BLOCK_BITS, depth_, uniforms);
         leaf_ = descend_block(above_, own_, uniforms);
@@ -46,7 +46,7 @@ public:
         return top_.share(above_ >> (v - BLOCK_BITS + 1));
     }
 
-    // The latest sample with variable v the other way, and those after it drawn again.
+    // Returns the latest sample with variable v flipped, and the variables after it redrawn.
     Index complete(Index v, std::span<const double> uniforms) {
         if (v < BLOCK_BITS) return state(above_, descend(own_, leaf_ >> v ^ 1, 0, v, uniforms));
         const Index place = v - BLOCK_BITS;

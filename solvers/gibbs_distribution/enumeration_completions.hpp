@@ -1,9 +1,9 @@
-// Samples over all 2^n states variable by variable, with one the other way and those drawn after it
-// redrawn.
+// Samples over all 2^n states, variable by variable, and their completions: one variable is
+// flipped, and later ones are redrawn.
 //
-// Variables are drawn from n - 1 down to 0. The states that agree with those drawn are a run in the
-// order of sum_i z_i 2^i: a node of a binary tree over the blocks, or over the states of one block,
-// with the sum of their weights.
+// Variables are drawn from n - 1 down to 0. The states that agree with the drawn values are
+// consecutive in the order of sum_i z_i 2^i. They are a node of a binary tree over the blocks, or
+// over the states of one block, which has the sum of their weights.
 #pragma once
 
 #include "solvers/gibbs_distribution/draws.hpp"
@@ -21,7 +21,7 @@ public:
     double operator[](Index node) const { return nodes_[node]; }
     Index leaves() const { return static_cast<Index>(nodes_.size()) / 2; }
 
-    // The probability of a one; 0 below a node that has none.
+    // The probability of a one; 0 below a node without weight.
     double share(Index node) const {
         return nodes_[node] > 0.0 ? nodes_[2 * node + 1] / nodes_[node] : 0.0;
     }
@@ -30,7 +30,7 @@ private:
     std::vector<double> nodes_;
 };
 
-// What `complete` fills for uniforms `[batch, samples, n]` and variables `[batch, samples, m]`.
+// The results of `complete` for uniforms `[batch, samples, n]` and variables `[batch, samples, m]`.
 struct Completed {
     Cube<std::int8_t> z;          // [batch, samples, n]
     Cube<std::int8_t> completed;  // [batch samples, m, n]

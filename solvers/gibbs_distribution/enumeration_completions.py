@@ -1,10 +1,10 @@
 """Draw samples and their completions variable by variable, by enumeration of all 2^n states.
 
-A completion flips one variable of a sample and redraws those that were drawn after it.
+A completion flips one variable of a sample and redraws the variables that come after it.
 
-Variables are drawn from n - 1 down to 0. The states that agree with those drawn are a run in the
-order of sum_i z_i 2^i: a node of a binary tree over the blocks, or over the states of one block,
-with the sum of their weights.
+Variables are drawn from n - 1 down to 0. The states that agree with the drawn values are
+consecutive in the order of sum_i z_i 2^i. They are a node of a binary tree over the blocks, or over
+the states of one block, which has the sum of their weights.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def complete(
     P(z_v = 1 | drawn before) are `[batch, samples, m]`.
 
     Args:
-        sums: of the instances.
+        sums: the running sums of the instances.
         n: number of variables.
         edges: `[e, 2]`, distinct pairs i < j.
-        uniforms: `[batch, samples, n]` in [0, 1), one a variable.
-        chosen: `[batch, samples, m]`, variables.
-        threads: most threads to use; None for all cores.
+        uniforms: `[batch, samples, n]` in [0, 1), one for each variable.
+        chosen: `[batch, samples, m]`, the variables to complete.
+        threads: maximum number of threads; None for all cores.
     """
     z = np.empty(uniforms.shape, np.int8)
     completed = np.empty((*chosen.shape, n), np.int8)

@@ -6,17 +6,18 @@
 namespace solvers::gibbs_distribution {
 namespace {
 
-// A run of so small a sum counts for nothing, as what is divided by it may overflow; hardly any
-// sample meets one.
+// Runs with a smaller sum are ignored, since a division by it may overflow; hardly any sample has
+// one.
 constexpr double VANISHING = 1e-200;
 
-// What the weights of states count for besides a direction.
+// The factors of the weights of states, apart from those of a direction.
 struct Sample {
     std::span<const std::int8_t> z;
     std::span<const double> slopes;  // [n], the changes of each variable's conditional
 
     // Adds to each leaf of a tree, over the variables `first`, ..., `first + bits - 1` below
-    // `node`, what its weight counts for in the derivative; returns what is left for the leaf of z.
+    // `node`, the factor of its weight in the derivative; returns the remaining factor for the leaf
+    // of z.
     //
     // The mean over the run with z_v = 1 has the factor slope p (1 - p) over the sum of that run,
     // which is slope (1 - p) over the sum of both.
@@ -47,7 +48,7 @@ struct Sample {
     }
 };
 
-// A direction's score, with what weights count for besides, times the weight.
+// The weight times the sum of the direction's score and the other factors.
 template <class Weight>
 struct Tilted {
     const Built<Join::sum>& factors;
@@ -61,7 +62,7 @@ struct Tilted {
     }
 };
 
-// The derivatives of one instance after another.
+// Computes the derivatives of one instance after another.
 class Derivation {
 public:
     Derivation(const Triangle& triangle, Index samples)
@@ -133,7 +134,7 @@ private:
         });
     }
 
-    // The same, where samples count for more in single states of the block.
+    // The same, if samples have factors of their own in single states of the block.
     template <class Weight>
     const Block& with_own_rates(Index h, const Built<Join::sum>& factors, const Weight& weights) {
         for_each_eights(factors, [&](int s, const Eights& values) { block_.set(s, values); });
@@ -156,9 +157,9 @@ private:
     Tree top_;   // over the blocks
     Tree tree_;  // over the states of a block
     std::vector<double> slopes_;
-    std::vector<double> rates_;      // [2^depth], what the weights of a block count for
+    std::vector<double> rates_;      // [2^depth], the factor of the weights of a block
     std::vector<double> direction_;  // [n + e]
-    std::vector<Block> own_rates_;   // [samples], what each state of the sample's block does
+    std::vector<Block> own_rates_;   // [samples], the factor of each state of the sample's block
     std::vector<Index> homes_;       // [samples], that block
     std::vector<double> storage_;
     Sums sums_;

@@ -20,7 +20,7 @@ from .enumeration import NANOSECONDS, RunningSums
 from .samples import Drawn
 
 SAMPLE_NANOSECONDS = 500.0
-"""The weights of a sample's block, and what its runs come to."""
+"""Work for the weights and the runs of a sample's block."""
 
 
 def derivative(
@@ -36,12 +36,12 @@ def derivative(
     The second summand is that of changes * P(z_v = 1 | drawn before) over the samples.
 
     Args:
-        sums: of the instances.
+        sums: the running sums of the instances.
         edges: `[e, 2]`, distinct pairs i < j.
-        drawn: samples, and the changes of their variables, at most 1.
+        drawn: samples, and the changes of their variables, which are at most 1.
         direction: `[batch, n + e]`, at most 1 in absolute value, so that nothing overflows.
         means: `[batch]`, direction . marginals.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     n = drawn.z.shape[-1]
     products = np.empty_like(sums.coefficients)

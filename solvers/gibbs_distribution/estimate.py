@@ -1,4 +1,4 @@
-"""What is known of sums that are out of reach: bounds on log Z, and marginals near those of p."""
+"""Estimates of sums that are out of reach: bounds on log Z, and approximate marginals."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ ESTIMATES: Final[tuple[Estimated, ...]] = get_args(Estimated)
 class GibbsEstimate(Sums[ProblemT, ArrayT]):
     """Bound on or estimate of the sums of p(z) = exp(score(z)) / Z, from an approximate method.
 
-    `log_partition` is a bound on log Z or an estimate, as `bound` says; a bound holds up to the
-    rounding of float64 sums. Marginals are near those of p, without a promise: they are no bounds.
-    Their shapes are those of exact sums.
+    `log_partition` is a bound on log Z or an estimate, as `bound` says. A bound holds up to the
+    rounding of float64 sums. Marginals are estimates of those of p, without an error bound. Their
+    shapes are those of exact sums.
 
     Attributes:
         log_partition: `[batch]`, in nats.
-        bound: "upper" or "lower": on which side of log Z `log_partition` is; None where it is no
-            bound.
-        unary_marginals: `[batch, n]`, near P(z_i = 1); of labels `[batch, n, k]`, near P(x_i = a).
-        pairwise_marginals: `[batch, e]`, near P(z_i = z_j = 1); of labels `[batch, e, k, k]`.
+        bound: "upper" or "lower" for a bound on log Z; None for an estimate.
+        unary_marginals: `[batch, n]`, estimates of P(z_i = 1); for labels `[batch, n, k]`, of P(x_i
+            = a).
+        pairwise_marginals: `[batch, e]`, estimates of P(z_i = z_j = 1); for labels
+            `[batch, e, k, k]`.
         method: "trw", "mean_field" or "loopy".
-        problem: what was asked.
-        converged: `[batch]`, bool, whether passes ended because nothing changed; a bound is one in
-            any case.
+        problem: the problem of the sums.
+        converged: `[batch]`, bool, whether passes ended because nothing changed; a bound is valid
+            in any case.
     """
 
     converged: ArrayT

@@ -1,4 +1,4 @@
-"""The base of evidence: variables whose values are known leave the problem that is summed over."""
+"""Base of evidence: variables with known values are removed from the problem of the sums."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .samples import ProblemT
 
 @dataclass(frozen=True, eq=False)
 class Evidence(ABC, Generic[ProblemT]):
-    """A problem some of whose variables keep a value, and what sums over the others say of all.
+    """Problem in which some variables have known values, with a smaller problem of the others.
 
     Attributes:
-        problem: of all variables.
-        rest: of the free ones, with the terms that the known values leave. It has a variable even
-            where all values are known: one that has no choice. The problem itself where nothing is
-            known.
-        values: `[batch, n]`, integers, -1 for a free variable; None where all are free.
-        constant: `[batch]`, the score of the known values alone.
+        problem: the problem of all variables.
+        rest: the problem of the free variables, including the terms from known values. If all
+            values are known, it has one variable with a single possible value. If none is known, it
+            is the problem itself.
+        values: `[batch, n]`, integers, -1 for a free variable; None if all are free.
+        constant: `[batch]`, the score of the known values.
     """
 
     problem: ProblemT
@@ -33,7 +33,7 @@ class Evidence(ABC, Generic[ProblemT]):
 
     @kept
     def fixed(self) -> np.ndarray:
-        """`[n]`, bool: which variables are known, in some instance at least."""
+        """Whether each variable is known in at least one instance, `[n]`, bool."""
         if self.values is None:
             return np.zeros(self.problem.n, bool)
         fixed: np.ndarray = (self.values >= 0).any(axis=0)
@@ -41,13 +41,13 @@ class Evidence(ABC, Generic[ProblemT]):
 
     @kept
     def places(self) -> np.ndarray:
-        """`[free]`: the variables of `rest`, by their numbers in `problem`."""
+        """Numbers in `problem` of the variables of `rest`, `[free]`."""
         if self.values is None:
             return np.arange(self.problem.n)
         return np.flatnonzero((self.values < 0).any(axis=0))
 
     def states(self, z: np.ndarray) -> np.ndarray:
-        """Return states `[batch, ..., n]` of all variables, by those of `rest`."""
+        """Return states `[batch, ..., n]` of all variables, from states of `rest`."""
         if self.values is None:
             return z
         batch, n = self.values.shape
@@ -69,7 +69,7 @@ class Evidence(ABC, Generic[ProblemT]):
         return np.ascontiguousarray(numbers[..., self.places])
 
     def numbers(self, variables: np.ndarray) -> np.ndarray:
-        """Return the numbers in `rest` of variables that are free."""
+        """Return the numbers in `rest` of free variables."""
         if self.values is None:
             return variables
         number = np.zeros(self.problem.n, np.int64)

@@ -9,10 +9,10 @@
 
 namespace solvers::gibbs_distribution {
 
-// exp of it is a normal number; those below would be slow, and count for nothing.
+// Least number whose exp is a normal number; subnormal ones would be slow, and are negligible.
 inline constexpr double LOWEST = -700.0;
 
-// Replaces each of `x`, at most 709, by exp(x), those below LOWEST by 0.
+// Replaces each number of `x`, at most 709, by its exp, and numbers below LOWEST by 0.
 void exponentiate(std::span<double> x);
 
 // Fills log(exp(one) + exp(zero)) of each pair of finite numbers, and the share of exp(one) in that

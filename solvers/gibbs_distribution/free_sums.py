@@ -1,4 +1,4 @@
-"""Sums over the states of the bits without evidence: what draws, completes and differentiates."""
+"""Sums over the states of the bits without evidence, with samples and derivatives."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .samples import Drawn
 
 @dataclass(frozen=True, eq=False)
 class FreeSums(ABC):
-    """The sums over the states of the variables without evidence, on the host.
+    """Sums over the states of the variables without evidence, on the host.
 
     Attributes:
-        problem: of these variables.
+        problem: the problem of these variables.
         log_partition: `[batch]`.
         marginals: `[batch, n + e]`.
     """
@@ -37,7 +37,7 @@ class FreeSums(ABC):
     marginals: np.ndarray
 
     def scores(self) -> np.ndarray:
-        """`[batch, n + e]`: the float64 scores that were summed."""
+        """Return the float64 scores `[batch, n + e]` that were summed."""
         parts = (self.problem.unary, self.problem.pairwise)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
@@ -56,7 +56,7 @@ class FreeSums(ABC):
         Args:
             uniforms: `[batch, samples, n]`.
             chosen: `[batch, samples, m]`, the variables to complete.
-            threads: most threads to use; None for all cores.
+            threads: maximum number of threads; None for all cores.
         """
 
     @abstractmethod
@@ -68,7 +68,7 @@ class FreeSums(ABC):
         Args:
             drawn: samples and their changes; None for none.
             direction: `[batch, n + e]`, of moderate size; None for zeros.
-            threads: most threads to use; None for all cores.
+            threads: maximum number of threads; None for all cores.
         """
 
 
@@ -77,17 +77,17 @@ class EnumeratedSums(FreeSums):
     """Sums by enumeration.
 
     Attributes:
-        running: what enumeration has kept.
+        running: the running sums of enumeration.
     """
 
     running: RunningSums
 
     def scores(self) -> np.ndarray:
-        """`[batch, n + e]`: the float64 scores that were summed."""
+        """Return the float64 scores `[batch, n + e]` that were summed."""
         return self.running.coefficients
 
     def drawn(self, uniforms: np.ndarray, threads: int | None) -> States:
-        """Return samples for one uniform each."""
+        """Return samples, each from one uniform."""
         return draw(self.running, self.problem.n, self.problem.edges, uniforms, threads)
 
     def completed(
@@ -118,7 +118,7 @@ class EliminatedSums(FreeSums):
     """Sums by elimination, which runs again for each call."""
 
     def drawn(self, uniforms: np.ndarray, threads: int | None) -> States:
-        """Return samples for a uniform a variable."""
+        """Return samples, from one uniform for each variable."""
         problem = self.problem
         plan = problem.topology.recall(cached_plan)
         return sum_product.infer(plan, problem.unary, problem.pairwise, uniforms, threads)[2]
@@ -149,6 +149,6 @@ class EliminatedSums(FreeSums):
 
 
 def _nothing(problem: Problem) -> Drawn:
-    """No samples."""
+    """Return no samples."""
     chosen = np.empty((problem.batch, 0, 0), np.int64)
     return Drawn(np.empty((problem.batch, 0, problem.n), np.int8), chosen, np.empty(chosen.shape))

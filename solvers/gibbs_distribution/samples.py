@@ -1,6 +1,6 @@
-"""What is drawn, and what callers say of it: shapes and ranges, for bits and for labels.
+"""Check and rearrange samples and their uniforms, for bits and for labels.
 
-Callers have a sample after another, kernels an instance after another.
+Arrays of callers have samples first, and arrays of kernels have instances first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..problems.topology import Topology
 
 
 class Drawn(NamedTuple):
-    """Samples, and what a derivative weighs the conditionals of their variables by.
+    """Samples, with the weights of the conditionals of their variables in a derivative.
 
     Attributes:
         z: `[batch, samples, n]`.
-        chosen: `[batch, samples, m]`, variables.
+        chosen: `[batch, samples, m]`, the variables.
         changes: `[batch, samples, m]`, finite.
     """
 
@@ -31,30 +31,30 @@ class Drawn(NamedTuple):
 
 
 class Batched(Protocol):
-    """What sums and completions ask of a problem, over bits or over labels."""
+    """Properties of a problem over bits or labels that sums and completions use."""
 
     @property
     def n(self) -> int:
-        """Variables."""
+        """Number of variables."""
 
     @property
     def batch(self) -> int:
-        """Instances."""
+        """Number of instances."""
 
     @property
     def leading(self) -> tuple[int, ...]:
-        """Their dimensions, as the caller gave them."""
+        """The caller's leading dimensions."""
 
     @property
     def home(self) -> Home[Any]:
-        """Where answers go back to."""
+        """The kind of arrays and the device to which answers go back."""
 
     @property
     def topology(self) -> Topology:
         """The pairs."""
 
     def restore(self, array: Array) -> Any:
-        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
 
 
 ProblemT = TypeVar("ProblemT", bound=Batched, default=Any)
@@ -64,7 +64,7 @@ ProblemT = TypeVar("ProblemT", bound=Batched, default=Any)
 def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
     """Rearrange `[samples, batch, ...]` into `[batch, samples, ...]`.
 
-    In the argument, the problem's leading dimensions stand for the batch.
+    In the argument, the problem's leading dimensions represent the batch.
     """
     flat = array.reshape(len(array), problem.batch, *array.shape[1 + len(problem.leading) :])
     return np.ascontiguousarray(flat.swapaxes(0, 1))
@@ -73,7 +73,7 @@ def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
 def by_sample(problem: Batched, array: np.ndarray) -> np.ndarray:
     """Rearrange `[batch, samples, ...]` into `[samples, batch, ...]`.
 
-    In the result, the problem's leading dimensions stand for the batch.
+    In the result, the problem's leading dimensions represent the batch.
     """
     swapped = np.ascontiguousarray(array.swapaxes(0, 1))
     return swapped.reshape(len(swapped), *problem.leading, *array.shape[2:])
@@ -82,7 +82,7 @@ def by_sample(problem: Batched, array: np.ndarray) -> np.ndarray:
 def by_completion(problem: Batched, completed: np.ndarray) -> np.ndarray:
     """Rearrange `[batch, samples, m, ..., n]` into `[samples, m, ..., batch, n]`.
 
-    In the result, the problem's leading dimensions stand for the batch.
+    In the result, the problem's leading dimensions represent the batch.
     """
     moved = np.ascontiguousarray(np.moveaxis(completed, 0, -2))
     return moved.reshape(*moved.shape[:-2], *problem.leading, moved.shape[-1])
@@ -91,13 +91,13 @@ def by_completion(problem: Batched, completed: np.ndarray) -> np.ndarray:
 def checked_uniforms(
     problem: Batched, uniforms: Any, variables: tuple[int, ...], why: str = ""
 ) -> np.ndarray:
-    """`[batch, samples, variables]`, float64.
+    """Check uniforms, and return them as `[batch, samples, variables]`, float64.
 
     Args:
-        problem: with whose leading dimensions.
+        problem: the problem with the leading dimensions of the arrays.
         uniforms: `[samples, batch, variables]`, in [0, 1).
-        variables: `(n,)` for one a variable, `()` for one a state.
-        why: what the error says of the shape.
+        variables: `(n,)` for one uniform per variable, `()` for one per state.
+        why: the description of the shape in the error.
 
     Raises:
         ProblemError: they have another shape, range or precision.
@@ -128,16 +128,16 @@ def checked_uniforms(
 def checked_variables(
     problem: Batched, samples: int, variables: Any, fixed: np.ndarray
 ) -> np.ndarray:
-    """Return the variables to complete, `[batch, samples, m]`: all that are not fixed for None.
+    """Return the variables to complete, `[batch, samples, m]`; None means all free ones.
 
     Args:
-        problem: with whose leading dimensions.
-        samples: how many there are.
-        variables: `[m]` or `[samples, ..., m]`, as the caller has them; or None.
-        fixed: `[n]`, bool, which variables keep a value.
+        problem: the problem with the leading dimensions of the arrays.
+        samples: number of samples.
+        variables: `[m]` or `[samples, ..., m]`, the caller's argument; or None.
+        fixed: `[n]`, bool, whether a variable has a known value.
 
     Raises:
-        ProblemError: they have another shape or range, or one of them is fixed.
+        ProblemError: they have another shape or range, or a chosen variable is fixed.
     """
     if variables is None:
         variables = np.flatnonzero(~fixed)
@@ -165,13 +165,13 @@ def checked_variables(
 def checked_weights(
     problem: Batched, name: str, weights: Any, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Return what a derivative weighs conditionals by, `[batch, samples, ...]`, float64.
+    """Check the weights of conditionals; return them as `[batch, samples, ...]`, float64.
 
     Args:
-        problem: with whose leading dimensions.
-        name: of the argument, for errors.
+        problem: the problem with the leading dimensions of the arrays.
+        name: the name of the argument, for errors.
         weights: `[samples, ..., ...]`, finite.
-        shape: theirs.
+        shape: the shape of the weights.
 
     Raises:
         ProblemError: they have another shape, or are not finite.
@@ -188,11 +188,11 @@ def checked_weights(
 
 
 class Direction(NamedTuple):
-    """A direction in the space of scores.
+    """Direction in the space of scores.
 
     Attributes:
-        unary: `[batch, n]`, of labels `[batch, n, k]`.
-        pairwise: `[batch, e]`, of labels `[batch, e, k, k]`.
+        unary: `[batch, n]`; for labels `[batch, n, k]`.
+        pairwise: `[batch, e]`; for labels `[batch, e, k, k]`.
     """
 
     unary: np.ndarray
@@ -209,11 +209,11 @@ def checked_direction(
     """Return a direction as float64 arrays over the batch.
 
     Args:
-        problem: with whose leading dimensions.
-        unary: what broadcasts to its shape; None for zeros.
-        pairwise: likewise.
-        shapes: of both, without the leading dimensions.
-        largest: magnitude that is allowed.
+        problem: the problem with the leading dimensions of the arrays.
+        unary: an array that broadcasts to the first shape; None for zeros.
+        pairwise: an array that broadcasts to the second shape; None for zeros.
+        shapes: the shapes of both, without the leading dimensions.
+        largest: maximum magnitude.
 
     Raises:
         ProblemError: a part does not broadcast to its shape, or is not finite, or too large.
@@ -230,7 +230,7 @@ def checked_direction(
             )
         with np.errstate(over="ignore"):  # of more than double precision
             array = array.astype(np.float64)
-        # NaN compares false, so it is refused as well.
+        # NaN compares false, so it raises the error as well.
         if not (np.abs(array) <= largest).all():
             raise ProblemError(f"the {name} direction must be finite{_up_to(largest)}")
         whole = (*problem.leading, *shape)
@@ -245,7 +245,7 @@ def checked_direction(
 
 
 def _up_to(largest: float) -> str:
-    """Return what an error says of a limit; nothing of the largest float64."""
+    """Return the words for a limit in an error; empty for the largest float64."""
     if largest >= np.finfo(np.float64).max or math.isinf(largest):
         return ""
     return f", of magnitudes up to {largest:g}"

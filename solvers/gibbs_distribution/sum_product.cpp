@@ -160,7 +160,8 @@ void SumProduct<L>::spread(bool from_roots) {
     }
 }
 
-// Adds the marginals of a step and passes the probabilities of its entries to what it read.
+// Adds the marginals of a step, and passes the probabilities of its entries to the steps it read
+// from.
 template <int L>
 void SumProduct<L>::spread(const Step& step) {
     Row<L>* flows = flows_.get();

@@ -1,12 +1,13 @@
 // Log-partition function, marginals and samples of p(z) ~ exp(score(z)) at small treewidth, by
 // sum-product.
 //
-// The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps
-// are kept: 24 bytes an entry. Backwards, the probability of every separator state flows from a
-// step to those that it read from; a sample has one state of each separator.
+// The schedule is that of the maximisers, with log-sum-exp in place of the maximum. The tables of
+// all steps are kept, at 24 bytes per entry. In the backward pass, the probability of every
+// separator state flows from a step to the steps that it read from. A sample has one state of each
+// separator.
 //
-// Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers,
-// so that what is done to find the entry is done once, and the numbers fill vectors.
+// Instances of a batch go side by side, in lanes: an entry of a table is a row with one number per
+// instance. So the kernel finds an entry once for all instances, and the numbers fill vectors.
 //
 // References:
 //     Koller, Friedman (2009), Probabilistic graphical models, chapters 9 and 10.
@@ -23,14 +24,14 @@ namespace solvers::gibbs_distribution {
 inline constexpr int TOGETHER = 64;  // entries whose exponentials are taken at once: few enough for
                                      // the fastest memory
 
-inline constexpr Index LOOK = 4096;  // entries between two looks at the stop flag
+inline constexpr Index LOOK = 4096;  // entries between two checks of the stop flag
 
 using elimination::MAX_BITS;
 using elimination::Read;
 using elimination::Schedule;
 using elimination::Step;
 
-// Where the entries of a step find those of the messages that it reads, counting on from entry 0.
+// Places of the message entries that belong to an entry of a step, counted up from entry 0.
 class Places {
 public:
     explicit Places(const Schedule& schedule)
@@ -42,7 +43,7 @@ public:
 
     void start(const Step& step);
 
-    // Goes on to the entry whose lowest bit is `bit`.
+    // Moves to the entry whose lowest bit is `bit`.
     void advance(Index bit) {
         const Index* advances = &advances_[bit * count_];
         for (Index r = 0; r < count_; ++r) places_[r] += advances[r];
@@ -74,9 +75,9 @@ struct BesideScores {
           of_pairs(new_table<L>(edge_count)) {}
 
     void clear();
-    // Takes instances first .. last; lanes that are left over repeat the last.
+    // Loads instances first .. last; unused lanes repeat the last one.
     void take(Matrix<const double> unary, Matrix<const double> pairwise, Index first, Index last);
-    // Gives them back.
+    // Stores them.
     void give(Matrix<double> ones, Matrix<double> pairs, Index first, Index last) const;
 
     Index variable_count;
@@ -85,13 +86,14 @@ struct BesideScores {
     Table<L> of_pairs;      // [e, L]
 };
 
-// The scores of pairs at the entries of a step, counting on from entry 0.
+// The scores of pairs at the entries of a step, counted up from entry 0.
 template <int L>
 class PairSums {
 public:
     PairSums() : sums_(new_table<L>(MAX_BITS)) {}
 
-    // Those at entry s > 0, whose lowest bit is `bit`, from those at the state without it.
+    // The scores at entry s > 0, whose lowest bit is `bit`, from the scores at the state without
+    // it.
     Lanes<L> at(Index s, Index bit, Index edge, const Row<L>* pairs) {
         const Index rest = s & (s - 1);
         Lanes<L> sum = rest ? sums_[lowest(rest)].load() : Lanes<L>(0.0);
@@ -110,7 +112,7 @@ private:
 template <int L>
 class SumProduct {
 public:
-    // Once `stop` is requested, passes end early, and what they filled has no meaning.
+    // Once `stop` is requested, passes end early, and their results are meaningless.
     SumProduct(const Schedule& schedule, Stop stop);
 
     bool stopped() const { return stop_.requested(); }
@@ -131,10 +133,9 @@ public:
     void draw(Index end, Index lane, std::span<const double> uniforms,
               std::span<std::int8_t> z) const;
 
-    // Forgets all flows and marginals. Flows are `[entries, L]`, and made when they are first
-    // needed.
+    // Clears all flows and marginals. Flows are `[entries, L]`, and allocated when first needed.
     void start_flows();
-    // Lets all flow backwards, where `from_roots` is set a probability of 1 from each root.
+    // Runs the backward pass, with a probability of 1 from each root if `from_roots` is set.
     void spread(bool from_roots);
 
     const Schedule& schedule() const { return schedule_; }
@@ -170,7 +171,7 @@ struct Scores {
     Matrix<const double> pairwise;
 };
 
-// What `sum_product` fills.
+// The results of `sum_product`.
 struct Marginals {
     std::span<double> log_z;  // [batch]
     Matrix<double> ones;      // [batch, n], P(z_i = 1)
@@ -179,8 +180,8 @@ struct Marginals {
 };
 
 // Args:
-//     uniforms: `[batch, samples, n]` in [0, 1), one a variable.
-//     stop: ends early, with numbers that have no meaning.
+//     uniforms: `[batch, samples, n]` in [0, 1), one for each variable.
+//     stop: ends the call early, with meaningless numbers.
 template <int L>
 void sum_product(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
                  const Marginals& marginals, Stop stop);

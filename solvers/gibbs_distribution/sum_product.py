@@ -5,8 +5,8 @@ tables of all steps are kept, at 24 bytes per entry. In the backward pass, the p
 separator state flows from a step to those that it read from. A sample has one state of each
 separator.
 
-Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers. So
-the work to find the entry is done once for all of them, and the numbers fill vectors.
+Instances of a batch go side by side, in lanes: an entry of a table is a row with one number per
+instance. So the kernel finds an entry once for all instances, and the numbers fill vectors.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..limits.limited_sums import stop_of_sums
 ENTRY_NANOSECONDS = 20.0
 ENTRY_NANOSECONDS_IN_LANES = 4.0
 DRAW_NANOSECONDS = 5.0
-BYTES = 24  # an entry
+BYTES = 24  # per entry
 CACHE = 1 << 20
 """Bytes of tables that stay in a core's cache.
 
-Where the tables of 16 instances need more, 8 instances side by side are faster.
+If the tables of 16 instances need more, 8 instances side by side are faster.
 """
 
 
@@ -49,19 +49,19 @@ def over_lanes(
     The number of instances side by side is limited by the memory.
 
     Args:
-        kernel: takes the plan's schedule, how many instances go side by side, a stop flag and the
+        kernel: takes the plan's schedule, the number of instances side by side, a stop flag and the
             arrays.
-        plan: of the edges.
+        plan: the plan of the edges.
         arrays: `[batch, ...]` each.
-        threads: most threads to use; None for all cores.
-        passes: over all entries, of an instance.
-        draws: of variables, of an instance.
-        bytes_an_entry: of all tables that the kernel makes.
+        threads: maximum number of threads; None for all cores.
+        passes: number of passes over all entries of an instance.
+        draws: number of draws of variables of an instance.
+        bytes_an_entry: bytes per entry of all tables that the kernel makes.
     """
     batch = len(arrays[0])
     instance_bytes = bytes_an_entry * plan.entries
     in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
-    # As many lanes as the share of a thread fills, fewer where memory is scarce.
+    # As many lanes as the share of a thread fills, and fewer if memory is scarce.
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
     nanoseconds = in_lanes
@@ -101,11 +101,11 @@ def infer(
     marginals are P(z_i = 1) and P(z_i = z_j = 1), the gradient of log Z.
 
     Args:
-        plan: of these edges.
+        plan: the plan of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
-        uniforms: `[batch, samples, n]` in [0, 1), one a variable.
-        threads: most threads to use; None for all cores.
+        uniforms: `[batch, samples, n]` in [0, 1), one for each variable.
+        threads: maximum number of threads; None for all cores.
     """
     unary, pairwise, uniforms = (
         np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms)

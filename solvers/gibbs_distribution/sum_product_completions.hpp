@@ -1,8 +1,9 @@
-// Samples at small treewidth, with one variable the other way and those drawn after it redrawn.
+// Samples at small treewidth, and their completions: one variable is flipped, and later ones
+// redrawn.
 //
 // Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn
-// before) is one of the shares. Its derivative in the scores flows from there to the messages that
-// the entry was made of, as probabilities do in sum_product.hpp.
+// before) is one of the shares. Its derivative in the scores flows from there to the messages from
+// which the entry was computed, as probabilities do in sum_product.hpp.
 #pragma once
 
 #include "solvers/gibbs_distribution/enumeration_derivative.hpp"
@@ -11,9 +12,9 @@
 namespace solvers::gibbs_distribution {
 
 // Args:
-//     uniforms: `[batch, samples, n]` in [0, 1), one a variable.
+//     uniforms: `[batch, samples, n]` in [0, 1), one for each variable.
 //     chosen: `[batch, samples, m]`, variables.
-//     stop: ends early, with states that have no meaning.
+//     stop: ends the call early, with meaningless states.
 template <int L>
 void complete(const Schedule& schedule, const Scores& scores, Cube<const double> uniforms,
               Cube<const Index> chosen, const Completed& completed, Stop stop);

@@ -1,8 +1,8 @@
-"""Samples at small treewidth, with one variable the other way and those drawn after it redrawn.
+"""Complete samples at small treewidth: flip one variable, and redraw the later ones.
 
-Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn before)
+Steps are drawn from the last to the first, each given its separator. So P(z_v = 1 | drawn before)
 is one entry of the shares of its step. Its derivative in the scores flows from there to the
-messages that the entry was made of, as probabilities do in `sum_product`.
+messages from which the entry was computed, as probabilities do in `sum_product`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def complete(
     P(z_v = 1 | drawn before) are `[batch, samples, m]`.
 
     Args:
-        plan: of these edges.
+        plan: the plan of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
-        uniforms: `[batch, samples, n]` in [0, 1), one a variable.
-        chosen: `[batch, samples, m]`, variables.
-        threads: most threads to use; None for all cores.
+        uniforms: `[batch, samples, n]` in [0, 1), one for each variable.
+        chosen: `[batch, samples, m]`, the variables to complete.
+        threads: maximum number of threads; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
     z = np.empty(uniforms.shape, np.int8)
@@ -58,11 +58,11 @@ def derivative(
     The sum is that of changes * P(z_v = 1 | drawn before) over samples and chosen variables v.
 
     Args:
-        plan: of these edges.
+        plan: the plan of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         drawn: samples, and the changes of their variables.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
     ones = np.empty((len(unary), plan.n))

@@ -15,7 +15,7 @@ public:
           flows_(new_table<L>(schedule_.entries)),
           places_(schedule_) {}
 
-    // Those of all marginals, from scores along a direction, which is in place of the scores.
+    // Rates of all marginals along a direction, which is passed in place of the scores.
     void run() {
         for (const Step& step : schedule_.steps) {
             if (instances_.stopped()) return;
@@ -61,7 +61,8 @@ private:
         }
     }
 
-    // Adds the rates of the marginals of a step and passes flows and their rates to what it read.
+    // Adds the rates of the marginals of a step, and passes flows and rates to the steps it read
+    // from.
     void spread(const Step& step) {
         Row<L>* flows = instances_.flows();
         Row<L>* rates = flows_.get();

@@ -1,8 +1,8 @@
-"""The derivative of all marginals along a direction of the scores, at small treewidth.
+"""Differentiate all marginals along a direction of the scores, at small treewidth.
 
-Forward-mode differentiation of `sum_product`: a step's message, the shares of its variable and the
-flows each have a rate of change. It equals Cov(phi, phi . direction), with phi the z_i and the z_i
-z_j of the edges.
+This is forward-mode differentiation of `sum_product`: a step's message, the shares of its variable
+and the flows each have a rate of change. It equals Cov(phi, phi . direction), with phi the z_i and
+the z_i z_j of the edges.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ..arrays import Pairwise, Unary
 from ..compiled._kernels import gibbs_distribution as kernels
 from .sum_product import over_lanes
 
-BYTES = 48  # an entry: of all that this folder does, the most
+BYTES = 48  # per entry: the most of all passes in this folder
 
 
 def covariance_product(
     plan: Plan, unary: Unary, pairwise: Pairwise, direction: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """Cov(phi, phi . direction) `[batch, n + e]`.
+    """Return Cov(phi, phi . direction), `[batch, n + e]`.
 
     Args:
-        plan: of these edges.
+        plan: the plan of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         direction: `[batch, n + e]`, finite.
-        threads: most threads to use; None for all cores.
+        threads: maximum number of threads; None for all cores.
     """
     scores = (unary, pairwise, direction[:, : plan.n], direction[:, plan.n :])
     arrays = [np.require(array, np.float64, ["C", "W"]) for array in scores]

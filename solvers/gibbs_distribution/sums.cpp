@@ -3,7 +3,7 @@
 namespace solvers::gibbs_distribution {
 namespace {
 
-// Adds the second half of a table to its first; returns the sum of the second.
+// Adds the second half of a table to its first half; returns the sum of the second.
 double fold(double* table, int bit) {
     double* lower = table;
     double* upper = table + (Index{1} << bit);
@@ -17,7 +17,7 @@ double fold(double* table, int bit) {
     return total.total();
 }
 
-// Sums of the entries that have a bit, for each bit; leaves the sum of all in `table[0]`.
+// Sums the entries that have a bit, for each bit; leaves the sum of all in `table[0]`.
 void first_moments(double* table, int bits, double* moments) {
     for (int i = bits - 1; i >= EIGHT_BITS; --i) moments[i] = fold(table, i);
     for (int i = std::min(bits, EIGHT_BITS) - 1; i >= 0; --i) {
@@ -30,8 +30,7 @@ void first_moments(double* table, int bits, double* moments) {
     }
 }
 
-// Sums of the entries that have two bits, on the diagonal of those that have one; overwrites
-// `table`.
+// Sums the entries that have two bits, on the diagonal those that have one; overwrites `table`.
 void second_moments(double* table, int bits, Index start, Matrix<double> moments) {
     for (int t = bits - 1; t >= 0; --t) {
         double* upper = table + (Index{1} << t);

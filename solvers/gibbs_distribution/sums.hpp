@@ -3,9 +3,8 @@
 //
 // A table over 2^n states comes in blocks (blocks.hpp) of four lines, in order. Sums over the
 // states that have a bit above a line's come by halves: a run of 2^t blocks with an odd number is
-// added to the sum of its bit t before it joins the even run in front of it. That is two vector
-// additions a block, for all bits together, and what is left to do at the end are sums of single
-// lines.
+// added to the sum of its bit t before it joins the even run in front of it. That takes two vector
+// additions per block, for all bits together. At the end, only sums of single lines remain.
 #pragma once
 
 #include <bit>
@@ -30,7 +29,7 @@ class Sums {
 public:
     explicit Sums(int depth);
 
-    // Forgets the blocks that were added.
+    // Clears the sums.
     void clear();
 
     // Adds block h, after those before it.
@@ -45,8 +44,8 @@ public:
     // `[2^(depth + 2)]`, of every line.
     std::span<const double> lines() const { return lines_; }
 
-    // Sums over the states that have two bits, in the lower triangle, on the diagonal of those that
-    // have one; overwrites the sums.
+    // Sums over the states that have two bits, in the lower triangle, and on the diagonal over
+    // those that have one; overwrites the sums.
     void fill_moments(Matrix<double> moments);
 
 private:

@@ -1,10 +1,10 @@
 // The weights of all 2^n states under p(z) ~ exp(score(z)), block by block.
 //
-// The weights exp(score) are products of exponentials of the n + e coefficients (blocks.hpp): no
-// exponential a state. While the positive coefficients add up to at most STEEP, and the negative
-// ones too, every product of some of them is far from the ends of float64 and each weight has a
-// relative error of about (n + e) eps. In a steeper instance scores are added up, and states get
-// exp(score - reference), unless that vanishes for a whole block.
+// The weights exp(score) are products of exponentials of the n + e coefficients (blocks.hpp), so
+// that no state needs an exponential. While the positive coefficients add up to at most STEEP, and
+// the negative ones too, every product of some of them is far from the ends of float64 and each
+// weight has a relative error of about (n + e) eps. In a steeper instance scores are added up, and
+// states get exp(score - reference), unless that vanishes for a whole block.
 #pragma once
 
 #include "solvers/gibbs_distribution/blocks.hpp"
@@ -20,8 +20,8 @@ public:
     // Prepares the weights of an instance.
     void load(std::span<const double> coefficients, const Triangle& triangle);
 
-    // The score of weight 1: that of the likeliest state in a steep instance, where blocks that
-    // vanish beside it are found too. Without it `fill` takes none to vanish.
+    // Returns the score of weight 1, that of the likeliest state in a steep instance. It also finds
+    // blocks that vanish beside that state; without it, `fill` assumes that no block vanishes.
     double find_reference();
 
     // exp(score - reference) of the states of block h.

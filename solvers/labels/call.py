@@ -1,4 +1,4 @@
-"""`solve_labels`: arrays of labels for the front end that all kinds share."""
+"""`solve_labels`: pass arrays of label problems to the common front end."""
 
 from __future__ import annotations
 
@@ -88,51 +88,55 @@ def solve_labels(
             device), any array of the array API standard, or lists; or a `LabelProblem` or a
             `LabelConversion` alone. Minus infinity forbids a value.
         pairwise: None; `[..., e, k, k]`, rows being values of an edge's first variable; or `[k, k]`
-            for all edges. Minus infinity forbids two values together.
+            for all edges. Minus infinity forbids a pair of values.
         edges: `[e, 2]` or `[2, e]`, the pairs, shared by the batch.
-        sizes: `[n]`, where variables have fewer values than k.
+        sizes: `[n]`, the number of values of each variable, if some have fewer than k.
         potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
         solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`,
-            which then gets the labels as bits; a solver object; or "auto" (`select_solver`).
+            which then gets the labels encoded as bits; a solver object; or "auto"
+            (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
-        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one;
-            by the names of a `LabelConversion`.
-        start: labels `[..., n]` to begin with; by the names of a `LabelConversion`, {name: value}.
-            The answer is never worse, if they are allowed; where the solver has no use for them,
-            `stats["start"]` is "unused". Without `k_best`.
-        k_best: how many of the best assignments to give, in falling order of their scores; None for
-            the best alone.
-        constraints: of `solvers.constraints`, over (variable, value), which is 1 where the variable
-            has the value: `one_of([(0, 2), (1, 2)])`. Score, bound and proof then mean the
-            assignments that satisfy them. Solvers of the labels' bits take them: "auto", "bits",
-            and `cp_sat`, `highs`, `cplex` or `exhaustive` by name.
-        callback: called with a `Progress` (best labels so far, scores, bounds, seconds) while a
-            search goes on, as `solvers.solve` does; where it returns True the search ends. Solvers
-            that take no time limit never call it, and `stats["callback"]` is "unused".
+        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
+            For a `LabelConversion`, the keys and values are its names.
+        start: initial labels `[..., n]`; for a `LabelConversion`, {name: value}. The answer is
+            never worse than allowed initial labels. If the solver cannot use them, `stats["start"]`
+            is "unused". Cannot be combined with `k_best`.
+        k_best: number of assignments to return, in falling order of their scores; None for only the
+            best.
+        constraints: constraints made by `solvers.constraints` over (variable, value), which is 1 if
+            the variable has the value: `one_of([(0, 2), (1, 2)])`. Score, bound and certificate
+            then refer to the assignments that satisfy them. Solvers of the labels' bits take
+            constraints: "auto", "bits", and `cp_sat`, `highs`, `cplex` or `exhaustive` by name.
+        callback: called with a `Progress` (best labels so far, scores, bounds, seconds) during a
+            search, as by `solvers.solve`. If it returns True, the search ends. Solvers that take no
+            time limit never call it, and `stats["callback"]` is "unused".
 
     Returns:
         The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`,
-        re-computed; `bound`; and `optimal`, True only where it is proved that no assignment scores
-        more. Of a `LabelConversion` an `Answer`, in the words of the original. With `k_best=m` the
-        arrays have one more dimension m behind the leading ones: `bound[..., j]` is one on all
-        assignments but the first j, and `optimal[..., j]` whether none of these scores more than
-        assignment j; of a `LabelConversion` a tuple of answers. Rows without an assignment hold -1
-        with a score of minus infinity: if their bound is minus infinity too, there are no more
-        assignments; else the time was up. The answers of a `LabelConversion` are fewer than
-        `k_best` only if there are no more.
+        re-computed; `bound`; and `optimal`, which is True only if it is proved that no assignment
+        scores more. A `LabelConversion` gives an `Answer` with the names and values of the
+        original.
+
+        With `k_best=m`, the arrays have one more dimension m behind the leading ones.
+        `bound[..., j]` is an upper bound on the scores of all assignments except the first j.
+        `optimal[..., j]` says whether it is proved that none of them scores more than assignment j.
+        A row without an assignment holds -1, and its score is minus infinity. If its bound is minus
+        infinity too, no more assignments exist; otherwise the time limit passed. A
+        `LabelConversion` gives a tuple of answers, which has fewer than `k_best` entries only if no
+        more exist.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and
-            `.alternatives` which others can.
+            `.alternatives` names solvers that can.
         InfeasibleError: every assignment is forbidden, or none satisfies the constraints.
         SolveFailedError: the backend stopped without an answer, or with fewer than `k_best` answers
             to a `LabelConversion`.
         OptionError: the time limit is not positive; `fix`, `start` or a constraint does not fit the
             problem; `callback` is no function.
-        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+        SolveInterrupted: Ctrl-C stopped a search; the exception has the incumbent.
 
     Example:
         >>> chain = [[0, 1], [1, 2]]
@@ -164,7 +168,7 @@ def solver_class(name: str) -> type[LabelSolver]:
     """Return the label solver class registered under `name`; `solvers.solver_class` does so too.
 
     Raises:
-        UnknownSolverError: no label solver has that name; the message suggests near ones.
+        UnknownSolverError: no label solver has that name; the message suggests similar names.
         SolverUnavailableError: a plug-in of that name cannot be imported.
 
     Example:

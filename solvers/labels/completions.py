@@ -26,18 +26,18 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
 
     The samples are drawn variable by variable.
 
-    A completion has another value of a variable v, the sample's of all that were drawn before v,
-    and those of all others by the same uniforms: given what was drawn before and the value, a
-    sample of the rest. Values are int64, of the caller's kind, with the leading dimensions of the
-    problem (`batch` here).
+    A completion gives a variable v another value. It keeps the sample's values of the variables
+    that were drawn before v, and draws the variables after v by the same uniforms. So it is a
+    sample of the rest given the earlier values and the new one. Values are int64, of the caller's
+    kind, with the leading dimensions of the problem (`batch` here).
 
     Attributes:
         samples: `[samples, batch, n]`.
-        variables: `[samples, batch, m]`, numpy, those that were completed.
-        completed: `[samples, m, k - 1, batch, n]`: in the r-th completion of v, x_v is that of the
-            sample plus 1 + r, modulo k.
-        conditionals: `[samples, batch, m, k]`, float64, the probabilities of each value of those
-            variables, given what the sample had drawn before.
+        variables: `[samples, batch, m]`, numpy, the completed variables.
+        completed: `[samples, m, k - 1, batch, n]`: in the r-th completion of v, x_v is the sample's
+            value plus 1 + r, modulo k.
+        conditionals: `[samples, batch, m, k]`, float64, the probabilities of each value of these
+            variables, given the values that the sample drew before.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
@@ -56,7 +56,7 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
     ) -> tuple[ArrayT, ArrayT]:
         """Return the gradient in the scores of a cost-weighted sum of conditionals.
 
-        The sum is that of costs * P(x_v = a | drawn before), with the samples held fixed.
+        The sum is over costs * P(x_v = a | drawn before), with the samples held fixed.
 
         The sum is over samples, their variables and all values. With the costs of a sample and of
         its completions, over all variables, its expectation is the gradient of the expected cost.
@@ -65,19 +65,19 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         `LabelGibbs.covariance_product`.
 
         Args:
-            costs: `[samples, batch, m, k]`, finite: of the state in which the variable has the
-                value.
-            unary: `[batch, n, k]`, the part of d for the marginals of variables, finite; or what
-                broadcasts to it; None for zeros.
-            pairwise: `[batch, e, k, k]`, that for those of pairs; None for zeros.
-            threads: as over bits; sums over labels take one.
+            costs: `[samples, batch, m, k]`, finite, the cost of the state in which the variable has
+                the value.
+            unary: `[batch, n, k]`, or an array that broadcasts to it: the part of d for the
+                marginals of variables, finite; None for zeros.
+            pairwise: `[batch, e, k, k]`, the part of d for the marginals of pairs; None for zeros.
+            threads: as for bits; sums over labels use one thread.
 
         Returns:
             `[batch, n, k]` and `[batch, e, k, k]`, float64.
 
         Raises:
             ProblemError: the costs have another shape, a part of the direction does not broadcast
-                to its own, or one is not finite.
+                to its shape, or a number is not finite.
 
         Example:
             >>> from solvers import labels
@@ -111,12 +111,12 @@ def complete(
     uniforms: np.ndarray,
     variables: Any,
 ) -> LabelCompletions[ArrayT]:
-    """The completions of a problem whose variables have as many values each.
+    """Return the completions of a problem whose variables all have the same number of values.
 
     Args:
-        problem: with whose leading dimensions.
-        free: the sums over its variables without evidence.
-        evidence: the values of the others.
+        problem: the problem with the leading dimensions of the result.
+        free: the sums over the variables without evidence.
+        evidence: the values of the other variables.
         uniforms: `[batch, samples, n]`.
         variables: as for `LabelGibbs.completions`.
 
@@ -129,7 +129,7 @@ def complete(
     sizes = problem.sizes[evidence.places]
     if (sizes != k).any():
         raise ProblemError(
-            "completions are of variables with as many values each; "
+            "completions need variables with as many values each; "
             f"here they have {sizes.min()} to {k}"
         )
     chosen = checked_variables(problem, samples, variables, evidence.fixed)
@@ -165,11 +165,11 @@ def completions_of(
 def _completed(
     free: FreeLabelSums, uniforms: np.ndarray, z: np.ndarray, chosen: np.ndarray
 ) -> np.ndarray:
-    """`[batch, samples, m, k - 1, n]`: samples with other values of their chosen variables.
+    """Return samples with other values of chosen variables, `[batch, samples, m, k - 1, n]`.
 
     Args:
         free: the sums over all labels.
-        uniforms: `[batch, samples, n]`, which the samples were drawn by.
+        uniforms: `[batch, samples, n]`, by which the samples were drawn.
         z: `[batch, samples, n]`, the samples.
         chosen: `[batch, samples, m]`.
     """

@@ -33,11 +33,11 @@ MOST_ENTRIES: Final = 1 << 35
 
 @dataclass(frozen=True)
 class Split:
-    """How sums fit into memory.
+    """Plan by which sums fit into memory.
 
     Attributes:
-        variables: whose values split an instance; none where tables fit as they are.
-        way: in which passes over the other variables use memory.
+        variables: the variables whose values split an instance; empty if tables fit as they are.
+        way: the plan of memory for passes over the other variables.
     """
 
     variables: tuple[int, ...]
@@ -45,13 +45,13 @@ class Split:
 
 
 def split_of(problem: LabelProblem, room: float) -> Split | None:
-    """Return how sums fit into memory; None if elimination is too wide or would take too long.
+    """Return a plan by which sums fit into memory; None if elimination is too wide or slow.
 
-    The next variable to split by is one whose tables have the most entries together.
+    The next variable to split by is the one whose tables have the most entries together.
 
     Args:
-        problem: of the variables without evidence.
-        room: bytes that tables may take.
+        problem: the problem of the variables without evidence.
+        room: the bytes that tables may take.
     """
     if why_too_wide(problem):
         return None
@@ -82,14 +82,15 @@ def split_of(problem: LabelProblem, room: float) -> Split | None:
 
 @dataclass(frozen=True, eq=False)
 class Conditioned:
-    """Sums over one instance, by the values of some variables, with the calls of `Conditionals`.
+    """Sums over one instance, split by values of some variables, with `Conditionals`' methods.
 
     Attributes:
-        problem: of one instance.
-        split: by which variables, and in which way passes over the others use memory.
-        log_weights: one axis a variable: log Z of the assignments with these values.
+        problem: a problem of one instance.
+        split: the splitting variables, and the plan of memory for the others.
+        log_weights: log Z of the assignments with given values, with one axis for each splitting
+            variable.
         ones: `[1, n, k]`, the probabilities of the values of each variable.
-        pairs: `[1, e, k, k]`, those of the values of each pair.
+        pairs: `[1, e, k, k]`, the probabilities of the values of each pair.
     """
 
     problem: LabelProblem
@@ -121,7 +122,7 @@ class Conditioned:
             weight = np.exp(log_z - reference)
             for total, mean in zip((ones, pairs), branch.means(), strict=True):
                 total += weight * mean
-        # Without any allowed state there is nothing to divide.
+        # Without any allowed state, all sums are zero.
         if reference > -np.inf:
             total_weight = np.exp(log_weights - reference).sum()
             ones /= total_weight
@@ -130,7 +131,7 @@ class Conditioned:
 
     @property
     def log_partition(self) -> Scores:
-        """`[1]`: minus infinity where everything is forbidden."""
+        """Log Z, `[1]`; minus infinity if everything is forbidden."""
         peak = self.log_weights.max()
         if peak == -np.inf:
             return self._beside(np.array([peak]))
@@ -167,8 +168,8 @@ class Conditioned:
 
         Args:
             uniforms: `[1, samples, n]`, in [0, 1).
-            evidence: `[1, samples, n]`, values that are not drawn, -1 for all others; None where
-                all are drawn.
+            evidence: `[1, samples, n]`, values that are not drawn, -1 for variables to draw; None
+                to draw all.
         """
         numbers = to_numpy(uniforms)[0]
         if evidence is None:
@@ -184,7 +185,7 @@ class Conditioned:
             chosen = np.concatenate([chosen, value[:, None]], axis=1)
         z = np.empty(numbers.shape, np.int64)
         for values, rows in _groups(chosen):
-            z[rows] = self.problem.sizes - 1  # where these values are forbidden
+            z[rows] = self.problem.sizes - 1  # if these values are forbidden
             z[rows] = np.where(fixed[rows] >= 0, fixed[rows], z[rows])
             z[rows[:, None], list(self.split.variables)] = values
             branch = self._branch(values)
@@ -247,8 +248,8 @@ class Conditioned:
     def _slopes(self, chosen: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the gradient of the splitting variables' conditionals in each log Z.
 
-        With S the sums of Z over all that later variables may be, P(a) = S(a) / S, so that
-        d P(a) = P(a) (d log S(a) - sum_b P(b) d log S(b)); and d log S(a) is a mean of d log Z.
+        With S the sums of Z over all values of later variables, P(a) = S(a) / S. So d P(a) = P(a)
+        (d log S(a) - sum_b P(b) d log S(b)), and d log S(a) is a mean of d log Z.
         """
         probabilities = self._probabilities()
         slopes = np.zeros_like(probabilities)
@@ -276,11 +277,11 @@ class Conditioned:
         return shares
 
     def _rows(self, depth: int, before: np.ndarray) -> np.ndarray:
-        """`[samples, values]`: the joint probability of a variable and of those before it.
+        """Return joint probabilities `[samples, values]` of a variable and those before it.
 
         Args:
             depth: number of the splitting variable.
-            before: `[samples, depth]`, the values of those before it.
+            before: `[samples, depth]`, the values of the splitting variables before it.
         """
         probabilities = self._probabilities()
         sums = probabilities.sum(axis=tuple(range(depth + 1, probabilities.ndim)))
@@ -288,7 +289,7 @@ class Conditioned:
         return np.broadcast_to(rows, (len(before), int(sums.shape[-1])))
 
     def _branch(self, values: tuple[int, ...]) -> _Branch | None:
-        """Return the sums with these values; None where they are forbidden together."""
+        """Return the sums with these values; None if they are forbidden together."""
         host = self.problem.to_host()
         evidence_values = dict(zip(self.split.variables, values, strict=True))
         try:
@@ -304,7 +305,7 @@ class Conditioned:
 
 @dataclass(frozen=True, eq=False)
 class _Branch:
-    """The sums over the other variables, in terms of all variables; samples lack their batch."""
+    """Sums over the other variables, in terms of all variables; samples have no batch axis."""
 
     evidence: LabelEvidence
     sums: Conditionals
@@ -330,7 +331,7 @@ class _Branch:
         return one
 
     def at(self, states: np.ndarray) -> np.ndarray:
-        """Return the conditionals `[samples, n, k]` of free variables, zeros of others."""
+        """Return conditionals `[samples, n, k]` of free variables, zeros for the others."""
         conditionals = np.zeros((*states.shape, self.evidence.problem.k))
         places = self.evidence.places
         of_free = self.sums.at(self._free(states))[0]

@@ -1,7 +1,7 @@
-"""Labels whose values are known: the problem of the others, and what its sums say of all.
+"""Condition on known labels: the problem of the other variables, and sums over all of them.
 
-Known variables leave the problem: a pair with one known end becomes unary scores of the other end.
-Tables of elimination are then over the free variables alone, so that evidence narrows a graph.
+Known variables are removed from the problem. A pair with one known end becomes unary scores of the
+other end. Tables of elimination then only have free variables, so evidence narrows the graph.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .problem import LabelProblem
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence(Evidence[LabelProblem]):
-    """A problem of labels, some of which keep a value.
+    """Label problem in which some variables have known values.
 
-    A variable that is known in some instances alone stays in `rest`, where they forbid its other
-    values.
+    A variable that is only known in some instances stays in `rest`, and these instances forbid its
+    other values.
     """
 
     @classmethod
     def none(cls, problem: LabelProblem) -> LabelEvidence:
-        """All variables are free."""
+        """Return evidence that leaves all variables free."""
         return cls(problem, problem, None, np.zeros(problem.batch))
 
     @classmethod
     def of(cls, problem: LabelProblem, fix: Any) -> LabelEvidence:
-        """Return the evidence that a caller has, as for `solve`; None for none.
+        """Return the evidence of a caller, in the form of `fix` of `solve`; None for none.
 
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
             InfeasibleError: known values are forbidden together.
         """
-        if not problem.n:  # nothing is free
+        if not problem.n:  # no variable is free
             return _reduced(problem, problem, np.zeros((problem.batch, 0), np.int64))
         if fix is None:
             return cls.none(problem)
@@ -51,7 +51,7 @@ class LabelEvidence(Evidence[LabelProblem]):
 
     @kept
     def _known(self) -> np.ndarray:
-        """`[batch, n, k]`: 1 at the known value of each variable that left the problem."""
+        """Array `[batch, n, k]`: 1 at the known value of each variable that left the problem."""
         values = np.asarray(self.values)
         has: np.ndarray = (values[:, :, None] == np.arange(self.problem.k)).astype(np.float64)
         has[:, self.places] = 0.0
@@ -59,13 +59,13 @@ class LabelEvidence(Evidence[LabelProblem]):
 
     @kept
     def _inside(self) -> np.ndarray:
-        """`[e]`, bool: the pairs of `rest`."""
+        """Mask `[e]` of the pairs of `rest`."""
         return inside(self.problem, self.places)
 
     def lifted(self, ones: Array, pairs: Array) -> tuple[Array, Array]:
-        """Return the marginals of all variables and pairs, by those of `rest`.
+        """Return the marginals of all variables and pairs, from those of `rest`.
 
-        Where one value is known, the probabilities of a pair are a product.
+        If one value of a pair is known, the probabilities of the pair are a product.
         """
         if self.values is None:
             return ones, pairs
@@ -77,7 +77,7 @@ class LabelEvidence(Evidence[LabelProblem]):
         return unary, pairwise
 
     def spread(self, ones: Array, pairs: Array) -> tuple[Array, Array]:
-        """Return a gradient in all scores, by that in the scores of `rest`."""
+        """Return a gradient in all scores, from the gradient in the scores of `rest`."""
         if self.values is None:
             return ones, pairs
         values = self._known
@@ -90,7 +90,7 @@ class LabelEvidence(Evidence[LabelProblem]):
         return unary, pairwise
 
     def gathered(self, direction: Direction) -> Direction:
-        """Return a direction of the scores of `rest`, by one of all scores."""
+        """Return a direction in the scores of `rest`, from a direction in all scores."""
         if self.values is None:
             return direction
         values = self._known
@@ -98,7 +98,7 @@ class LabelEvidence(Evidence[LabelProblem]):
         first, second = self.problem.topology.pairs.T
         across = np.flatnonzero(~self._inside)
         tables = direction.pairwise[:, across]
-        # The row or column of the known value; zeros where the other end is no variable of `rest`.
+        # The row or column of the known value; zeros if the other end is not a variable of `rest`.
         to_first = np.einsum("beij,bej->bei", tables, values[:, second[across]])
         to_second = np.einsum("beij,bei->bej", tables, values[:, first[across]])
         by_variable = whole.swapaxes(0, 1)  # a view
@@ -110,7 +110,7 @@ class LabelEvidence(Evidence[LabelProblem]):
 
 
 def inside(problem: LabelProblem, places: np.ndarray) -> np.ndarray:
-    """`[e]`, bool: the pairs whose ends are both among some variables."""
+    """Return a mask `[e]` of the pairs whose ends are both among some variables."""
     among = np.zeros(problem.n, bool)
     among[places] = True
     both: np.ndarray = among[problem.topology.pairs].all(axis=1)
@@ -121,8 +121,8 @@ def _reduced(problem: LabelProblem, allowed: LabelProblem, values: np.ndarray) -
     """Return the evidence that all instances share as a smaller problem.
 
     Args:
-        problem: of all variables.
-        allowed: the same, in which all other values of known variables are forbidden.
+        problem: the problem of all variables.
+        allowed: the same problem with all other values of known variables forbidden.
         values: `[batch, n]`, -1 for a free variable.
     """
     free = (values == FREE).any(axis=0)
@@ -153,14 +153,14 @@ def _reduced(problem: LabelProblem, allowed: LabelProblem, values: np.ndarray) -
 
 
 def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> LabelProblem:
-    """Return the problem of the variables at some places; that of one without a choice for none.
+    """Return the problem of the variables at some places, or of a constant one without places.
 
     Args:
         host: the problem of all variables.
-        unary: `[batch, n, k]`, their unary scores with what known values add to them.
-        places: `[free]`, the variables that stay.
+        unary: `[batch, n, k]`, their unary scores, including the scores of known values.
+        places: `[free]`, the variables to keep.
     """
-    # A problem has at least one variable: one without a choice adds a score of 0.
+    # A problem needs at least one variable. A variable of one value adds a score of 0.
     if not len(places):
         alone = np.full((host.batch, 1, host.k), -np.inf)
         alone[..., 0] = 0.0
@@ -194,7 +194,7 @@ def of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> 
 
 
 def _on_device(rest: LabelProblem, like: LabelProblem) -> LabelProblem:
-    """Return a host problem beside the scores of another."""
+    """Return a host problem on the device of another problem's scores."""
     weights = rest.weights
     if weights is not None:
         weights = beside(like.unary, weights)

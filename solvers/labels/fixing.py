@@ -1,4 +1,4 @@
-"""Labels to which the caller gives a value: all others of these variables are forbidden."""
+"""Fix labels at values by forbidding all other values of these variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FREE = -1
 
 
 def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
-    """A problem in which the other values of some variables are forbidden.
+    """Return a problem in which the other values of fixed variables are forbidden.
 
     Raises:
         OptionError: `fix` names no variable of the problem, or a value that it does not have.
@@ -35,7 +35,7 @@ def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
 
 
 def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
-    """Return the value of each variable, `[batch, n]`, -1 for a free one.
+    """Return the fixed value of each variable, `[batch, n]`, -1 for a free variable.
 
     Raises:
         OptionError: `fix` names no variable of the problem, or a value that it does not have.
@@ -60,7 +60,7 @@ def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
 
 
 def _values_by_variable(problem: LabelProblem, fix: Mapping[Any, Any]) -> np.ndarray:
-    """Return the value of each variable, `[batch, n]`, of the values of some of them.
+    """Return the values `[batch, n]` of all variables from {variable: value}; -1 for free ones.
 
     Raises:
         OptionError: as for `values_of`.
@@ -84,17 +84,17 @@ def _values_by_variable(problem: LabelProblem, fix: Mapping[Any, Any]) -> np.nda
 
 @dataclass(frozen=True, eq=False)
 class LabelFixing:
-    """A problem some of whose variables have a value; the others of their values are forbidden.
+    """Problem in which some variables have fixed values; their other values are forbidden.
 
     Attributes:
-        problem: with what is forbidden; it has the variables of the whole one.
+        problem: the problem with forbidden values and all variables of the whole problem.
     """
 
     problem: LabelProblem
 
     @classmethod
     def of(cls, problem: LabelProblem, fix: Any) -> LabelFixing:
-        """Forbid the other values of the variables that `fix` names; nothing where it is None.
+        """Forbid the other values of the variables that `fix` names; with None, forbid nothing.
 
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
@@ -105,36 +105,36 @@ class LabelFixing:
 
     @property
     def rest(self) -> LabelProblem:
-        """The problem itself, as no variable is taken out."""
+        """The problem itself, since no variable is removed."""
         return self.problem
 
     def instance(self, number: int) -> LabelFixing:
-        """One of the batch, by itself, whose answers stay on the host."""
+        """Return one instance of the batch, whose answers stay on the host."""
         host = self.problem.to_host()
         host = replace(host, home=home_of(host.unary))
         return LabelFixing(host.instances(slice(number, number + 1)))
 
     def free(self, z: States) -> States:
-        """All of the labels."""
+        """Return all labels."""
         return z
 
     def whole(self, z: States) -> States:
-        """The labels as they are."""
+        """Return the labels unchanged."""
         return z
 
     def raised(self, bound: Scores) -> Scores:
-        """The bound as it is."""
+        """Return the bound unchanged."""
         return bound
 
     def states(self, most: int) -> int:
-        """Always `most`: how many are forbidden is not known."""
+        """Return `most`, since the number of forbidden assignments is unknown."""
         return most
 
     def known(self, incumbent: Known) -> Known:
-        """Return what is known, as it is."""
+        """Return the incumbent and bound unchanged."""
         return incumbent
 
     def lifted(self, solution: Any) -> Solution:
-        """The solution as it is; there is one, as there is always a rest."""
+        """Return the solution unchanged; it exists, since there is always a rest."""
         whole: Solution = solution
         return whole

@@ -1,4 +1,4 @@
-"""Names that `solvers.labels` had at its top level, and the modules that have them now.
+"""Former names at the top level of `solvers.labels`, and the modules that have them now.
 
 They work for one release, with a DeprecationWarning that names the module.
 """
@@ -22,4 +22,4 @@ MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
 """The module of each former name."""
 
 RENAMED: Final[Mapping[str, str]] = MappingProxyType({"LabelGibbsEstimate": "GibbsEstimate"})
-"""The present name of each former name that is another one."""
+"""The new name of each former name that was renamed."""

@@ -1,6 +1,6 @@
-"""Exact sums over the labels of the variables without evidence, a part of the batch at a time.
+"""Compute exact sums over variables without evidence, one part of the batch at a time.
 
-Where no way of elimination fits into memory, a part is one instance, split by the values of some
+If no plan of elimination fits into memory, a part is one instance, split by the values of some
 variables.
 """
 
@@ -22,42 +22,42 @@ from .problem import LabelProblem
 
 
 class Part(Protocol):
-    """The sums over some instances, as `Conditionals` has them."""
+    """Sums over some instances, in the form of `Conditionals`."""
 
     @property
     def problem(self) -> LabelProblem:
-        """Of these instances."""
+        """The problem of these instances."""
 
     @property
     def log_partition(self) -> Scores:
-        """`[batch]`."""
+        """Log Z, `[batch]`."""
 
     def marginals(self) -> tuple[Array, Array]:
-        """Marginals of variables and of pairs."""
+        """Return marginals of variables and of pairs."""
 
     def samples(self, uniforms: Array, evidence: Array | None = None) -> States:
-        """Samples `[batch, samples, n]`."""
+        """Return samples `[batch, samples, n]`."""
 
     def derivative(self, direction: LabelProblem) -> tuple[Array, Array]:
-        """Derivative of the marginals."""
+        """Return the derivative of the marginals."""
 
     def at(self, states: States) -> Array:
-        """Conditionals `[batch, samples, n, k]`."""
+        """Return conditionals `[batch, samples, n, k]`."""
 
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
-        """Gradient of weighted conditionals."""
+        """Return the gradient of weighted conditionals."""
 
 
 @dataclass(frozen=True, eq=False)
 class FreeLabelSums:
-    """Sums over all labels of a problem, from which samples and derivatives come.
+    """Sums over all labels of a problem, which give samples and derivatives.
 
     Attributes:
         problem: of the variables without evidence.
-        parts: what gives the sums over some instances each, kept or computed again.
-        log_z: `[batch]`, minus infinity where everything is forbidden.
+        parts: objects that give the sums over some instances, kept or computed again.
+        log_z: `[batch]`, minus infinity if everything is forbidden.
         ones: `[batch, n, k]`, the probabilities of the values of each variable.
-        pairs: `[batch, e, k, k]`, those of the values of each pair.
+        pairs: `[batch, e, k, k]`, the probabilities of the values of each pair.
     """
 
     problem: LabelProblem
@@ -71,12 +71,12 @@ class FreeLabelSums:
         """Return the sums of a problem.
 
         Args:
-            problem: whose elimination is not too wide.
+            problem: a problem whose elimination is not too wide.
             split: `split_of(problem, room)`.
         """
         way = split.way
         if split.variables or not way.keeps_tables:
-            problem = problem.copied()  # whose scores are read again later
+            problem = problem.copied()  # its scores are read again later
         buckets = buckets_of(problem)
         openers: list[Callable[[], Part]]
         if split.variables:
@@ -101,7 +101,7 @@ class FreeLabelSums:
         return cls(problem, tuple(parts), xp.concat(log_z, axis=0), ones, pairs)
 
     def entropies(self) -> Array:
-        """`[batch]`: log Z less the mean score."""
+        """Return the entropies `[batch]`: log Z minus the mean score."""
         problem = self.problem
         xp = namespace_of(problem.unary)
         terms = xp.reshape(
@@ -115,12 +115,12 @@ class FreeLabelSums:
         return self.log_z - mean
 
     def drawn(self, uniforms: np.ndarray, evidence: np.ndarray | None = None) -> np.ndarray:
-        """`[batch, samples, n]`, numpy: samples for uniforms `[batch, samples, n]`.
+        """Return samples `[batch, samples, n]`, numpy, for uniforms of the same shape.
 
         Args:
-            uniforms: in [0, 1).
-            evidence: `[batch, samples, n]`, values that are not drawn, -1 for all others; None
-                where all are drawn.
+            uniforms: numbers in [0, 1).
+            evidence: `[batch, samples, n]`, values that are not drawn, -1 for variables to draw;
+                None to draw all.
         """
         arrays = [uniforms]
         if evidence is not None:
@@ -129,7 +129,7 @@ class FreeLabelSums:
         return np.concatenate(drawn)
 
     def covariance(self, direction: Direction) -> tuple[Array, Array]:
-        """Cov(phi, phi . d) `[batch, n, k]` and `[batch, e, k, k]`, where phi indicates values."""
+        """Return Cov(phi, phi . d), `[batch, n, k]` and `[batch, e, k, k]`, of indicators phi."""
         unary, pairwise = (np.ascontiguousarray(scores) for scores in direction)
         gradients = [
             sums.derivative(sums.problem.with_scores(*rows))
@@ -144,7 +144,7 @@ class FreeLabelSums:
 
         Args:
             z: `[batch, samples, n]`, the samples.
-            chosen: `[batch, samples, m]`, variables.
+            chosen: `[batch, samples, m]`, the variables.
             costs: `[batch, samples, m, k]`.
         """
         weights = np.zeros((*z.shape, self.problem.k))
@@ -157,7 +157,7 @@ class FreeLabelSums:
     def by_part(self, *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
         """Yield each part of the batch with its rows of arrays `[batch, ...]`.
 
-        The rows are arrays of the same kind as those of the part's problem.
+        The rows are arrays of the same kind as the scores of the part's problem.
         """
         start = 0
         for opener in self.parts:
@@ -172,7 +172,7 @@ def why_not_summed(problem: LabelProblem, split: Split | None) -> str | None:
 
     Args:
         problem: of the variables without evidence.
-        split: `split_of(problem, room)`; None also where elimination is too wide.
+        split: `split_of(problem, room)`; None also if elimination is too wide.
     """
     if split is not None:
         return None
@@ -190,7 +190,7 @@ def _itself(sums: Part) -> Part:
 
 
 def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Arrays of unary and of pairwise features of the whole batch, by those of its parts."""
+    """Return unary and pairwise features of the whole batch, from those of its parts."""
     xp = namespace_of(problem.unary)
     unary = xp.concat([gradient[0] for gradient in parts], axis=0)
     pairwise = xp.concat([gradient[1] for gradient in parts], axis=0)
@@ -198,7 +198,7 @@ def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tup
 
 
 def _finite(scores: Array) -> Array:
-    """Float64 scores; zero for what is forbidden, which has no probability."""
+    """Return float64 scores, with zero for forbidden values, whose probability is zero."""
     xp = namespace_of(scores)
     values = as_float64(scores)
     return xp.where(xp.isinf(values), xp.zeros_like(values), values)

@@ -1,6 +1,6 @@
 """Define the Gibbs distribution p(x) = exp(score(x)) / Z of label problems.
 
-Its sums and samples are exact. Where they are out of reach, log Z is bounded or estimated.
+Its sums and samples are exact. If they are out of reach, log Z is bounded or estimated.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from .problem import LabelProblem
 Exact: TypeAlias = Literal["auto", "exact", "elimination"]
 
 EXACT = ("auto", "exact", "elimination")
-"""Names of the one way to exact sums over labels."""
+"""Names of the only method for exact sums over labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
-    """The distribution p(x) = exp(score(x)) / Z over labels: log Z, marginals, entropy and samples.
+    """Distribution p(x) = exp(score(x)) / Z over labels: log Z, marginals, entropy and samples.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
-    kind; all but the samples are float64.
+    kind. Samples are int64, and all other arrays are float64.
 
     Attributes:
         log_partition: `[batch]`, log Z in nats.
@@ -47,8 +47,8 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
         unary_marginals: `[batch, n, k]`, P(x_i = a); zero beyond `sizes`.
         pairwise_marginals: `[batch, e, k, k]`, P(x_i = a, x_j = b) of the pairs of `edges`.
         method: "elimination".
-        problem: what was asked.
-        samples: `[samples, batch, n]`, int64; None where no uniforms were given.
+        problem: the problem of the distribution.
+        samples: `[samples, batch, n]`, int64; None without uniforms.
     """
 
     _free: FreeLabelSums = field(repr=False)
@@ -67,13 +67,13 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
 
         Args:
             uniforms: as for `sample`.
-            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all that are not
-                fixed by evidence.
-            threads: as over bits; sums over labels take one.
+            variables: `[m]` or `[samples, batch, m]`, the variables to complete; None for all that
+                evidence does not fix.
+            threads: as for bits; sums over labels use one thread.
 
         Raises:
-            ProblemError: the uniforms or the variables have another shape or range; or one of them
-                is fixed; or some variables have fewer values than others.
+            ProblemError: the uniforms or the variables have another shape or range, a chosen
+                variable is fixed, or some variables have fewer values than others.
 
         Example:
             >>> pair = gibbs([[0.0, 0.0], [0.0, 0.0]], potts=9.0, edges=[[0, 1]])
@@ -160,27 +160,29 @@ def gibbs(
         potts: as for `solve`.
         fix: evidence, as for `solve`: {variable: value}, or `[..., n]` with -1 for a free variable.
             Z is then the sum over the assignments that agree.
-        uniforms: None for no samples; `[samples, batch, n]`, float64, in [0, 1), one a variable.
-        method: "exact", where elimination is not too wide. Elsewhere, on any graph: "trw",
-            tree-reweighted messages, whose `log_partition` is an upper bound; "mean_field", a
-            product of distributions, and a lower bound (minus infinity where no allowed labels were
-            found); or "loopy", belief propagation, an estimate that is no bound. "trw" and "loopy"
-            are exact on trees.
+        uniforms: None for no samples; `[samples, batch, n]`, float64, in [0, 1), one for each
+            variable.
+        method: "exact" needs elimination that is not too wide. The other methods take any graph.
+            "trw" uses tree-reweighted messages, and its `log_partition` is an upper bound.
+            "mean_field" uses a product of distributions, and gives a lower bound (minus infinity if
+            no allowed labels were found). "loopy" uses belief propagation, and gives an estimate
+            that is not a bound. "trw" and "loopy" are exact on trees.
         memory: maximum bytes of the tables of exact sums; None for a share of the free memory.
-            With less memory, passes compute tables again, and then run once for each assignment of
-            a few variables: that is slower, and the results are the same up to rounding.
+            With less memory, passes compute tables again; with even less, they run once for each
+            assignment of a few variables. This is slower, and the results are the same up to
+            rounding.
         time_limit: seconds for exact sums, as for `solvers.gibbs`; None for no limit.
 
     Returns:
-        `LabelGibbs`; of the other methods a `GibbsEstimate`, which says what its `log_partition`
-        is and has no samples.
+        A `LabelGibbs`; for the other methods a `GibbsEstimate`, which says whether its
+        `log_partition` is a bound, and has no samples.
 
     Raises:
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
             range or precision.
-        OptionError: there is no such method; `fix` does not fit the problem; there are uniforms
-            for a method that draws no samples; `memory` is no whole number above zero; or
-            `time_limit` is no positive number.
+        OptionError: the method is unknown; `fix` does not fit the problem; there are uniforms for a
+            method that draws no samples; `memory` is not a whole number above zero; or `time_limit`
+            is not positive.
         TimeLimitError: the time limit passed before the sums were complete.
         UnsupportedProblemError: elimination is too wide, or its tables have too many entries once
             they are split until they fit into memory.
@@ -224,10 +226,10 @@ def sums_of_labels(
 
 
 def check_method(method: Any) -> None:
-    """Refuse what names no way to exact sums over labels.
+    """Raise if `method` is not the name of a method for exact sums over labels.
 
     Raises:
-        OptionError: it names none.
+        OptionError: the method is unknown.
     """
     if not isinstance(method, str) or method not in EXACT:
         names = ", ".join(ESTIMATES)

@@ -1,4 +1,4 @@
-"""Estimate p(x) = exp(score(x)) / Z where its exact sums are out of reach.
+"""Estimate p(x) = exp(score(x)) / Z if its exact sums are out of reach.
 
 An estimate has a bound on log Z or a value near it, and approximate marginals.
 """
@@ -18,7 +18,7 @@ from .evidence import LabelEvidence
 from .problem import LabelProblem
 
 BOUNDS: Final[dict[Estimated, Bound]] = {"trw": "upper", "mean_field": "lower", "loopy": None}
-"""What the number of each method is of log Z."""
+"""Relation of each method's number to log Z: a bound or an estimate."""
 
 _WAYS: Final[dict[Estimated, Callable[[LabelProblem], Sums]]] = {
     "trw": tree_reweighted,
@@ -30,16 +30,16 @@ _WAYS: Final[dict[Estimated, Callable[[LabelProblem], Sums]]] = {
 def estimate_of_labels(
     problem: LabelProblem[ArrayT], evidence: LabelEvidence, method: Estimated
 ) -> GibbsEstimate[LabelProblem[ArrayT], ArrayT]:
-    """Return what a method finds that takes no sums over all assignments.
+    """Return the estimates of a method that takes no sums over all assignments.
 
     Args:
-        problem: as the caller has it.
+        problem: the caller's problem.
         evidence: the values of some of its variables.
         method: "trw", "mean_field" or "loopy".
 
     Raises:
         InfeasibleError: every assignment of an instance is forbidden.
-        ProblemTooLargeError: memory does not hold the marginals of all pairs.
+        ProblemTooLargeError: the marginals of all pairs do not fit into memory.
     """
     check_room(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
@@ -58,7 +58,7 @@ def estimate_of_labels(
 
 
 class Estimates(NamedTuple):
-    """What a method finds of each instance.
+    """Estimates of a method for each instance.
 
     Attributes:
         log_partition: `[batch]`.
@@ -74,7 +74,7 @@ class Estimates(NamedTuple):
 
 
 def estimated(problem: LabelProblem, method: Estimated) -> Estimates:
-    """Return what a method finds of each instance of a host problem.
+    """Return the estimates of a method for each instance of a host problem.
 
     Raises:
         InfeasibleError: every assignment of an instance is forbidden.

@@ -20,8 +20,8 @@ def rows_of(constraints: Any, problem: LabelProblem) -> Rows:
     """Return constraints over the columns `[n * k]` of a problem, in whole numbers.
 
     Raises:
-        OptionError: no list of constraints of `solvers.constraints`, or one that does not name
-            values of the variables.
+        OptionError: the argument is not a list of constraints of `solvers.constraints`, or a
+            constraint does not name values of the variables.
     """
     named = [_over_columns(constraint, problem) for constraint in listed(constraints)]
     return Rows.of(named, problem.n * problem.k)
@@ -65,8 +65,8 @@ def rows_of_bits(rows: Rows, problem: LabelProblem) -> Rows:
 
     The result includes the rows that make the bits a valid encoding.
 
-    Variable i has value a where bit a - 1 is 1 and bit a is 0: [x_i = a] = b_(a-1) - b_a, with
-    b_(-1) = 1 and 0 behind the last bit. So the coefficient of bit t is c_(t+1) - c_t, and c_0 is a
+    Variable i has value a if bit a - 1 is 1 and bit a is 0: [x_i = a] = b_(a-1) - b_a, with b_(-1)
+    = 1 and 0 after the last bit. So the coefficient of bit t is c_(t+1) - c_t, and c_0 is a
     constant.
     """
     bits = []
@@ -86,7 +86,7 @@ def rows_of_bits(rows: Rows, problem: LabelProblem) -> Rows:
 
 
 def _walls(problem: LabelProblem) -> np.ndarray:
-    """`[walls, bits]`: b_(t+1) - b_t of each variable, which is at most 0."""
+    """Return the coefficients `[walls, bits]` of b_(t+1) - b_t <= 0 for each variable."""
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     first = np.flatnonzero(variable[1:] == variable[:-1])
     walls = np.zeros((len(first), len(variable)), np.int64)

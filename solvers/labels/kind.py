@@ -1,4 +1,4 @@
-"""What the front end asks of problems over variables of several values."""
+"""Answers of problems over variables of several values to the front end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .starts import given_labels
 
 
 class Labelled(Kind[LabelProblem]):
-    """Problems over variables of several values."""
+    """Kind of the problems over variables of several values."""
 
     name = "labels"
     state_type = np.int64
@@ -31,13 +31,13 @@ class Labelled(Kind[LabelProblem]):
         return named_solver(solver)
 
     def select(self, problem: LabelProblem) -> Selection[LabelSolver]:
-        """Return what `auto` takes for a problem."""
+        """Return the solver that `auto` uses for a problem."""
         return select_labels(problem)
 
     def select_within(
         self, problem: LabelProblem, rows: Rows, count: int
     ) -> Selection[LabelSolver]:
-        """Return what `auto` takes for the best assignments that satisfy constraints."""
+        """Return the solver that `auto` uses for the best assignments that satisfy constraints."""
         return select_within()
 
     def fixed(self, problem: LabelProblem, fix: Any) -> LabelFixing:
@@ -70,7 +70,7 @@ class Labelled(Kind[LabelProblem]):
         return LabelFixing.of(problem, fix).problem, rows
 
     def neighbours(self, problem: LabelProblem, z: np.ndarray) -> States:
-        """`[others, n]`: the assignments that differ from one in a single variable."""
+        """Return the assignments `[others, n]` that differ from a state in a single variable."""
         others = []
         for variable, size in enumerate(problem.sizes.tolist()):
             changed = np.repeat(z[None], size, axis=0)
@@ -81,7 +81,7 @@ class Labelled(Kind[LabelProblem]):
     def ranked(
         self, solver: LabelSolver, problem: LabelProblem, count: int, deadline: Deadline | None
     ) -> Ranked | None:
-        """Return several assignments that a solver finds at once; None where it finds one alone."""
+        """Return several assignments that a solver finds in one search; None if it finds one."""
         return ranked_labels(solver, problem, count, deadline)
 
     def exclusion(self, choose: Choose, deadline: Deadline) -> LabelRegions:

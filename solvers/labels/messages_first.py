@@ -1,6 +1,6 @@
-"""Search first where tables fit into memory but take long to fill.
+"""Search before elimination if tables fit into memory but take long to fill.
 
-Tables then solve the instances that the search left open.
+Elimination then solves the instances that the search did not prove.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .solver import LabelSolver
 from .starts import given_labels
 
 SECONDS_AN_ENTRY = 4e-8
-"""Of tables, about: those that would not be full in time are not begun."""
+"""Approximate seconds per table entry; tables that cannot be filled in time are not started."""
 
 ENTRIES_A_VISIT = 4
 """Number of table entries per node that the first search may visit.
@@ -32,8 +32,8 @@ At this ratio the search takes about a twentieth of the tables' time.
 class MessagesFirst(Portfolio[LabelProblem], LabelSolver):
     """Run `dual_ascent` briefly, then `elimination` on the remaining instances.
 
-    The first search may do a small share of the work of `elimination`. If tables would not be full
-    before the time limit, `dual_ascent` has all the time.
+    The first search may do a small share of the work of `elimination`. If tables could not be
+    filled before the time limit, `dual_ascent` gets all of the time.
     """
 
     def turns(self, problem: LabelProblem, deadline: Deadline) -> Iterator[Turn[LabelSolver]]:
@@ -55,7 +55,7 @@ class MessagesFirst(Portfolio[LabelProblem], LabelSolver):
 
 
 def elimination_entries(problem: LabelProblem) -> int:
-    """Entries of the tables of elimination; 0 where they do not fit into memory."""
+    """Return the entries of the tables of elimination; 0 if they do not fit into memory."""
     elimination = LABELS.solver_class("elimination")
     if elimination().why_not(problem):
         return 0

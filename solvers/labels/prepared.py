@@ -1,4 +1,4 @@
-"""`prepare` for labels: pairs that are checked once, for loops over their scores."""
+"""`prepare` for labels: check pairs once, and then solve for many scores over them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .solver import LabelSolver
 
 @dataclass(frozen=True, eq=False)
 class PreparedLabels(AnyPrepared):
-    """`solve` for label problems over the same pairs; `prepare` makes one.
+    """Function that solves label problems over the same pairs; `prepare` makes one.
 
-    It keeps nothing of the scores that it is called with, and threads may share it.
+    It does not keep the scores of a call, and threads may share it.
 
     Attributes:
-        solver: a solver object, or "auto", which chooses anew for every call.
+        solver: a solver object, or "auto", which chooses a solver for every call.
         time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
-        sizes: `[n]`, how many values each variable has; None for as many as the scores say.
+        sizes: `[n]`, the number of values of each variable; None to take it from the scores.
     """
 
     sizes: Any
@@ -64,14 +64,14 @@ class PreparedLabels(AnyPrepared):
         start: Any = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """What `solve` answers for these scores over the prepared pairs.
+        """Return the answer of `solve` for these scores over the prepared pairs.
 
         Args:
             unary: `[..., n, k]`, of any kind that `solve` takes.
             pairwise: `[..., e, k, k]`, in the order and the directions of the prepared pairs, or
-                `[k, k]` for all of them; left out where there are none.
+                `[k, k]` for all pairs; not needed if there are no pairs.
             potts: in place of `pairwise`, the score of equal values.
-            start: labels `[..., n]` to begin with.
+            start: initial labels `[..., n]`.
             callback: as `solve` takes it.
 
         Raises:
@@ -98,13 +98,13 @@ def prepare(
     Args:
         edges: `[e, 2]` integers, the pair of each table; a copy is taken.
         n: number of variables.
-        sizes: `[n]`, where variables have different numbers of values.
+        sizes: `[n]`, the number of values of each variable, if they differ.
         solver: as `solve` takes it.
         time_limit: seconds for the whole batch of a call, for solvers that can stop early; or a
             `Deadline`, at which all calls end.
 
     Raises:
-        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside
+        ProblemError: n is not a whole number from 1 to 2^31, or edges repeat, loop or lie outside
             0..n-1.
         UnknownSolverError: no solver has that name.
         OptionError: the time limit is not positive.

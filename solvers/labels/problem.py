@@ -56,16 +56,16 @@ Beyond it the table's zeros would take more memory than all else.
 """
 
 COPIES = 4
-"""Of tables, that a solver holds at once."""
+"""Number of copies of the tables that a solver holds at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Checked pairs, with the directions in which they came.
+    """Checked pairs, with their original directions.
 
     Attributes:
         topology: the pairs, each in the order i < j.
-        swapped: `[e]`, bool: which of them came as (j, i).
+        swapped: `[e]`, bool: whether the caller wrote the pair as (j, i).
     """
 
     topology: Topology
@@ -89,27 +89,29 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelProblem(AnyProblem[ArrayT]):
-    """A batch of pairwise problems over the same variables and edges, checked and flattened.
+    """Checked batch of pairwise problems over the same variables and edges.
 
     score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i]
     - 1},  maximised.
 
-    A score of minus infinity forbids what it stands for. Build one with `LabelProblem.from_arrays`.
+    A score of minus infinity forbids the value or pair of values. Build one with
+    `LabelProblem.from_arrays`.
 
     Attributes:
         unary: `[batch, n, k]`, float32 or float64; minus infinity beyond `sizes`.
         tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond
-            `sizes`. None, t = 0, where they would waste memory: where there are `edge_tables`, and
-            for scores of equal values of more than 128 (`dense` has them).
-        table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's
+            `sizes`. There are no tables (t = 0) if they would waste memory: with `edge_tables`, and
+            for scores of equal values if k is more than 128. `dense` returns the problem with
+            tables.
+        table_of: `[e]`, numpy int64: the table of each edge, whose rows are values of the edge's
             lower variable.
-        weights: `[1 or batch, e]`, by which the table of an edge is multiplied; None for ones.
-        sizes: `[n]`, numpy int64: how many values a variable has.
+        weights: `[1 or batch, e]`, factors of the tables of the edges; None for ones.
+        sizes: `[n]`, numpy int64: the number of values of each variable.
         topology: the pairs, each in the order i < j.
         leading: the caller's leading dimensions; their product is `batch`.
-        home: where answers go back to.
-        edge_tables: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes
-            differ so much that tables of k x k would be much larger; None elsewhere.
+        home: the kind of arrays and the device to which answers go back.
+        edge_tables: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, if sizes
+            differ so much that tables of k x k would be much larger; otherwise None.
 
     Example:
         >>> unary = [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]
@@ -164,23 +166,23 @@ class LabelProblem(AnyProblem[ArrayT]):
         sizes: Any = None,
         potts: Any = None,
     ) -> LabelProblem:
-        """Checks and flattens what the caller has.
+        """Check the caller's arrays, and return them as a problem.
 
         Args:
             unary: `[..., n, k]`, the score of each value of each variable; minus infinity forbids
                 one.
-            pairwise: None; `[..., e, k, k]`, the scores of the values of each pair, rows those of
-                the first variable of an edge as it is given; `[..., 1, k, k]` or `[k, k]`, the same
-                for all pairs. Leading dimensions broadcast against those of `unary`.
+            pairwise: None; `[..., e, k, k]`, the scores of the values of each pair, whose rows are
+                values of the edge's first variable; `[..., 1, k, k]` or `[k, k]`, the same for all
+                pairs. Leading dimensions broadcast against those of `unary`.
             edges: `[e, 2]` or `[2, e]` integers, shared by the batch.
-            sizes: `[n]` integers from 1 to k, where variables have different numbers of values:
-                what `unary` and `pairwise` hold beyond is ignored. None for k each.
+            sizes: `[n]` integers from 1 to k, if variables have different numbers of values; scores
+                beyond them are ignored. None for k values each.
             potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
 
         Raises:
-            ProblemError: shapes that do not match, scores that are nan or plus infinity, edges that
-                repeat, loop or lie outside 0..n-1, or sizes outside 1..k.
-            ProblemTooLargeError: more scores than memory holds.
+            ProblemError: shapes do not match, a score is nan or plus infinity, edges repeat, loop
+                or lie outside 0..n-1, or sizes lie outside 1..k.
+            ProblemTooLargeError: the scores do not fit into memory.
         """
         _check_choice(pairwise, potts, edges)
         return cls._checked(unary, pairwise, potts, sizes, partial(Pairs.of, edges))
@@ -189,18 +191,18 @@ class LabelProblem(AnyProblem[ArrayT]):
     def over(
         cls, pairs: Pairs, unary: Any, pairwise: Any = None, *, sizes: Any = None, potts: Any = None
     ) -> LabelProblem:
-        """What `from_arrays` makes of these scores and pairs that are checked already.
+        """Return the problem of `from_arrays` for pairs that are already checked.
 
         Args:
-            pairs: of as many variables as `unary` has.
+            pairs: pairs of as many variables as `unary` has.
             unary: `[..., n, k]`.
             pairwise: as `from_arrays` takes it.
             sizes: as `from_arrays` takes it.
             potts: as `from_arrays` takes it.
 
         Raises:
-            ProblemError: shapes that do not match, or scores that are nan or plus infinity.
-            ProblemTooLargeError: more scores than memory holds.
+            ProblemError: shapes do not match, or a score is nan or plus infinity.
+            ProblemTooLargeError: the scores do not fit into memory.
         """
         n = pairs.topology.n
 
@@ -224,21 +226,21 @@ class LabelProblem(AnyProblem[ArrayT]):
         sizes: Any,
         pairs_of: Callable[[int], Pairs],
     ) -> LabelProblem:
-        """Checks and flattens; `pairs_of` gives the pairs of so many variables."""
+        """Check the arrays, and return them as a problem; `pairs_of` returns the pairs for n."""
         arrays = {"unary": as_array(unary, "unary")}
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
                 arrays[name] = as_array(array, name)
         alone = "potts" in arrays and arrays["potts"].ndim == 0
         if alone:
-            number = to_numpy(arrays["potts"])  # of no library
+            number = to_numpy(arrays["potts"])  # not an array
             if number.dtype.kind not in "biuf":
                 raise ProblemError(f"potts must be a number, or [..., e]; got {shortened(potts)}")
             arrays["potts"] = beside(arrays["unary"], number[None])
         home = home_of(*arrays.values())
         scores = as_floats(arrays, home)
         n, k = _shape_of(scores["unary"])
-        if not k:  # there are no variables either
+        if not k:  # there are no variables, either
             scores["unary"] = _with_a_value(scores["unary"])
             k = 1
         checked = pairs_of(n)
@@ -256,7 +258,7 @@ class LabelProblem(AnyProblem[ArrayT]):
     def from_tables(
         unary: np.ndarray, tables: Sequence[np.ndarray], edges: Edges, sizes: np.ndarray
     ) -> LabelProblem[np.ndarray]:
-        """One instance with a table of its own size for each edge.
+        """Return one instance with a table of the right size for each edge.
 
         Args:
             unary: `[n, k]`, float64; minus infinity beyond `sizes`.
@@ -285,10 +287,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         return bool(self.e) and self.edge_tables is None and int(self.tables.shape[1]) == 0
 
     def dense(self) -> LabelProblem[ArrayT]:
-        """This problem with tables of k x k.
+        """Return this problem with tables of k x k.
 
         Raises:
-            ProblemTooLargeError: memory does not hold them and what solvers make of them.
+            ProblemTooLargeError: the tables and their copies in solvers do not fit into memory.
         """
         if self.edge_tables is None and not self.is_potts:
             return self
@@ -314,7 +316,7 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @property
     def k(self) -> int:
-        """Most values of a variable."""
+        """Maximum number of values of a variable."""
         return int(self.unary.shape[2])
 
     @property
@@ -324,7 +326,7 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @kept
     def edges(self) -> Edges:
-        """`[e, 2]`, numpy int64, `i < j` in every row, no row twice."""
+        """The edges `[e, 2]`, numpy int64, with `i < j` in every row and no row twice."""
         return self.topology.edges()
 
     @kept
@@ -365,12 +367,12 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @property
     def rounding_of_sums(self) -> Scores:
-        """`[batch]`: by how much sums of real numbers of this size may be wrong."""
+        """Maximum rounding error `[batch]` of sums of real numbers of this size."""
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
     @kept
     def _units(self) -> np.ndarray | None:
-        """What `resolutions` says."""
+        """The units that `resolutions` returns."""
         if self.is_empty:
             return None
         if self.weights is None:
@@ -384,7 +386,7 @@ class LabelProblem(AnyProblem[ArrayT]):
             not isinstance(self.unary, np.ndarray)
             and sum(math.prod(array.shape) for array in parts) > BLOCK
         ):
-            return None  # which would have to come from a device
+            return None  # these would be copied from a device
         first, second = (to_numpy(array).reshape(array.shape[0], -1) for array in parts)
         return units_of(
             first, second, to_numpy(self.magnitude), 2 * EPSILON * (self.n + self.e + 1)
@@ -416,11 +418,11 @@ class LabelProblem(AnyProblem[ArrayT]):
 
     @kept
     def states(self) -> int:
-        """How many assignments an instance has."""
+        """Number of assignments of an instance."""
         return math.prod(self.sizes.tolist())
 
     def pairwise(self, edge: int) -> Float[Array, "shared ki kj"]:
-        """The float64 table of an edge, `[1 or batch, sizes[i], sizes[j]]`."""
+        """Return the float64 table of an edge, `[1 or batch, sizes[i], sizes[j]]`."""
         i, j = self.topology.pairs[edge]
         if self.edge_tables is not None:
             return self.edge_tables[edge][None]
@@ -437,10 +439,10 @@ class LabelProblem(AnyProblem[ArrayT]):
         return table * as_float64(self.weights[:, edge])[:, None, None]
 
     def all_pairwise(self) -> Float[np.ndarray, "shared e k k"]:
-        """`[1 or batch, e, k, k]`: the float64 table of every edge of a host problem, in one array.
+        """Return the float64 tables `[1 or batch, e, k, k]` of all edges of a host problem.
 
         Raises:
-            ProblemTooLargeError: memory does not hold them.
+            ProblemTooLargeError: they do not fit into memory.
         """
         shared = self.tables.shape[0]
         if self.weights is not None:
@@ -452,7 +454,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return tables
 
     def score(self, labels: Any) -> ArrayT:
-        """The score of each assignment, summed in float64.
+        """Return the score of each assignment, summed in float64.
 
         Args:
             labels: `[..., n]` integers, with this problem's leading dimensions.
@@ -475,7 +477,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return self.restore(self.score_flat(beside(self.unary, flat.astype(np.int64))))
 
     def fault_of(self, labels: np.ndarray) -> str:
-        """Describe what is wrong with labels `[batch, n]`; return an empty text if valid."""
+        """Describe what is wrong with labels `[batch, n]`; return an empty string if valid."""
         if labels.dtype.kind not in "iu":
             return f"must be integers; their type is {labels.dtype}"
         outside = np.argwhere((labels < 0) | (labels >= self.sizes))
@@ -485,7 +487,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return f"of variable {i} are 0 to {self.sizes[i] - 1}; got {labels[instance, i]}"
 
     def score_flat(self, labels: States) -> Scores:
-        """`[batch]`: the float64 score of `[batch, n]` integer labels beside the scores."""
+        """Return the float64 scores `[batch]` of labels `[batch, n]` on the problem's device."""
         xp = namespace_of(self.unary)
         rows = beside(self.unary, np.arange(self.batch)[:, None])
         variables = beside(self.unary, np.arange(self.n)[None, :])
@@ -508,7 +510,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return total + xp.sum(scores, axis=-1)
 
     def columns(self, labels: States) -> np.ndarray:
-        """`[batch, n * k]`: for every value of every variable whether the variable has it, 0 or 1.
+        """Return indicators `[batch, n * k]`: 1 if a variable has a value, else 0.
 
         Linear constraints are over these columns, on the host.
         """
@@ -516,7 +518,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return has.reshape(len(labels), self.n * self.k).astype(np.int8)
 
     def restore(self, array: Array) -> ArrayT:
-        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
         return self.home.place(namespace_of(array).reshape(array, shape))
 
@@ -545,7 +547,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         return replace(self, unary=unary, tables=tables, weights=weights)
 
     def with_scores(self, unary: Array, pairwise: Array) -> LabelProblem[ArrayT]:
-        """Return the problem of the same pairs with a table of its own for each edge.
+        """Return the problem of the same pairs with a separate table for each edge.
 
         Args:
             unary: `[batch, n, k]`.
@@ -557,7 +559,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         )
 
     def to_host(self) -> LabelProblem[ArrayT]:
-        """This problem with numpy scores; its answers still go back to the caller's device."""
+        """Return this problem with numpy scores; answers still go back to the caller's device."""
         if isinstance(self.unary, np.ndarray):
             return self
         weights = None
@@ -571,7 +573,7 @@ class LabelProblem(AnyProblem[ArrayT]):
 def _edge_scores(
     edge_tables: tuple[np.ndarray, ...], edges: Edges, labels: np.ndarray
 ) -> np.ndarray:
-    """`[batch]`: the sum of the entries of each edge's own table at labels `[batch, n]`."""
+    """Return the sum `[batch]` of entries of `edge_tables` at labels `[batch, n]`."""
     total = np.zeros(len(labels))
     for table, (i, j) in zip(edge_tables, edges.tolist(), strict=True):
         total += table[labels[:, i], labels[:, j]]
@@ -579,10 +581,10 @@ def _edge_scores(
 
 
 def check_label_problem(problem: object) -> None:
-    """Refuses what is no `LabelProblem`.
+    """Raise if `problem` is not a `LabelProblem`.
 
     Raises:
-        ProblemError: it is none.
+        ProblemError: it is not a `LabelProblem`.
     """
     if not isinstance(problem, LabelProblem):
         raise ProblemError(
@@ -592,14 +594,14 @@ def check_label_problem(problem: object) -> None:
 
 
 def _at(scores: Array, places: Array) -> Array:
-    """The float64 scores at places `[batch, m]` of the flattened array."""
+    """Return the float64 scores at places `[batch, m]` of the flattened array."""
     xp = namespace_of(scores)
     taken = xp.take(xp.reshape(scores, (-1,)), xp.reshape(places, (-1,)), axis=0)
     return as_float64(xp.reshape(taken, places.shape))
 
 
 def _largest(scores: Array) -> Array:
-    """`[..., m]` to `[...]`: the largest absolute score, in float64; 0 for what is forbidden."""
+    """Return the largest absolute scores `[...]` of `[..., m]`, with 0 for forbidden ones."""
     xp = namespace_of(scores)
     least = xp.min(scores, axis=-1)
     if bool(xp.any(xp.isinf(least))):
@@ -652,7 +654,7 @@ def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
 
 
 def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, np.ndarray, Array]:
-    """Tables, which of them, and weights, of scores for equal values."""
+    """Return tables, the table of each edge, and weights, from scores of equal values."""
     xp = namespace_of(weights)
     if shared:
         weights = xp.broadcast_to(weights, (*weights.shape[:-1], e))
@@ -671,10 +673,10 @@ def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, n
 
 
 def _check_tables(shape: tuple[int, ...], k: int, topology: Topology) -> None:
-    """Raise unless the shape is that of one table for each edge, or of one for all.
+    """Raise unless the shape is that of one table per edge, or of one table for all edges.
 
     Raises:
-        ProblemError: it is another one.
+        ProblemError: the shape is another one.
     """
     e = topology.e
     if len(shape) < 3 or shape[-2:] != (k, k) or shape[-3] not in (1, e):
@@ -736,7 +738,7 @@ def _flatten(
         raise ProblemError(
             f"the leading dimensions of unary and of the scores of pairs do not broadcast: {leads}"
         ) from error
-    except RuntimeError as error:  # numpy's, of more than 32 or 64
+    except RuntimeError as error:  # numpy allows only 32 or 64 dimensions
         raise ProblemError(
             f"unary has {unary.ndim} dimensions, and tables {tables.ndim}: {error}"
         ) from error
@@ -761,7 +763,7 @@ def _flatten(
 
 
 def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
-    """`[1, ...]` where all instances share it, else `[batch, ...]`."""
+    """Return `[1, ...]` if all instances share the array, else `[batch, ...]`."""
     xp = namespace_of(array)
     before = array.shape[:-axes]
     if math.prod(before) == 1 and math.prod(leading):
@@ -779,8 +781,8 @@ def _padded(
     Values beyond a variable's size get minus infinity. Entries that no edge can use become zero in
     tables.
 
-    What is never scored must not count in `magnitude`, of which rounding and units of proofs are
-    made.
+    Entries that are never scored must not count in `magnitude`, which determines the rounding and
+    units of proofs.
     """
     k = int(unary.shape[-1])
     xp = namespace_of(unary)
@@ -797,8 +799,8 @@ def _padded(
         np.logical_or.at(within, table_of, has[i][:, :, None] & has[j][:, None, :])
         used = xp.where(beside(unary, within), tables, xp.zeros_like(tables))
         largest = _largest(xp.reshape(used, (*used.shape[:2], k**2)))
-        # A table that several edges share stays as it is, a metric say, unless what is never scored
-        # is large in it.
+        # A table that several edges share, such as a metric, stays as it is, unless its unused
+        # entries are large.
         if len(table_of) == tables.shape[1] or not bool(
             xp.all(xp.abs(tables) <= largest[..., None, None])
         ):
@@ -825,7 +827,7 @@ def _check_finite(problem: LabelProblem) -> None:
     if bool(xp.any(xp.max(problem.unary, axis=-1) == -math.inf)):
         instance, i = np.argwhere(to_numpy(xp.max(problem.unary, axis=-1)) == -math.inf)[0].tolist()
         raise ProblemError(f"all values of variable {i} are forbidden in instance {instance}")
-    with np.errstate(over="ignore"):  # which is what is looked for
+    with np.errstate(over="ignore"):  # the check below finds this
         largest = float(xp.max(problem.magnitude))
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(

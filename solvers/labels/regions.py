@@ -1,4 +1,4 @@
-"""Regions of label assignments: those of whose values some are excluded."""
+"""Regions of label assignments in which some values are excluded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .fixing import LabelFixing
 from .problem import LabelProblem
 
 SEARCHED_TOGETHER = 1 << 14
-"""Unary scores of the regions between which nobody looks at the clock."""
+"""Maximum number of unary scores of regions that are searched between checks of the time."""
 
 
 class _Part(NamedTuple):
@@ -31,7 +31,7 @@ class _Part(NamedTuple):
     Attributes:
         whole: `[n, k]`, bool: the values that the region allows.
         z: `[n]`, its best assignment.
-        variable: the first that differs; -1 for all of the region.
+        variable: the first variable that differs; -1 for the whole region.
     """
 
     whole: np.ndarray
@@ -40,7 +40,7 @@ class _Part(NamedTuple):
 
     @property
     def allowed(self) -> np.ndarray:
-        """`[n, k]`, bool: at least one value of each variable, none that the problem forbids."""
+        """The allowed values, `[n, k]`, bool, at least one of each variable."""
         if self.variable < 0:
             return self.whole
         before = np.arange(self.variable)
@@ -54,13 +54,13 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """Some of the allowed assignments, and the best that is known of them.
+    """Set of allowed assignments, with the best known one.
 
     Attributes:
-        z: `[n]`, one of the region; of no meaning where none is known.
-        score: of it; minus infinity where no allowed one is known.
-        bound: on the scores of the region.
-        values: the values that it allows.
+        z: `[n]`, an assignment of the region; meaningless if none is known.
+        score: its score; minus infinity if no allowed assignment is known.
+        bound: an upper bound on the scores of the region.
+        values: the values that the region allows.
     """
 
     z: np.ndarray
@@ -73,18 +73,18 @@ class LabelRegions:
     """Split the region of an assignment by the first variable in which others differ from it."""
 
     def __init__(self, choose: Choose, deadline: Deadline) -> None:
-        """Search nothing yet.
+        """Keep the solver and the deadline.
 
         Args:
-            choose: the solver of a problem.
-            deadline: after which regions are not searched.
+            choose: returns the solver of a problem.
+            deadline: no region is searched after it.
         """
         self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: LabelFixing, count: int, number: int) -> tuple[States, np.ndarray]:
         """Return the best assignments `[count, n]` of an instance, and bounds `[count]`.
 
-        The i-th bound holds for all assignments but those before the i-th.
+        The i-th bound holds for all assignments except those before the i-th.
         """
         problem = fixed.problem
         nothing = np.zeros(problem.n, np.int64)
@@ -107,8 +107,8 @@ class LabelRegions:
         """Return assignments `[rows, count, n]` for which there was no time, with bounds.
 
         The bounds are `[rows, count]`, on all assignments. The first assignment has the best unary
-        score of each variable, and the others are one change away. Where that is forbidden, a
-        solver looks for an allowed assignment.
+        score of each variable, and the others are one change away. If that is forbidden, a solver
+        searches for an allowed assignment.
         """
         problem = fixed.problem.to_host().instances(rows)
         z = np.asarray(problem.unary).argmax(axis=2)
@@ -120,7 +120,7 @@ class LabelRegions:
         return states, bounds
 
     def _others(self, problem: LabelProblem, taken: _Region) -> Iterator[_Region]:
-        """By the first variable in which they differ from the assignment of the region."""
+        """Yield parts by the first variable in which they differ from the region's assignment."""
         parts = list(_parts(taken))
         together = max(1, SEARCHED_TOGETHER // (problem.n * problem.k))
         for first in range(0, len(parts), together):
@@ -133,7 +133,7 @@ class LabelRegions:
     def _searched(
         self, problem: LabelProblem, around: _Region, parts: list[_Part]
     ) -> list[_Region]:
-        """Parts of a region with their best assignments; those without any are left out."""
+        """Return parts of a region with their best assignments, without empty parts."""
         batch = problem.instances(np.zeros(len(parts), np.int64))
         allowed = np.stack([piece.allowed for piece in parts])
         batch = replace(batch, unary=np.where(allowed, batch.unary, -np.inf))
@@ -149,7 +149,8 @@ class LabelRegions:
             if len(parts) > 1:
                 return self._one_by_one(problem, around, parts)
             return _unsearched(problem, around, parts)
-        # Proved up to rounding: that of sums of bounds would add up.
+        # The state is proved up to rounding. Without this, roundings of sums of bounds would add
+        # up.
         bounds = np.minimum(np.where(best.optimal, best.score, best.bound), around.bound)
         fields = zip(best.z, best.score.tolist(), bounds.tolist(), parts, strict=True)
         return [_Region(*region) for region in fields]
@@ -157,7 +158,7 @@ class LabelRegions:
     def _one_by_one(
         self, problem: LabelProblem, around: _Region, parts: list[_Part]
     ) -> list[_Region]:
-        """Parts of which at least one has no allowed assignment."""
+        """Search each part separately, since at least one has no allowed assignment."""
         regions: list[_Region] = []
         for piece in parts:
             if self._searches.over:
@@ -168,7 +169,7 @@ class LabelRegions:
 
 
 def _parts(taken: _Region) -> Iterator[_Part]:
-    """All assignments of a region but its best one."""
+    """Return the parts that contain all assignments of a region except its best one."""
     allowed = taken.values.allowed
     for i in np.flatnonzero(allowed.sum(axis=1) > 1).tolist():
         yield _Part(allowed, taken.z, i)
@@ -180,7 +181,7 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
     Each gets the bound of the whole region, and the assignment that is nearest to that of the
     region.
 
-    Where the region has no assignment that is known, or all of the nearest are forbidden, none of
+    If no assignment of the region is known, or all of the nearest are forbidden, no assignment of
     the part is known.
     """
     is_allowed = around.score > -math.inf
@@ -204,14 +205,14 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
 
 
 def _nearest(problem: LabelProblem, z: States, count: int) -> tuple[States, Scores]:
-    """Return the best assignments at most one change away, `[batch, count, n]`; -1 beyond them.
+    """Return the best assignments `[batch, count, n]` within one change; -1 in missing rows.
 
-    The one that is given comes first, and its scores `[batch]` come back too.
+    The given assignment comes first. Its scores `[batch]` are returned too.
 
     Args:
         problem: on the host.
         z: `[batch, n]`.
-        count: how many.
+        count: number of assignments.
     """
     batch, n = z.shape
     scores = np.asarray(problem.score_flat(z), np.float64)
@@ -230,9 +231,9 @@ def _nearest(problem: LabelProblem, z: States, count: int) -> tuple[States, Scor
 
 
 def _gains_of_changes(problem: LabelProblem, z: States) -> np.ndarray:
-    """Return `[batch, n, k]`: what each change of one value adds; minus infinity for no change.
+    """Return the gains `[batch, n, k]` of each change of one value; minus infinity for no change.
 
-    The assignments `[batch, n]` are allowed, and the gains of others have no meaning.
+    The assignments `[batch, n]` must be allowed; the gains of forbidden ones are meaningless.
     """
     rows = np.arange(len(z))
     scores = np.array(problem.unary, np.float64)
@@ -243,14 +244,14 @@ def _gains_of_changes(problem: LabelProblem, z: States) -> np.ndarray:
         scores[:, j, : shape[2]] += table[rows, z[:, i]]
     places = rows[:, None], np.arange(z.shape[1]), z
     current = scores[places]
-    # The present value of forbidden assignments is minus infinity; they are looked for elsewhere.
+    # The score of forbidden assignments is minus infinity; the caller handles them.
     gains = scores - np.where(current > -math.inf, current, 0.0)[:, :, None]
     gains[places] = -math.inf
     return np.asarray(gains)
 
 
 def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
-    """Return `[n, k]`: the score of an assignment `[n]` after each change of one value.
+    """Return the scores `[n, k]` of an assignment `[n]` after each change of one value.
 
     The problem has a single instance.
     """

@@ -1,4 +1,4 @@
-"""What `auto` takes for labels, with its reason."""
+"""Choose the label solver that `auto` uses, with a reason."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .problem import LabelProblem
 from .solver import LabelSolver
 
 QUICK_ENTRIES = 1 << 22
-"""Tables of so many entries take some hundredths of a second an instance."""
+"""Number of entries up to which tables take some hundredths of a second per instance."""
 
 SHORT_ENTRIES = 1 << 18
-"""Tables of so many entries take some milliseconds an instance, as the shortest searches do."""
+"""Number of entries up to which tables take some milliseconds per instance, like short searches."""
 
 QUICK_SHARE = 16
 """Entries for each pair of values up to which tables take about as long as reading the scores."""
@@ -29,7 +29,8 @@ def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None
 
     Args:
         solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class;
-            or a binary solver by name or object, which then gets the bits of the labels (`Bits`).
+            or a binary solver by name or object, which then gets the labels encoded as bits
+            (`Bits`).
 
     Raises:
         UnknownSolverError: no solver has that name.
@@ -49,7 +50,7 @@ def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None
 
 
 def select_within() -> Selection[LabelSolver]:
-    """Return the solver of assignments that satisfy constraints, whatever the problem."""
+    """Return the solver of assignments that satisfy constraints, for any problem."""
     return Selection(Bits(), "solvers of its bits take constraints")
 
 
@@ -90,7 +91,7 @@ def _are_quick(problem: LabelProblem, entries: int) -> bool:
 def _are_cut(problem: LabelProblem) -> bool:
     """Return whether a minimum cut of bits is exact for all instances."""
     cuts = Bits("max_flow")
-    # The bits of one instance cost little, and mostly say no.
+    # The bits of one instance take little time, and usually rule out a minimum cut.
     if problem.batch > 1 and cuts.why_not(problem.to_host().instances(slice(0, 1))):
         return False
     return not cuts.why_not(problem)

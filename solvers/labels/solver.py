@@ -1,4 +1,4 @@
-"""The base of every label solver."""
+"""Base class of every label solver."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .problem import LabelProblem, check_label_problem
 class LabelSolver(CertifiedSolver[LabelProblem]):
     """Base class of the solvers over labels: find the x of highest pairwise score, x_i < sizes[i].
 
-    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
-    certificates are those of all solvers.
+    A backend sets `name` and `capabilities` and implements `_argmax`. Checks, scores and
+    certificates are common to all solvers.
     """
 
     kind: ClassVar[str] = "labels"
@@ -28,28 +28,28 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
     def solve(
         self, problem: LabelProblem[ArrayT], time_limit: float | Deadline | None = None
     ) -> Solution[ArrayT]:
-        """The maximiser of every instance, re-scored in float64 and certified.
+        """Return the maximiser of every instance, re-scored in float64 and certified.
 
         Args:
-            problem: what to solve.
+            problem: the problem to solve.
             time_limit: seconds for the whole batch, or a `Deadline`; None or infinity for no limit.
-                When it is reached the best found comes back, with `optimal` False and `bound`
-                saying how far it can be.
+                When it is reached, the incumbent is returned with `optimal=False` and an upper
+                bound.
 
         Raises:
-            ProblemError: `problem` is no `LabelProblem`.
+            ProblemError: `problem` is not a `LabelProblem`.
             SolverUnavailableError: a package is missing.
             UnsupportedProblemError: `why_not(problem)` has reasons.
             OptionError: the time limit is not positive.
             InfeasibleError: every assignment of an instance is forbidden.
-            SolveFailedError: the backend stopped without an answer, or with one that cannot be.
+            SolveFailedError: the backend stopped without an answer, or with an invalid one.
             ProblemTooLargeError: the backend needs more memory than there is.
-            SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+            SolveInterrupted: Ctrl-C stopped a search; the exception has the incumbent.
         """
         return super().solve(problem, time_limit)
 
     def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
-        """Why this solver cannot take constraints; None where it can."""
+        """Return why this solver cannot take constraints; None if it can."""
         if self.capabilities.constraints is None:
             return (
                 "it takes no constraints; solvers of the labels' bits do: take 'auto', 'bits' or "
@@ -65,10 +65,12 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if tuple(z.shape) != expected:
             raise SolveFailedError(
                 f"solver '{self.name}' returned labels "
-                f"of the shape {tuple(z.shape)} for {expected}: its fault"
+                f"of the shape {tuple(z.shape)} for {expected}: a fault of the solver"
             )
         if fault := problem.fault_of(to_numpy(z)):
-            raise SolveFailedError(f"labels from solver '{self.name}' {fault}: its fault")
+            raise SolveFailedError(
+                f"labels from solver '{self.name}' {fault}: a fault of the solver"
+            )
         xp = namespace_of(z)
         return xp.astype(z, xp.int64, copy=False)
 

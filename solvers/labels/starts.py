@@ -1,4 +1,4 @@
-"""Labels to start from, as a caller gives them."""
+"""Read the initial labels of a caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def given_labels(start: Any, problem: LabelProblem) -> np.ndarray | None:
     """Broadcast the caller's labels to `[batch, n]` int64; return None without any.
 
     Raises:
-        OptionError: another shape, or values that a variable does not have.
+        OptionError: the labels have another shape, or values that a variable does not have.
     """
     if start is None:
         return None
@@ -29,7 +29,7 @@ def given_labels(start: Any, problem: LabelProblem) -> np.ndarray | None:
 
 
 def starts_of(start: Any, problem: LabelProblem) -> list[np.ndarray | None]:
-    """`[batch]`: the labels `[n]` that each instance starts from; None for none."""
+    """Return a list `[batch]` of the initial labels `[n]` of each instance; None for none."""
     labels = given_labels(start, problem)
     if labels is None:
         return [None] * problem.batch

@@ -26,7 +26,7 @@ __all__ = ["LabelInstances", "LabelKit", "check_conformance", "random_instances"
 
 @dataclass(frozen=True, eq=False)
 class LabelInstances:
-    """A small batch as arrays.
+    """Small batch of instances as arrays.
 
     Attributes:
         unary: `[3, n, k]`.
@@ -41,7 +41,7 @@ class LabelInstances:
     sizes: np.ndarray
 
     def problem(self) -> LabelProblem[np.ndarray]:
-        """As solvers get it."""
+        """Return the problem that solvers receive."""
         if not len(self.edges):
             return LabelProblem.from_arrays(self.unary, sizes=self.sizes)
         return LabelProblem.from_arrays(
@@ -60,15 +60,15 @@ class LabelInstances:
         return np.asarray(total)
 
     def state_numbers(self, solution: Solution) -> np.ndarray:
-        """`[3]`: the places of a solution's labels in `scores`."""
+        """Return the places `[3]` of a solution's labels in `scores`."""
         labels = solution.labels
         assert ((labels >= 0) & (labels < self.sizes)).all(), (
-            "labels are no values of their variables"
+            "labels are not values of their variables"
         )
         return np.asarray(np.ravel_multi_index(labels.T, self.sizes))
 
     def slack(self) -> np.ndarray:
-        """`[3]`: what rounding may do to a score."""
+        """Return the maximum rounding error `[3]` of a score."""
         of_variables = np.abs(self.unary).max(axis=-1).sum(axis=-1)
         finite = np.where(np.isinf(self.pairwise), 0.0, self.pairwise)
         of_pairs = np.abs(finite).max(axis=(-1, -2)).sum(axis=-1)
@@ -79,16 +79,16 @@ class LabelInstances:
 def random_instances(
     count: int, max_states: int, generator: np.random.Generator, *, pairs: bool = True
 ) -> Iterator[LabelInstances]:
-    """Small batches of every kind that breaks solvers.
+    """Yield small batches of every kind that has broken solvers.
 
-    Up to 7 variables of 1 to 6 values; dense, sparse and no edges in both directions; normal and
-    integer scores (ties), all equal, of Potts, of convex distances, at scales from 1e-9 to 1e9;
-    some with forbidden values.
+    They have up to 7 variables of 1 to 6 values, and dense, sparse or no edges in both directions.
+    Scores are normal or integer (with ties), all equal, Potts, or convex distances, at scales from
+    1e-9 to 1e9. Some batches have forbidden values.
 
     Args:
-        count: how many batches of 3 instances.
-        max_states: most assignments of an instance, which enumeration takes.
-        generator: source of randomness.
+        count: number of batches of 3 instances.
+        max_states: maximum number of assignments of an instance, for enumeration.
+        generator: the source of randomness.
         pairs: whether there are edges.
     """
     for _ in range(count):
@@ -113,7 +113,7 @@ def random_instances(
             unary = generator.standard_normal((3, n, k))
         if generator.random() < 0.3:
             forbidden = generator.random(pairwise.shape) < 0.1
-            forbidden[..., 0, 0] = False  # what is left in any case
+            forbidden[..., 0, 0] = False  # the remaining share
             pairwise = np.where(forbidden, -np.inf, pairwise)
         yield LabelInstances(scale * unary, scale * pairwise, edges, sizes)
 
@@ -143,39 +143,39 @@ _DRAWS = (_normal, _ties, _potts, _convex)
 
 
 class LabelKit(Kit):
-    """The kit of solvers of labels."""
+    """Conformance kit for label solvers."""
 
     def cases(
         self, solver: LabelSolver, count: int, generator: np.random.Generator
     ) -> Iterator[Cases]:
-        """Small batches, with pairs if a solver takes them."""
+        """Yield small batches, with pairs if a solver takes them."""
         pairs = solver.capabilities.pairwise
         yield from random_instances(count, self.max_states, generator, pairs=pairs)
 
     def drawn(
         self, solver: LabelSolver, generator: np.random.Generator
     ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """Three variables of four values, whose pairs score equal values."""
+        """Return three variables of four values, whose pairs score equal values."""
         unary = generator.standard_normal((3, 3, 4))
         pairwise = generator.random((3, 2, 1, 1)) * np.eye(4)
         return LabelProblem.from_arrays, unary, pairwise, np.array([[0, 1], [2, 1]])
 
     def check_more(self, solver: LabelSolver, problem: LabelProblem, cases: Cases) -> None:
-        """Check nothing more: solvers of labels find one assignment at a time."""
+        """Check nothing more, since label solvers find one assignment at a time."""
 
     def check_large(self, solver: LabelSolver, generator: np.random.Generator) -> None:
-        """Check sums of some hundred float32 scores without pairs: each variable decides alone."""
+        """Check sums of some hundred float32 scores without pairs."""
         unary = generator.standard_normal((3, LARGE, 4)).astype(np.float32)
         no_pairs = np.zeros((3, 0, 4, 4), np.float32)
         instances = LabelInstances(unary, no_pairs, np.zeros((0, 2), int), np.full(LARGE, 4))
 
         def scores_of(solution: Solution) -> np.ndarray:
             labels = solution.labels
-            assert ((labels >= 0) & (labels < 4)).all(), "labels are no values of their variables"
+            assert ((labels >= 0) & (labels < 4)).all(), "labels are not values of their variables"
             return exact_sums(np.take_along_axis(unary, labels[..., None], axis=2)[..., 0])
 
         best = exact_sums(unary.max(axis=2))
         check_large_answer(solver, instances.problem(), best, scores_of, instances.slack())
 
     def check_refusals(self, solver: LabelSolver) -> None:
-        """Check nothing more: a batch that is refused is checked where it comes."""
+        """Check nothing more, since each refused batch is checked when it occurs."""

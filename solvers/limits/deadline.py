@@ -21,11 +21,11 @@ WATCHED = 0.05
 """Seconds of work that are worth an alarm, which takes about a tenth of a millisecond."""
 
 TICK = 0.02
-"""Seconds between two looks of an alarm at interrupts."""
+"""Seconds between two checks of an alarm for interrupts."""
 
 
 class _Clock:
-    """Seconds since some moment, without those in which a package was loaded."""
+    """Clock that counts seconds, except while a package is loaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,12 +110,12 @@ def uncounted() -> Iterator[None]:
 class Deadline:
     """The time at which a solver returns its best result; interrupts and callbacks end it early.
 
-    The clock stops while a package is loaded, in whatever thread: loading counts against no limit.
+    The clock stops while a package is loaded in any thread, so loading does not count.
 
     Attributes:
         end: the time on the clock `now`; infinite for no limit.
         interrupts: number of interrupts of this process before the outermost work of this context.
-        watch: the watch that hears of results until then; None for none.
+        watch: the watch that receives results until then; None for none.
 
     Example:
         >>> Deadline.after(None).passed, Deadline.after(60.0).passed, Deadline.after(1e-9).left <= 0
@@ -145,10 +145,10 @@ class Deadline:
 
     @classmethod
     def of(cls, limit: float | Deadline | None) -> Deadline:
-        """Return the deadline after so many seconds, or this one, heard by who listens here.
+        """Return the deadline after some seconds, or the given one, with the watch of this context.
 
         Args:
-            limit: seconds from now; a deadline, which keeps its moment; or None for no limit.
+            limit: seconds from now; a deadline, which keeps its end; or None for no limit.
         """
         if not isinstance(limit, Deadline):
             return cls.after(limit)
@@ -159,7 +159,7 @@ class Deadline:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a moment at which to end."""
+        """Whether there is a time limit."""
         return self.end < math.inf
 
     @property
@@ -183,7 +183,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether to end now."""
+        """Whether the work has to end now."""
         return self.left <= 0
 
     @property
@@ -195,11 +195,11 @@ class Deadline:
         return max(1e-3, left)
 
     def within(self, seconds: float) -> Deadline:
-        """Return this deadline, or one in so many seconds if that is sooner."""
+        """Return this deadline, or a deadline `seconds` from now if that is sooner."""
         return replace(self, end=min(self.end, now() + seconds))
 
     def tell(self, news: Tell) -> None:
-        """Tell the watch the news of this deadline's problem; it asks for them now and then."""
+        """Pass the news of this deadline's problem to the watch, which takes them at intervals."""
         if self.watch is not None:
             self.watch.tell(news)
 
@@ -210,18 +210,18 @@ class Deadline:
         return replace(self, watch=Part(self.watch, subproblem, lift))
 
     def about(self, problem: object) -> Deadline:
-        """Return this deadline, which passes on no news of problems other than the watched one."""
+        """Return this deadline, which only passes on news of the watched problem."""
         if self.watch is None or self.watch.problem is problem:
             return self
         return replace(self, watch=Aside(self.watch))
 
     @contextmanager
     def alarm(self, ring: Callable[[], object], news: Tell | None = None) -> Iterator[None]:
-        """Call `ring` in another thread when the deadline passes; until then, tell `news`."""
+        """Call `ring` in another thread when the deadline passes; until then, report `news`."""
         ended = threading.Event()
 
         def watch() -> None:
-            # Short waits, so that news is told and an interrupt is noticed.
+            # The waits are short, so that news is reported and an interrupt is noticed.
             while not ended.wait(max(0.0, min(self.left, TICK))):
                 if self.passed:
                     ring()
@@ -243,7 +243,7 @@ class Deadline:
 
         Args:
             work: estimated seconds of the work inside; short work is not watched.
-            news: told meanwhile, from another thread; None where the work inside tells its news.
+            news: reported meanwhile, from another thread; None if the work inside reports its news.
         """
         flag = np.full(1, self.passed, np.uint8)
         if work < WATCHED and work < self.left:
@@ -259,13 +259,13 @@ PREPARATION_SHARE = 0.2
 """Maximum share of a time limit for choosing a solver."""
 
 
-class preparing:  # noqa: N801  # a context, as others here
-    """Limit what is done inside this context to choose a solver to a share of the time left.
+class preparing:  # noqa: N801  # a context
+    """Limit the choice of a solver inside this context to a share of the remaining time.
 
     It is a class, since entering a generator takes a microsecond of each call.
 
     Args:
-        deadline: of the whole call; None for none.
+        deadline: the deadline of the whole call; None for none.
     """
 
     __slots__ = ("_share", "_token")
@@ -276,11 +276,11 @@ class preparing:  # noqa: N801  # a context, as others here
             self._share = deadline.within(PREPARATION_SHARE * deadline.left)
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Begin the context."""
         self._token = _PREPARATION.set(self._share)
 
     def __exit__(self, *error: object) -> None:
-        """End, with or without an error."""
+        """End the context, with or without an error."""
         _PREPARATION.reset(self._token)
 
 

@@ -1,6 +1,6 @@
 """Handle Ctrl-C during a solve: searches stop early with a result, and no call waits for a kernel.
 
-Compiled kernels and third-party libraries do not look at signals. So they run in threads while the
+Compiled kernels and third-party libraries do not handle signals. So they run in threads while the
 main thread waits and counts signals. Searches see the count rise and end as if their time were up.
 """
 
@@ -20,14 +20,14 @@ from .progress import watch
 T = TypeVar("T")
 
 TICK = 0.1
-"""Seconds between two looks of a waiting thread at events that do not wake it on Windows."""
+"""Seconds between two checks of a waiting thread for events that do not wake it on Windows."""
 
 GRACE = 0.8
-"""Seconds that threads get to end by themselves after an interrupt."""
+"""Seconds after an interrupt in which threads may end by themselves."""
 
 
 class _Interrupts:
-    """The number of interrupts in this process; it only rises, so that late looks miss none."""
+    """Number of interrupts in this process, which only rises, so that late checks miss none."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -97,8 +97,8 @@ def first_interrupts() -> int:
 def counted_interrupts() -> Iterator[None]:
     """Count the first Ctrl-C inside this context instead of raising it; raise a second one at once.
 
-    This holds in the main thread where no other handler of Ctrl-C is set. Elsewhere signals are
-    left alone.
+    This holds in the main thread where no other handler of Ctrl-C is set. Otherwise signals are not
+    changed.
     """
     token = _FIRST.set(first_interrupts())
     try:
@@ -111,7 +111,7 @@ def counted_interrupts() -> Iterator[None]:
 @contextmanager
 def _counted_signal() -> Iterator[None]:
     usual = signal.default_int_handler
-    # A handler of the caller stays in charge, and other threads may not set one.
+    # A handler of the caller stays in place, and other threads may not set one.
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not usual:
         yield
@@ -131,7 +131,7 @@ def _counted_signal() -> Iterator[None]:
             signal.signal(signal.SIGINT, usual)
 
 
-class kernels_hear_keyboard:  # noqa: N801  # a context, as others here
+class kernels_hear_keyboard:  # noqa: N801  # a context
     """Raise the `KeyboardInterrupt` that a kernel turned into a `SystemError`.
 
     A compiled kernel that begins in the main thread while a signal is handled returns a result with
@@ -141,7 +141,7 @@ class kernels_hear_keyboard:  # noqa: N801  # a context, as others here
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Begin the context."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
@@ -214,7 +214,7 @@ def run_calls(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
 
 
 def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
-    """Return the results of the calls, in order, from threads, while the caller hears signals.
+    """Return the results of the calls, in order, from threads, while the caller handles signals.
 
     No thread outlives the call, except threads inside a kernel when an exception reaches the
     waiting thread. These end with their current call, take no other, and do not keep the process
@@ -232,12 +232,12 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         for thread in threads:
             thread.start()
         for thread in threads:
-            # Callbacks run in this thread, so it wakes up now and then.
+            # Callbacks run in this thread, so it wakes up at intervals.
             while not thread.ends_within(TICK):
                 if listener is not None:
                     listener.poll()
     except BaseException as error:
-        # Threads finish their present call and take no other.
+        # Threads finish their current call and take no other.
         queue.closed = True
         scope.closed = True
         if isinstance(error, KeyboardInterrupt):
@@ -247,7 +247,7 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
                 thread.ends_within(GRACE / len(threads))
         raise
     if queue.errors:
-        # The error of the first call in order, whichever thread was faster.
+        # The error of the first call in order, not of the fastest thread.
         raise queue.errors[min(queue.errors)]
     return queue.answers  # type: ignore[return-value]  # every call has an answer or an error
 
@@ -264,8 +264,9 @@ def _workers(queue: _Queue[T], scope: _Scope, number: int) -> list[_Worker]:
 def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:
     """Run a call of a third-party library, and return whether it ended.
 
-    After an interrupt it may end by itself for a while. Then it is left alone, and the process ends
-    after it: a library that calls back into a finished interpreter would abort.
+    After an interrupt, it has some time to end by itself. Then this function stops waiting for it,
+    and the process ends after it. A library that calls back into a finished interpreter would
+    abort.
 
     Raises:
         BaseException: the exception of the call.

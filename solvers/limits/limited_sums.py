@@ -14,11 +14,11 @@ from .deadline import Deadline, now
 
 
 class _Limit(NamedTuple):
-    """The limit of the sums of a context.
+    """Time limit of the sums in a context.
 
     Attributes:
-        given: seconds, or a deadline, as the caller gave it.
-        deadline: when they are over.
+        given: the caller's time limit, in seconds or as a deadline.
+        deadline: time at which the sums have to end.
     """
 
     given: float | Deadline
@@ -30,10 +30,10 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("solvers_limit_of_sums", default=
 
 @contextmanager
 def sums_within(limit: float | Deadline | None) -> Iterator[None]:
-    """Limit the time of the sums inside this context, in seconds or by a deadline; None for none.
+    """Limit the time of sums inside this context, in seconds or by a deadline; None for none.
 
     Raises:
-        TimeLimitError: the time is over, and the sums are not complete.
+        TimeLimitError: the time limit passed before the sums were complete.
     """
     if limit is None:
         yield
@@ -46,16 +46,16 @@ def sums_within(limit: float | Deadline | None) -> Iterator[None]:
 
 
 def check_time() -> None:
-    """Raise if the time of the sums of this context is over; ask every few milliseconds.
+    """Raise if the time limit of this context's sums has passed; call it every few milliseconds.
 
     Raises:
-        TimeLimitError: it is over.
+        TimeLimitError: it has passed.
     """
     limit = _LIMIT.get()
     if limit is None or not limit.deadline.passed:
         return
     if now() < limit.deadline.end:
-        raise KeyboardInterrupt  # another thread was interrupted, and with it all searches
+        raise KeyboardInterrupt  # an interrupt of another thread ends all searches
     allowed = "than the deadline allows"
     if not isinstance(limit.given, Deadline):
         allowed = f"than time_limit={limit.given:g} seconds"
@@ -69,11 +69,11 @@ def check_time() -> None:
 def stop_of_sums() -> Iterator[np.ndarray]:
     """Yield a flag `[1]` uint8 for a kernel, which becomes nonzero when it has to end.
 
-    That is when the time of the sums is over, or when an exception such as Ctrl-C leaves this
-    context while a thread still runs the kernel.
+    The kernel has to end when the time limit passes, or when an exception such as Ctrl-C leaves
+    this context while a thread still runs the kernel.
 
     Raises:
-        TimeLimitError: the time is over.
+        TimeLimitError: the time limit has passed.
     """
     limit = _LIMIT.get()
     if limit is None:

@@ -16,10 +16,10 @@ if sys.platform != "win32":
     import resource
 
 UNKNOWN = 1 << 32
-"""Bytes taken as free where the system does not tell."""
+"""Bytes that count as free if the system does not report them."""
 
 UNLIMITED = 1 << 62
-"""Bytes where no limit is set."""
+"""Number of bytes that represents no limit."""
 
 LARGE = 1 << 30
 """Bytes above which users within this process take turns."""
@@ -33,7 +33,7 @@ def check_memory(what: str, numbers: int, remedy: str = "pass it in parts") -> N
 
     Args:
         what: the name of the array, for the error.
-        numbers: how many numbers it has.
+        numbers: the number of values in the array.
         remedy: what to do instead, for the error.
 
     Raises:
@@ -58,12 +58,12 @@ def gibibytes(count: int) -> str:
 
 
 def needs_room(numbers: int) -> bool:
-    """Return whether so many numbers in double precision need a check of the free memory."""
+    """Return whether this many numbers in double precision need a check of the free memory."""
     return numbers > SMALL // 8
 
 
 class _Turns:
-    """Turns of users of gigabytes: two that fit separately may not fit together.
+    """Turns of users of gigabytes, since two that fit separately may not fit together.
 
     Attributes:
         lock: held by the user whose turn it is; the same user may ask for more.
@@ -80,17 +80,17 @@ _TURNS = _Turns()
 
 @contextmanager
 def turn_of(needed: int, seconds: float) -> Iterator[bool]:
-    """Wait for a turn with so much memory; yield False if it came too late or has no room.
+    """Wait for a turn with enough memory; yield False if it came too late or lacks memory.
 
     Inside this context no other user in this process has a turn.
 
     Args:
-        needed: bytes; up to LARGE no user waits.
+        needed: number of bytes; up to LARGE no user waits.
         seconds: maximum time to wait.
     """
     entered = False
     try:
-        # Only large users take turns: small ones together hardly fill the memory.
+        # Only large users take turns, since small ones together hardly fill the memory.
         if needed > LARGE:
             entered = _TURNS.lock.acquire(timeout=max(0.0, min(seconds, threading.TIMEOUT_MAX)))
         granted = needed <= LARGE or (entered and needed <= free_memory())

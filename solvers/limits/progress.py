@@ -1,7 +1,7 @@
-"""Report results while a search continues, and stop it when the listener has enough.
+"""Report results during a search, and stop it if the callback returns True.
 
 `solve(callback=)` sets a `Watch` for its calls, in their context. Every `Deadline` made there has
-the watch, ends with it, and passes on the news of searches when they look at the clock. The thread
+the watch, ends with it, and passes on the news of searches when they check the time. The thread
 that called `solve` waits for the search and calls the callback.
 """
 
@@ -25,7 +25,7 @@ INTERVAL = 0.2
 """Minimum number of seconds between two calls of a callback."""
 
 TOLD = 0.1
-"""Seconds between two looks at the news of one search."""
+"""Minimum seconds between two reports of one search."""
 
 StatesT = TypeVar("StatesT")
 
@@ -39,7 +39,7 @@ class Progress(Generic[StatesT]):
     `Conversion` everything is in terms of the original.
 
     Attributes:
-        z: `[..., n]`, int8, or int64 for labels: the best states so far; -1 where no state so far
+        z: `[..., n]`, int8, or int64 for labels: the best states so far; -1 if no state so far
             satisfies the constraints. For a `Conversion` {name: value}, empty before the first.
         score: `[...]`, float64, the scores of these states, minus infinity without a state. For a
             `Conversion` a number, its own objective. It never gets worse from one call to the next.
@@ -106,14 +106,14 @@ class Watch(ABC):
         """Call the callback, if it is time and this is the thread of its caller."""
 
     def tell(self, news: Tell) -> None:
-        """Ask for news, if it is time."""
+        """Request news, if it is time."""
         if time.monotonic() >= self._next:
             self.take(news())
             self._next = time.monotonic() + TOLD
 
 
 class Listener(Watch):
-    """The watch of a call of `solve`, to which all other watches lead.
+    """Watch of a call of `solve`, to which all other watches pass their news.
 
     Attributes:
         error: the exception of the callback, if any.
@@ -130,7 +130,7 @@ class Listener(Watch):
 
         Args:
             problem: the problem that is solved.
-            call: gets states `[batch, n]`, scores `[batch]` and bounds `[batch]`; returns whether
+            call: takes states `[batch, n]`, scores `[batch]` and bounds `[batch]`; returns whether
                 to stop.
             score: returns the scores `[batch]` of states `[batch, n]` of some instances.
             start: states, scores and bounds to begin with.
@@ -173,7 +173,7 @@ class Listener(Watch):
             return
         with self._lock:
             now = self._z.copy(), self._scores.copy(), np.maximum(self._bounds, self._scores)
-        with watched_by(None):  # problems that the callback itself solves make no news
+        with watched_by(None):  # solves inside the callback report no news
             try:
                 self._stopped = bool(self._call(*now))
             # The caller of `solve` raises it again, once all searches have ended.
@@ -184,7 +184,7 @@ class Listener(Watch):
 
 
 class Part(Watch):
-    """The watch of a subproblem, which turns its news into news of the whole."""
+    """Watch of a subproblem, which turns its news into news of the whole."""
 
     def __init__(self, whole: Watch, problem: object, lift: Callable[[Known], Known]):
         """Start without news.
@@ -213,10 +213,10 @@ class Part(Watch):
 
 
 class Aside(Watch):
-    """The watch of a search for something else: it makes no news, and ends with the others."""
+    """Watch of a search for another purpose, which reports no news and ends with the others."""
 
     def __init__(self, whole: Watch):
-        """Start without news; there will be none."""
+        """Start without news."""
         super().__init__(None)
         self._whole = whole
 
@@ -229,7 +229,7 @@ class Aside(Watch):
         """Drop the news."""
 
     def tell(self, news: Tell) -> None:
-        """Do not ask for news."""
+        """Request no news."""
 
     def poll(self) -> None:
         """Call the callback, if it is time and this is the thread of its caller."""
@@ -246,7 +246,7 @@ def watch() -> Watch | None:
 
 @contextmanager
 def watched_by(watch: Watch | None) -> Iterator[None]:
-    """Give the deadlines made inside this context that watch."""
+    """Add a watch to the deadlines that are made inside this context."""
     token = _WATCH.set(watch)
     try:
         yield

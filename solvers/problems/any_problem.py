@@ -1,4 +1,4 @@
-"""What problems of every kind have in common for who takes them."""
+"""Base of problems of every kind."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from ..arrays import ArrayT
 
 
 class AnyProblem(Generic[ArrayT]):
-    """A batch of problems of one kind, checked: a `Problem` over bits, or a `LabelProblem`.
+    """Checked batch of problems of one kind: a `Problem` over bits, or a `LabelProblem`.
 
     Attributes:
-        kind: "bits" or "labels"; which solvers, and which part of the front end, take the problem.
+        kind: "bits" or "labels"; it decides which solvers, and which part of the front end, take
+            the problem.
     """
 
     kind: ClassVar[str]
@@ -36,5 +37,5 @@ class AnyProblem(Generic[ArrayT]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no instances, or no variables: nothing to decide."""
+        """Whether there are no instances or no variables."""
         return not self.batch or not self.n

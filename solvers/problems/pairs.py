@@ -41,7 +41,7 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     if not size:
         return upper, triangle.topology
     xp = namespace_of(matrix)
-    # All instances share the edges, so a pair goes only if it is zero in every one.
+    # All instances share the edges, so a pair is only dropped if it is zero in every instance.
     used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, size)), axis=0))
     if used.all():
         return upper, triangle.topology
@@ -52,7 +52,7 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
 def from_sparse(matrix: Any) -> tuple[np.ndarray, Edges]:
     """Return the pairwise scores `[e]` and edges `[e, 2]` of a sparse matrix of scipy.
 
-    It is upper triangular, or symmetric, with a zero diagonal, as `from_matrix` wants it.
+    It is upper triangular, or symmetric, with a zero diagonal, as for `from_matrix`.
 
     Raises:
         ProblemError: it has another form.
@@ -90,7 +90,7 @@ def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Top
     leading = matrix.shape[:-2]
     n = matrix.shape[-1]
     upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(math.prod(leading), n, n))
-    if fault:  # the slower way names it
+    if fault:  # the slower check names it
         _checked_upper(matrix, triangle)
     topology = triangle.topology
     if pairs < topology.e:
@@ -104,7 +104,7 @@ def _checked_upper(matrix: Array, triangle: _Triangle) -> Array:
     """Return the entries above the diagonal of `[..., n, n]`, row by row.
 
     Raises:
-        ProblemError: an entry is nonzero where it may not be; the first one is named.
+        ProblemError: an entry is nonzero at a forbidden place; the message names the first one.
     """
     _check_diagonal(matrix, triangle.diagonal)
     upper = _entries(matrix, triangle.upper)

@@ -1,4 +1,4 @@
-"""Describe a batch of pairwise binary problems: the one form that every solver takes."""
+"""Define a batch of pairwise binary problems, the form that every solver takes."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ EPSILON = float(np.finfo(np.float64).eps)
 """The distance from 1 to the next larger float64."""
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
-"""Largest sum of magnitudes; solvers add up twice the scores and some capacities."""
+"""Largest sum of magnitudes, since solvers add up twice the scores and some capacities."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem(AnyProblem[ArrayT]):
-    """A batch of pairwise binary problems over the same edges, checked and flattened.
+    """Checked batch of pairwise binary problems over the same edges.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
 
     Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions.
-    The coefficients are numpy arrays where the caller's are on the host, and arrays on the caller's
-    device otherwise. They may share memory with the caller's arrays, which must not change while
+    The coefficients are numpy arrays if the caller's are on the host; otherwise they are arrays on
+    the caller's device. They may share memory with the caller's arrays, which must not change while
     the problem is in use.
 
     Attributes:
@@ -121,17 +121,17 @@ class Problem(AnyProblem[ArrayT]):
         """Check and flatten the caller's arrays.
 
         Args:
-            unary: `[..., n]`, the score of each variable being 1.
-            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal,
-                entry (i, j) being the score of both variables being 1, counted once either way; or
-                a sparse matrix of scipy, `[n, n]`, of the same form; or, with `edges`, `[..., e]`.
-                Leading dimensions broadcast against those of `unary`.
+            unary: `[..., n]`, the score of each variable if it is 1.
+            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal
+                (entry (i, j) is the score if both variables are 1, counted once); or a sparse
+                matrix of scipy, `[n, n]`, of the same form; or, with `edges`, `[..., e]`. Leading
+                dimensions broadcast against those of `unary`.
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:
             ProblemError: shapes do not match, arrays are empty or not finite, a pairwise matrix has
                 another form, or edges repeat, loop or lie outside 0..n-1.
-            ProblemTooLargeError: there are more scores than memory holds.
+            ProblemTooLargeError: the scores do not fit into memory.
         """
         if pairwise is None and edges is not None:
             as_array(unary, "unary")
@@ -147,16 +147,16 @@ class Problem(AnyProblem[ArrayT]):
 
     @classmethod
     def over(cls, topology: Topology, unary: Any, pairwise: Any) -> Problem:
-        """Return what `from_arrays` makes of these scores and the edges of `topology`.
+        """Return the problem of `from_arrays` for these scores and the edges of `topology`.
 
         Args:
-            topology: of as many variables as `unary` has.
+            topology: the pairs of as many variables as `unary` has.
             unary: `[..., n]`.
             pairwise: `[..., e]`; leading dimensions broadcast.
 
         Raises:
             ProblemError: shapes do not match, or arrays are empty or not finite.
-            ProblemTooLargeError: there are more scores than memory holds.
+            ProblemTooLargeError: the scores do not fit into memory.
         """
         return cls._checked(unary, pairwise, partial(_weights_over, topology=topology))
 
@@ -199,7 +199,7 @@ class Problem(AnyProblem[ArrayT]):
 
     @kept
     def edges(self) -> Edges:
-        """`[e, 2]`, numpy int64, `i < j` in every row, no row twice."""
+        """The edges `[e, 2]`, numpy int64, with `i < j` in every row and no row twice."""
         return self.topology.edges()
 
     @kept
@@ -225,25 +225,25 @@ class Problem(AnyProblem[ArrayT]):
 
     @kept
     def rounding(self) -> Scores:
-        """How far a float64 score and a float64 bound can differ by rounding alone, `[batch]`.
+        """Maximum difference of a float64 score and its bound by rounding alone, `[batch]`.
 
-        Each is a sum of up to n + e + 1 terms; closer scores count as equal. Where all scores are
-        whole multiples of a unit and all sums exact, it is at most half a unit.
+        Each is a sum of up to n + e + 1 terms; closer scores count as equal. If all scores are
+        whole multiples of a unit and all sums are exact, it is at most half a unit.
         """
         return rounding_of(self.rounding_of_sums, self._units)
 
     @kept
     def tolerance(self) -> Scores:
-        """How far a bound may exceed a score that still counts as optimal, `[batch]`.
+        """Maximum gap at which a score still counts as optimal, `[batch]`.
 
-        It is `rounding`, or minus infinity where that would hide whole units: where scores are
-        numbers of few digits but too large for exact sums.
+        It is `rounding`, or minus infinity if `rounding` would hide whole units. This happens if
+        scores have few digits but are too large for exact sums.
         """
         return tolerance_of(self.rounding, self._units)
 
     @kept
     def rounding_of_sums(self) -> Scores:
-        """The error of sums of real numbers of this size, `[batch]`."""
+        """Maximum rounding error of sums of real numbers of this size, `[batch]`."""
         if isinstance(self.unary, np.ndarray):
             return self._survey[0][1]
         return self._share_of_rounding * self.magnitude
@@ -282,8 +282,8 @@ class Problem(AnyProblem[ArrayT]):
     def as_real_numbers(self) -> Self:
         """Return this problem, whose scores count as real numbers from now on.
 
-        It is for scores that were rounded to whole multiples of a unit: the unit then says nothing
-        of how far two scores are apart, so `tolerance` is `rounding`.
+        It is for scores that were rounded to whole multiples of a unit. This unit does not limit
+        the difference of two scores, so `tolerance` is `rounding`.
         """
         self.__dict__["_units"] = None
         return self
@@ -355,7 +355,7 @@ class Problem(AnyProblem[ArrayT]):
         return total
 
     def columns(self, z: States) -> States:
-        """`[batch, n]`: what linear constraints are over, which is the states themselves."""
+        """Return the columns `[batch, n]` of linear constraints, which are the states."""
         return z
 
     def restore(self, array: Array) -> ArrayT:
@@ -420,7 +420,7 @@ def units_of(
 
 
 def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
-    """Return the allowance for rounding `[batch]`: half a unit where sums of units are exact."""
+    """Return the allowance for rounding `[batch]`: half a unit if sums of units are exact."""
     if units is None:
         return of_sums
     half = beside(of_sums, np.where(np.isfinite(units), units / 2, np.inf))
@@ -428,7 +428,7 @@ def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
 
 
 def tolerance_of(rounding: Scores, units: np.ndarray | None) -> Scores:
-    """Return `rounding` `[batch]`, or minus infinity where it hides units."""
+    """Return `rounding` `[batch]`, or minus infinity for instances in which it hides units."""
     if units is None:
         return rounding
     hidden = beside(rounding, units == -np.inf)
@@ -476,7 +476,7 @@ def _check_magnitude(problem: Problem) -> None:
         largest = problem._survey[1]
     else:
         largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
-    # NaN compares false, so the negation refuses it as well.
+    # NaN compares false, so the negation reports it as well.
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
             f"the absolute scores of an instance add up to {largest:.3g}, more than "
@@ -486,7 +486,7 @@ def _check_magnitude(problem: Problem) -> None:
 
 
 def as_floats(arrays: dict[str, Array], home: Home) -> dict[str, Array]:
-    """Return all arrays in float32 if that suffices, else float64; as numpy's on the host."""
+    """Return all arrays in float32 if that suffices, else float64; as numpy arrays on the host."""
     if home is NUMPY:
         for array in arrays.values():
             if array.dtype is not DOUBLE:
@@ -503,7 +503,7 @@ def as_floats(arrays: dict[str, Array], home: Home) -> dict[str, Array]:
         dtype = xp.float32
     else:
         dtype = xp.float64
-    with np.errstate(over="ignore"):  # overflow of a longer type gets an error of its own
+    with np.errstate(over="ignore"):  # overflow of a longer type is reported later
         cast = {name: xp.astype(array, dtype, copy=False) for name, array in arrays.items()}
     if home.on_host:
         return {name: to_numpy(array) for name, array in cast.items()}

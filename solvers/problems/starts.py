@@ -1,4 +1,4 @@
-"""Check the states to start from that a caller passes."""
+"""Check the initial states of a caller."""
 
 from __future__ import annotations
 

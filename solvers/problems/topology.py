@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Topology:
-    """The checked pairs of a problem, without their scores, and results that are computed once.
+    """Checked pairs of a problem, without their scores, and results that are computed once.
 
     Many calls share one object, so its pairs are read-only: `edges()` is a copy.
 
@@ -44,7 +44,7 @@ class Topology:
 
         Args:
             make: a function of a module; it may keep or change the edges that it gets.
-            arguments: hashable.
+            arguments: hashable arguments.
         """
         key: object = make
         if arguments:
@@ -56,7 +56,7 @@ class Topology:
             return self._computed.setdefault(key, result)  # type: ignore[no-any-return]
 
     def recalled(self, make: Callable[..., T]) -> T | None:
-        """Return what `recall(make)` has computed before; None if it was never asked."""
+        """Return the earlier result of `recall(make)`; None without one."""
         return self._computed.get(make)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
-"""One small instance in one call of a kernel, by the solvers that offer it.
+"""Solve one small instance by one call of a kernel, for solvers that offer such a kernel.
 
 For a small instance, the checks of a problem and of an answer take longer than the search. Some
-solvers have a kernel that runs the same checks itself: `ArgmaxSolver.maximise_at_once`. Everything
-unusual is left to `solve`.
+solvers have a kernel that runs the same checks itself: `ArgmaxSolver.maximise_at_once`. `solve`
+handles all other calls.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .selection import MOST_AT_ONCE, QUICKLY_CUT, selected_at_once
 def solved_at_once(
     solver: Any, unary: Any, pairwise: Any, edges: Any
 ) -> Solution[np.ndarray] | None:
-    """Return the solution of one small instance, or None where it needs another look.
+    """Return the solution of one small instance; None if `solve` has to check or solve it.
 
     Args:
-        solver: a name, a solver object or "auto", not checked yet.
-        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None. Or a
-            checked problem of such scores.
-        pairwise: likewise; a matrix, or scores of `edges`; None beside a problem.
+        solver: a name, a solver object or "auto", before any check.
+        unary: the scores as a caller passed them, or a checked problem. The function returns None
+            unless the scores are numpy arrays `[n]` of float64.
+        pairwise: such scores as a matrix, or the scores of `edges`; None beside a problem.
         edges: the pairs; None for a matrix.
     """
     begin = perf_counter()
@@ -47,7 +47,7 @@ def solved_at_once(
         named = BITS.named(solver)
         if edges is not None:
             topology = topology_of(edges, len(unary))
-    except SolverError:  # `solve` raises it in its turn
+    except SolverError:  # `solve` raises the same error
         return None
     if topology is not None and not topology.e:
         return None
@@ -64,7 +64,7 @@ def _solved_checked(solver: Any, problem: Problem, begin: float) -> Solution[np.
         return None
     try:
         named = BITS.named(solver)
-    except SolverError:  # `solve` raises it in its turn
+    except SolverError:  # `solve` raises the same error
         return None
     return _solved(named, problem.topology, unary, pairwise, begin)
 
@@ -77,8 +77,9 @@ def solved_over(
     Args:
         topology: the pairs.
         named: the solver; None for "auto".
-        unary: the scores as a caller passed them; all but `[n]` float64 of numpy gives None.
-        pairwise: likewise, `[e]`.
+        unary: the scores as a caller passed them. The function returns None unless they are a numpy
+            array `[n]` of float64.
+        pairwise: such scores, `[e]`.
     """
     begin = perf_counter()
     if not _is_one_instance(unary, pairwise) or len(unary) != topology.n or not topology.e:
@@ -87,13 +88,13 @@ def solved_over(
 
 
 def _is_one_instance(unary: Any, pairwise: Any) -> bool:
-    """Return whether both are float64 arrays of numpy, of one instance that may be small."""
+    """Return whether both are float64 numpy arrays of one instance that may be small."""
     if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
         return False
     if unary.dtype is not DOUBLE or pairwise.dtype is not DOUBLE or unary.ndim != 1:
         return False
     n = len(unary)
-    # More variables are solved at once on trees and their like alone, which have few pairs.
+    # Larger instances are only solved here if their graph is like a tree, which has few pairs.
     return n <= QUICKLY_CUT or (n <= MOST_AT_ONCE and 2 * pairwise.size <= 3 * n)
 
 
@@ -105,7 +106,7 @@ def _solved(
     begin: float,
 ) -> Solution[np.ndarray] | None:
     """Return the solution of the first kernel that takes the instance, or None."""
-    # Few variables and their pairs decide here: a look at all scores takes as long as solving.
+    # Only the size and the pairs decide here, since reading all scores takes as long as solving.
     if named is None:
         chosen = selected_at_once(len(unary), topology, pairwise)
     else:

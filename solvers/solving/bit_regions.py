@@ -1,4 +1,4 @@
-"""Regions of states of bits: those in which some variables have a value."""
+"""Regions of bit states in which some variables have fixed values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .listening import heard_of
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """The states with some values, and the best that is known of them.
+    """The states in which some variables have fixed values, with the best known one.
 
     Attributes:
         z: `[n]`, the state.
-        score: of it.
-        bound: on the scores of the region.
+        score: the score of the state.
+        bound: an upper bound on the scores of the region.
         values: `[n]`, -1 for a free variable.
     """
 
@@ -49,21 +49,21 @@ def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> 
 
 
 class BitRegions:
-    """Split the region of a state by the first variable in which others differ from it."""
+    """Split the region of a state by the first variable in which other states differ from it."""
 
     def __init__(self, choose: Choose, deadline: Deadline) -> None:
-        """Search nothing yet.
+        """Keep the solver and the deadline.
 
         Args:
-            choose: the solver of a problem.
-            deadline: after which regions are not searched.
+            choose: returns the solver of a problem.
+            deadline: no region is searched after it.
         """
         self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: Fixing, count: int, number: int) -> tuple[States, np.ndarray]:
         """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
 
-        Each bound holds for all states but those before it.
+        Each bound holds for all states except the ones before it.
         """
         rows = slice(number, number + 1)
         with heard_of(fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)):
@@ -76,13 +76,13 @@ class BitRegions:
         The bounds are `[rows, count]`, on all states.
         """
         some = fixed.instances(rows)
-        if some.rest is None:  # there is one state
+        if some.rest is None:  # a single state
             return some.values[:, None], some.lifted(None).bound.reshape(-1, 1)
         z, bound = _presolve().unranked(some.rest, count)
         return some.whole(z), np.repeat(some.raised(bound)[:, None], count, axis=1)
 
     def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
-        """By the first variable in which they differ from the state of the region."""
+        """Yield subregions by the first variable in which they differ from the region's state."""
         values = taken.values.copy()
         gains = None
         # Region i agrees with the state before i and differs
@@ -94,7 +94,8 @@ class BitRegions:
                 # The new region lies within the old one, whose bound holds for it too.
                 yield replace(region, bound=min(region.bound, taken.bound))
             else:
-                # Without time for a search, the state with that one flip stands for the region.
+                # If there is no time for a search, the state with that one flip represents the
+                # region.
                 if gains is None:
                     gains = flip_gains(problem, taken.z)
                 yield _flipped(taken, int(i), values.copy(), float(gains[i]))
@@ -106,7 +107,8 @@ class BitRegions:
             of_rest = self._searches.best(fixing.rest)
         whole = fixing.lifted(of_rest)
         score = float(np.ravel(whole.score)[0])
-        # Proved up to rounding: that of sums of bounds would add up.
+        # The state is proved up to rounding. Without this, roundings of sums of bounds would add
+        # up.
         proved = bool(np.ravel(whole.optimal)[0])
         if proved:
             bound = score
@@ -117,5 +119,5 @@ class BitRegions:
 
 @cache
 def _presolve() -> Any:
-    """The module of states without a search; it loads kernels that most calls do not need."""
+    """Return the module that gives states without a search; most calls do not need its kernels."""
     return importlib.import_module("..algorithms.presolve.ranked", __package__)

@@ -1,4 +1,4 @@
-"""What the front end asks of problems over bits."""
+"""Answers of problems over bits to the front end."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from .selection import (
 )
 
 MOST_SWAPPED = 60
-"""Variables on either side that change places in neighbours of a state."""
+"""Maximum number of ones, and of zeros, that neighbours of a state swap."""
 
 
 class Bits(Kind[Problem]):
-    """Problems over bits."""
+    """Kind of the problems over bits."""
 
     name = "bits"
     state_type = np.int8
 
     def is_chosen_at_once(self, problem: Problem) -> bool:
-        """Whether all states are tried, or the graph is known to be like a tree."""
+        """Return whether all states are tried, or the graph is known to be like a tree."""
         return problem.n <= ENUMERABLE or is_known_tree_like(problem)
 
     def select(self, problem: Problem) -> Selection[ArgmaxSolver]:
-        """Return what `auto` takes for a problem."""
+        """Return the solver that `auto` uses for a problem."""
         return select_bits(problem)
 
     def select_ranking(self, problem: Problem) -> Selection[ArgmaxSolver]:
-        """Return what `auto` takes for several of the best states of a problem."""
+        """Return the solver that `auto` uses for several of the best states of a problem."""
         return select_ranking(problem)
 
     def select_within(self, problem: Problem, rows: Rows, count: int) -> Selection[ArgmaxSolver]:
-        """Return what `auto` takes for the best states that satisfy constraints."""
+        """Return the solver that `auto` uses for the best states that satisfy constraints."""
         return select_within(problem, rows, count)
 
     def fixed(self, problem: Problem, fix: Fix | None) -> Fixing:
-        """Return the problem of the free variables, with the way back."""
+        """Return the problem of the free variables, which translates its states back."""
         return Fixing.of(problem, fix)
 
     def states(self, start: Any, problem: Problem) -> States | None:
@@ -79,7 +79,7 @@ class Bits(Kind[Problem]):
         return Rows.of(constraints, problem.n)
 
     def within(self, problem: Problem, rows: Rows, fix: Fix | None) -> tuple[Problem, Rows]:
-        """Return constraints that say that variables keep their values, too."""
+        """Return the constraints, and equations that keep fixed variables at their values."""
         if fix is None:
             return problem, rows
         values = Fixing.of(problem, fix).values
@@ -88,7 +88,7 @@ class Bits(Kind[Problem]):
         return problem, rows.with_values(values[0])
 
     def neighbours(self, problem: Problem, z: np.ndarray) -> States:
-        """`[others, n]`: the states one flip, or one swap of a 0 and a 1 away."""
+        """Return the states `[others, n]` that are one flip, or one swap of a 0 and a 1, away."""
         ones = np.flatnonzero(z)[:MOST_SWAPPED]
         zeros = np.flatnonzero(z == 0)[:MOST_SWAPPED]
         # A swap keeps the number of ones, which constraints often fix.

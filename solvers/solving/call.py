@@ -1,4 +1,4 @@
-"""`solve`: what a caller gives, the solver that takes it, and the answer in the caller's words."""
+"""`solve`: check the arguments, run a solver, and return the answer in the caller's terms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Solver = str | CertifiedSolver[Any]
 
 
 class Options(TypedDict, total=False):
-    """What `solve` takes beside a problem and `k_best`; it says what they mean."""
+    """The options of `solve` except `k_best`, which `solve` documents."""
 
     solver: Solver
     time_limit: float | Deadline | None
@@ -97,51 +97,53 @@ def solve(
 
     Args:
         unary: `[..., n]`, numpy, torch (host or device), any array of the array API standard, or
-            lists; or a `Problem`, a `LabelProblem`, or a `Conversion` of either kind, alone. For
-            arrays of labels see `solve_labels`.
+            lists; or a `Problem`, a `LabelProblem`, or a `Conversion` of either kind, without other
+            arrays. For arrays of labels see `solve_labels`.
         pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
             counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
         edges: `[e, 2]`, the pairs, shared by the batch; or `[2, e]`, where e is not 2.
         solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
-            For a `Conversion` by its own names and values.
-        start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion`
-            {name: value}. The answer is never worse, if they satisfy the constraints; where the
-            solver has no use for one, `stats["start"]` is "unused".
-        k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the
-            others `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more
-            than state k, and `bound[..., k]` is one on all but these. Rows without a state hold -1
-            with a score of minus infinity: if their bound is minus infinity too, there are no more
-            states; else the time was up. Of a `Conversion` a tuple of answers: they are fewer than
-            `k_best` only if there are no more. Without `start`.
-        constraints: of `solvers.constraints`; score, bound and proof then mean the states that
-            satisfy them. For `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for
-            `branch_and_bound`, and on trees for `elimination`; `auto` chooses among them. Of a
-            `LabelProblem` they are over (variable, value), and the solvers of its bits take them.
-            Those that a `Conversion` has count too.
-        callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a
-            search goes on, at most every 0.2 seconds, in the thread of the caller; where it returns
-            True the search ends, and the best so far comes back with its bound. What it raises
-            comes out of this call. Of several states it hears of the best. Solvers that take no
-            time limit never call it, and `stats["callback"]` is "unused".
+            For a `Conversion`, the keys and values are its own names and values.
+        start: initial states `[..., n]`, in the form of `Solution.z`; for a `Conversion`, {name:
+            value}. The answer is never worse than states that satisfy the constraints. If the
+            solver cannot use initial states, `stats["start"]` is "unused".
+        k_best: number of states to return, in falling order of their scores. `z` is
+            `[..., k_best, n]`, and other arrays are `[..., k_best]`. `bound[..., k]` is an upper
+            bound on the scores of all states except the first k. `optimal[..., k]` is True if it is
+            proved that none of them scores more than state k. A row without a state holds -1, and
+            its score is minus infinity. If its bound is minus infinity too, no more states exist;
+            otherwise the time limit passed. A `Conversion` gives a tuple of answers, which has
+            fewer than `k_best` entries only if no more exist. Cannot be combined with `start`.
+        constraints: constraints made by `solvers.constraints`. Score, bound and certificate then
+            refer to the states that satisfy them. `exhaustive`, `cp_sat`, `highs` and `cplex` take
+            all of them. `branch_and_bound`, and `elimination` on trees, take limits on the number
+            of ones. `auto` chooses among these solvers. Constraints of a `LabelProblem` are over
+            (variable, value), and solvers of its bits take them. The constraints of a `Conversion`
+            apply too.
+        callback: called with a `Progress` (best states so far, scores, bounds, seconds) during a
+            search, at most every 0.2 seconds, in the thread of the caller. If it returns True, the
+            search ends and the incumbent is returned with its bound. This call raises any exception
+            of the callback. With `k_best`, the callback receives the best state. Solvers that take
+            no time limit never call it, and `stats["callback"]` is "unused".
 
     Returns:
-        The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it
-        says in the words of the original.
+        The solution, whose arrays are of the same kind and on the same device as `unary`. For a
+        `Conversion`, an `Answer` with the names and values of the original.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer; within constraints, no state that
-            satisfies them was found in time; or a `Conversion` got fewer than `k_best` answers in
+        SolveFailedError: the backend stopped without an answer, the time limit passed before a
+            state satisfied the constraints, or a `Conversion` got fewer than `k_best` answers in
             time.
         InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem;
             `callback` is no function.
-        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+        SolveInterrupted: Ctrl-C stopped a search; the exception has the incumbent.
 
     Example:
         >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
@@ -199,7 +201,7 @@ def _answer(
     constraints: Iterable[Constraint],
     callback: Callback | None,
 ) -> Answer | Answers:
-    """The answer to a conversion, or several of them."""
+    """Return the answer to a conversion, or several answers."""
     if k_best is not None and (reason := conversion.why_not_counted()):
         raise UnsupportedProblemError("k_best", (reason,))
     solution = solve(
@@ -218,13 +220,13 @@ def _answer(
 
 
 def _heard(request: Request, callback: Callback) -> Solution:
-    """What is answered while a callback hears of it."""
+    """Return the solution, and report the progress of the search to a callback."""
     with heard_by(callback, request.problem, _first(request)):
         return answered(replace(request, deadline=Deadline.of(request.deadline)))
 
 
 def _first(request: Request) -> States | None:
-    """Return the states `[batch, n]` that a callback hears of before the search.
+    """Return the states `[batch, n]` that a callback receives before the search.
 
     None if there are no such states.
     """
@@ -238,7 +240,7 @@ def _first(request: Request) -> States | None:
 
 
 def answered(request: Request) -> Solution:
-    """The solution, or several states of it, by what is asked for."""
+    """Return the best state, or as many states as the request asks for."""
     # Constraints take precedence, since `_within` handles fixed variables and several states too.
     if request.problem.is_empty:
         return nothing_to_decide(request)
@@ -252,7 +254,7 @@ def answered(request: Request) -> Solution:
 
 
 def _solved(request: Request) -> Solution:
-    """The solution of all of a problem."""
+    """Return the solution of a problem without fixed variables or constraints."""
     kind = request.kind
     problem = request.problem
     chosen = _chosen(request)
@@ -283,7 +285,7 @@ def _solved(request: Request) -> Solution:
 
 
 def _chosen(request: Request) -> CertifiedSolver[Any]:
-    """Return the solver that a request means, chosen within a share of its time."""
+    """Return the solver for a request, chosen within a share of its time limit."""
     kind = request.kind
     problem = request.problem
     solver = request.solver
@@ -313,7 +315,7 @@ def _within(request: Request, rows: Rows) -> Solution:
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
         chosen = chosen.with_options(start=request.start)
-    # The user's state may violate the constraints; then it is no answer.
+    # A user's state that violates the constraints is not an answer.
     allowed = None
     if states is not None:
         allowed = rows.satisfied(problem.columns(states))
@@ -329,11 +331,11 @@ def _within(request: Request, rows: Rows) -> Solution:
 
 def _refuse_start(request: Request) -> None:
     if request.start is not None:
-        raise OptionError("k_best and start do not go together: many states have no start")
+        raise OptionError("k_best and start cannot be combined; leave out one of them")
 
 
 def _many(request: Request) -> Solution:
-    """The states of highest score."""
+    """Return the states of highest score."""
     _refuse_start(request)
     kind = request.kind
     problem = request.problem
@@ -353,12 +355,12 @@ def _many(request: Request) -> Solution:
 
 
 def _with_fixed(request: Request) -> Solution:
-    """The solution of a problem some of whose variables keep their values."""
+    """Return the solution of a problem in which some variables keep their values."""
     kind = request.kind
     fixed = kind.fixed(request.problem, request.fix)
     states = kind.states(request.start, fixed.problem)
     if fixed.rest is None:
-        # A wrong name of a solver is refused even if nothing is left to solve.
+        # An unknown solver name raises an error even if every variable is fixed.
         kind.named(request.solver)
         return fixed.lifted(None)
     start = None
@@ -408,11 +410,11 @@ def _at_least(
     Its `stats` say whether these states were used.
 
     Args:
-        problem: what was solved.
-        solution: what was found.
-        states: `[batch, n]`, to start from; None for none.
+        problem: the solved problem.
+        solution: the solution of the search.
+        states: `[batch, n]`, the states to start from; None for none.
         takes_start: whether the solver used them.
-        allowed: `[batch]`, which of them satisfy constraints; None for all.
+        allowed: `[batch]`, which of these states satisfy the constraints; None for all.
     """
     if states is None:
         return solution
@@ -427,7 +429,7 @@ def _at_least(
     z = to_numpy(solution.z).reshape(problem.batch, problem.n)
     score = to_numpy(solution.score).reshape(-1)
     start_score = to_numpy(kind_of(problem).score(host, states))
-    # A proved state stays, even where rounding makes the user's state look better.
+    # A proved state stays, even if rounding makes the user's state look better.
     better = (start_score > score) & ~optimal
     if allowed is not None:
         better &= allowed

@@ -1,4 +1,4 @@
-"""Answer for problems without instances or without variables, where there is nothing to decide."""
+"""Answer problems that have no instances or no variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searches that exclude one state after the other share, for bits and for labels."""
+"""Base of searches that exclude one state after the other, for bits and for labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Searches:
     """
 
     def __init__(self, choose: Choose, deadline: Deadline) -> None:
-        """Search nothing yet.
+        """Keep the solver and the deadline.
 
         Args:
-            choose: the solver of a problem.
-            deadline: after which regions are not searched.
+            choose: returns the solver of a problem.
+            deadline: no region is searched after it.
         """
         self._choose = choose
         self._deadline = deadline
@@ -29,14 +29,14 @@ class Searches:
 
     @property
     def over(self) -> bool:
-        """Whether regions are searched no longer."""
+        """Whether no further region is searched."""
         return self.interrupted or self._deadline.passed
 
     def best(self, problem: Any) -> Solution:
-        """Return the best state of each instance, or what was known at an interrupt.
+        """Return the best state of each instance, or the incumbent at an interrupt.
 
         Raises:
-            SolveInterrupted: nothing was known then.
+            SolveInterrupted: Ctrl-C came before the first incumbent.
         """
         solver = self._choose(problem)
         limit = None
@@ -51,7 +51,7 @@ class Searches:
             return stopped.solution
 
     def excuses(self, problem: Any) -> bool:
-        """Tell whether a solver may have missed a state.
+        """Return whether a solver may have missed a state.
 
         It may if the time was short, or if the solver is not exact.
         """

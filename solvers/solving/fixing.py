@@ -1,4 +1,4 @@
-"""Variables to which the caller gives a value: the problem of the others, and the way back."""
+"""Fix variables at values: build the problem of the free variables, and translate answers back."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from ..ranking import states_of
 from ..solution import Solution
 
 Fix: TypeAlias = Mapping[int, int] | ArrayLike
-"""{variable: 0 or 1}, or `[n]` or `[..., n]` with -1 for a variable that is free."""
+"""{variable: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free variable."""
 
 FREE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Fixing:
-    """A problem some of whose variables have a value.
+    """A problem in which some variables have fixed values.
 
     Attributes:
-        problem: the whole one, on the host.
-        values: `[batch, n]` int8, -1 for a free variable; the same ones are free in every instance.
+        problem: the whole problem, on the host.
+        values: `[batch, n]` int8, -1 for a free variable; the same variables are free in every
+            instance.
         constant: `[batch]`, the score of the fixed variables alone.
-        rest: the problem of the free variables; None where there are none.
+        rest: the problem of the free variables; None if all variables are fixed.
     """
 
     problem: Problem
@@ -41,11 +42,11 @@ class Fixing:
 
     @classmethod
     def of(cls, problem: Problem, fix: Fix | None) -> Fixing:
-        """The rest of a problem; all of it where nothing is fixed.
+        """Fix the variables of a problem that `fix` names.
 
         Raises:
-            OptionError: `fix` names no variable of the problem, or a value that is none, or frees
-                other variables in one instance than in another.
+            OptionError: `fix` names an unknown variable or value, or frees different variables in
+                different instances.
         """
         problem = problem.to_host()
         if fix is None:
@@ -54,7 +55,7 @@ class Fixing:
                 problem, nothing, np.zeros(problem.batch), replace(problem, home=home_of(nothing))
             )
         values = _values_of(fix, problem)
-        if not problem.batch:  # there is no first instance to say which variables are free
+        if not problem.batch:  # no first instance says which variables are free
             return cls.of(problem, None)
         free = values[0] < 0
         ones = np.where(values < 0, 0, values).astype(np.float64)
@@ -84,11 +85,11 @@ class Fixing:
         return cls(problem, values, constant, rest)
 
     def instance(self, number: int) -> Fixing:
-        """One of the batch, by itself."""
+        """Return one instance of the batch."""
         return self.instances(slice(number, number + 1))
 
     def instances(self, rows: slice | np.ndarray) -> Fixing:
-        """Return some of the batch, by a slice or by their numbers."""
+        """Return some instances of the batch, by a slice or by their numbers."""
         rest = None
         if self.rest is not None:
             rest = self.rest.instances(rows)
@@ -96,7 +97,7 @@ class Fixing:
         return Fixing(problem, self.values[rows], self.constant[rows], rest)
 
     def whole(self, z: States) -> States:
-        """Return states `[batch, count, n]` of the whole problem, from those of the rest.
+        """Return states `[batch, count, n]` of the whole problem, from states of the rest.
 
         `z` is `[batch, count, free]`.
         """
@@ -105,36 +106,36 @@ class Fixing:
         return states
 
     def raised(self, bound: Scores) -> Scores:
-        """`[batch]`: a bound on the whole problem, by one on the rest."""
+        """Return bounds `[batch]` on the whole problem, from bounds on the rest."""
         return bound + self.constant + self.problem.rounding / 2
 
     def states(self, most: int) -> int:
-        """How many states the rest has; `most` where it has more."""
+        """Return the number of states of the rest, or `most` if that is less."""
         free = 0
         if self.rest is not None:
             free = self.rest.n
         return states_of(free, most)
 
     def free(self, z: States) -> States:
-        """`[batch, free]`: what states `[batch, n]` say of the free variables."""
+        """Return the values `[batch, free]` of the free variables in states `[batch, n]`."""
         return z[:, self.values[0] < 0]
 
     def known(self, incumbent: Known) -> Known:
-        """Return what is known of the whole problem, from what is known of the rest."""
+        """Return the incumbent and bound of the whole problem, from those of the rest."""
         z, bound, rows = incumbent
         if z is not None:
             whole = self.values[rows].copy()
             whole[:, self.values[0] < 0] = z
             z = whole
         if bound is not None:
-            # Half of the rounding of the whole problem covers what folding rounds.
+            # Half of the whole problem's rounding covers the rounding of folding.
             bound = bound + self.constant[rows] + self.problem.rounding[rows] / 2
         return Known(z, bound, rows)
 
     def lifted(self, solution: Solution[np.ndarray] | None) -> Solution:
         """Return the solution of the whole problem, from that of the rest (None without a rest).
 
-        Its bound holds for the states with these values alone.
+        Its bound only holds for states with the fixed values.
         """
         problem = self.problem
         z = self.values.copy()
@@ -144,12 +145,12 @@ class Fixing:
         optimal = np.ones(problem.batch, bool)
         if solution is not None:
             z[:, self.values[0] < 0] = solution.z.reshape(problem.batch, -1)
-            # What folding the fixed scores into the others rounds, and the last sum.
+            # The rounding error of folding the fixed scores into the others, and of the last sum.
             bound = self.raised(np.ravel(solution.bound))
             optimal = np.ravel(solution.optimal)
             solver = solution.solver
             stats = dict(solution.stats)
-        # The whole problem scores the state anew: sums in another order round differently.
+        # The whole problem scores the state again, since sums in another order round differently.
         score = problem.score_flat(z)
         return Solution(
             z=problem.restore(z),
@@ -162,7 +163,7 @@ class Fixing:
 
 
 def _values_of(fix: Fix, problem: Problem) -> States:
-    """`[batch, n]` int8."""
+    """Return the fixed values, `[batch, n]` int8, -1 for a free variable."""
     n = problem.n
     if isinstance(fix, Mapping):
         values = np.full((problem.batch, n), FREE, np.int8)
@@ -186,10 +187,10 @@ def _values_of(fix: Fix, problem: Problem) -> States:
             f"got {shortened(fix)}"
         ) from error
     if states.dtype.kind not in "biuf" or not np.isin(states, (-1, 0, 1)).all():
-        raise OptionError(f"fix must hold -1, 0 and 1 alone; got {shortened(fix)}")
+        raise OptionError(f"fix must contain only -1, 0 and 1; got {shortened(fix)}")
     if ((states < 0) != (states[:1] < 0)).any():
         raise OptionError(
-            "fix must free the same variables in every instance; solve the others by themselves"
+            "fix must free the same variables in every instance; solve the others separately"
         )
     return states.astype(np.int8)
 

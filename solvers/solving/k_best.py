@@ -1,4 +1,4 @@
-"""The states of highest score, in order, with a proof that no other lies between."""
+"""Find the states of highest score, in order, with certificates that no state is missing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .request import Request
 
 
 def check_count(count: Any, problem: Maximisable) -> int:
-    """Return the number of states that are asked for of each instance of a problem.
+    """Check the number of states that a caller requests for each instance of a problem.
 
     Raises:
-        OptionError: it is no whole number from 1.
-        ProblemTooLargeError: memory does not hold so many states.
+        OptionError: it is not a whole number of at least 1.
+        ProblemTooLargeError: that many states do not fit into memory.
     """
     if not is_whole(count, 1):
         raise OptionError(
@@ -38,24 +38,24 @@ def check_count(count: Any, problem: Maximisable) -> int:
 
 
 def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution:
-    """The best states of every instance, their scores in falling order.
+    """Return the best states of every instance, in falling order of their scores.
 
-    A backend that finds many at once is asked for them; where none does, the states that were found
-    are excluded, one after the other, by fixing variables.
+    A backend that ranks states in one search returns them all. For other backends, each state that
+    was found is excluded by fixing variables.
 
     Args:
-        request: what to solve, and how many states to give.
-        choose: the solver of a problem.
-        choose_ranking: the solver that is asked for many states of it.
+        request: the problem, and how many states to return.
+        choose: returns the solver of a problem.
+        choose_ranking: returns the solver that ranks many states of a problem.
 
     Returns:
-        Arrays with one more dimension `k` behind the leading ones. `bound[..., j]` is one on all
-        states but the first j, and `optimal[..., j]` whether none of these scores more than state
-        j. Where there are fewer states than `k`, the last rows hold -1, and their scores and bounds
-        are minus infinity.
+        Arrays with one more dimension `k` behind the leading ones. `bound[..., j]` is an upper
+        bound on all states except the first j. `optimal[..., j]` says whether none of these states
+        scores more than state j. If there are fewer than `k` states, the last rows hold -1, and
+        their scores and bounds are minus infinity.
 
     Raises:
-        SolveInterrupted: Ctrl-C; it has the states so far, and others.
+        SolveInterrupted: Ctrl-C; it has the states so far, and other states without a proof.
     """
     kind = request.kind
     deadline = request.deadline
@@ -79,11 +79,13 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         bounds = np.empty((problem.batch, existing))
     else:
         states, bounds = _whole(fixed, ranked)
-        # No search has ranked an instance with an infinite bound: its states follow by exclusion.
+        # An infinite bound means that no search ranked the instance, so its states follow by
+        # exclusion.
         open_ = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
     for place, b in enumerate(open_.tolist()):
-        # The first search has to begin, however short the time is; a batch of them would take long.
+        # The first search starts even if the time limit is very short. A batch of searches would
+        # take too long.
         if place and deadline.passed:
             late = open_[place:]
             states[late], bounds[late] = exclusion.unsearched(fixed, late, existing)
@@ -95,7 +97,7 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         name = ranked.solver or solver.name
         stats = {**ranked.stats, **solution.stats}
         solution = with_word(replace(solution, solver=name, stats=stats), solver)
-    # The states are ordered and certified before the interrupt goes on.
+    # The states are ordered and certified before the interrupt is raised again.
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
@@ -110,13 +112,13 @@ def _ranked(
 ) -> Ranked | None:
     """Return the states that a backend ranks in one call.
 
-    None if the backend cannot rank states, or if a search is asked for a single state.
+    None if the backend cannot rank states, or if a searching backend needs to find only one.
     """
     if not solver.capabilities.time_limit:
         return kind.ranked(solver, fixed.rest, count, deadline)
     if count == 1 or not solver.ranks:
         return None
-    # a search, in a thread of its own as all are
+    # like every search, it runs in its own thread
     with counted_interrupts(), heard_of(fixed.rest, fixed.known):
         search = partial(kind.ranked, solver, fixed.rest, count, Deadline.of(deadline))
         (ranked,) = in_threads([search], 1)
@@ -126,10 +128,10 @@ def _ranked(
 def _whole(fixed: Fixed, ranked: Ranked) -> tuple[States, np.ndarray]:
     """Return states `[batch, count, n]` of the whole problem, with bounds `[batch, count]`.
 
-    Each bound holds for all states but those before it.
+    Each bound holds for all states except the ones before it.
     """
     states = fixed.whole(ranked.z)
-    # Proved up to rounding: that of sums of bounds would add up.
+    # The state is proved up to rounding. Without this, roundings of sums of bounds would add up.
     proved = ranked.others - ranked.last <= fixed.rest.tolerance
     bounds = np.where(proved, -math.inf, fixed.raised(ranked.others))
     return states, np.repeat(bounds[:, None], states.shape[1], axis=1)

@@ -1,4 +1,4 @@
-"""The states of highest score among those that satisfy constraints, in order."""
+"""Find the states of highest score that satisfy constraints, in order."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from .listening import heard_of, with_word
 from .request import Request
 
 MOST_NEAR = 4
-"""States around which others are looked for when time is up."""
+"""Maximum number of states whose neighbours are tried when the time limit has passed."""
 
 
 def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) -> Solution:
-    """The best states of every instance that satisfy constraints, their scores in falling order.
+    """Return the best states that satisfy constraints, in falling order of their scores.
 
-    A backend that finds many at once is asked for them; elsewhere each state that was found is
-    excluded by one more constraint.
+    A backend that ranks states in one search returns them all. For other backends, one more
+    constraint excludes each state that was found.
 
     Args:
-        request: what to solve, and how many states to give.
-        rows: the constraints, those of fixed variables among them.
-        solver: that takes constraints.
+        request: the problem, and how many states to return.
+        rows: the constraints, including those that fix variables.
+        solver: a solver that takes constraints.
 
     Returns:
-        As `k_best`. Rows of states that were not found in time hold -1 too; their bounds are those
-        of other states.
+        The same arrays as `k_best`. Rows of states that were not found in time also hold -1, and
+        their bounds are those of the remaining states.
 
     Raises:
-        InfeasibleError: no state satisfies them.
-        SolveFailedError: none was found in time.
-        SolveInterrupted: Ctrl-C; it has the states so far, and others.
+        InfeasibleError: no state satisfies the constraints.
+        SolveFailedError: the search found no state in time.
+        SolveInterrupted: Ctrl-C; it has the states so far, and other states without a proof.
     """
     kind = request.kind
     problem = request.problem
@@ -63,7 +63,7 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
         bounds = np.repeat(others[:, None], ranked.z.shape[1], axis=1)
         states, bounds = filled(ranked.z, bounds, count)
         return with_word(certified_ranking(host, states, bounds, solver, score), solver)
-    # Excluding a state adds a constraint: refuse before any work what the backend cannot take.
+    # Excluding a state adds a constraint. Raise before any work if the backend cannot take it.
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(rows.matrix.shape[1], np.int8)))
     search = _OneMoreConstraint(kind, solver, rows, deadline)
@@ -77,13 +77,13 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
 
 @dataclass(frozen=True, eq=False)
 class _OneMoreConstraint:
-    """States one after the other, each excluded from then on.
+    """Search that excludes each state it has found by one more constraint.
 
     Attributes:
-        kind: of the problem.
-        solver: that takes constraints.
+        kind: the kind of the problem.
+        solver: a solver that takes constraints.
         rows: the constraints.
-        deadline: after which others come back that satisfy them, near those that were found.
+        deadline: after it, states near those that were found come back, if they satisfy `rows`.
     """
 
     kind: Kind[Any]
@@ -92,7 +92,7 @@ class _OneMoreConstraint:
     deadline: Deadline
 
     def ranked(self, problem: Any, instance: int, count: int) -> tuple[States, np.ndarray]:
-        """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
+        """Return states `[count, n]`, with bounds `[count]`, each on all but earlier states."""
         of_one = slice(instance, instance + 1)
         single = replace(problem, home=home_of(problem.unary)).instances(of_one)
         rows = self.rows
@@ -104,7 +104,7 @@ class _OneMoreConstraint:
                 states += self._nearby(single, states, count)
                 break
             # Later states are worse than the first, so
-            # their searches have no news for the callback.
+            # their searches report nothing to the callback.
             told_of = single
             if states:
                 told_of = None
@@ -114,7 +114,7 @@ class _OneMoreConstraint:
             except InfeasibleError:
                 if not states:
                     raise InfeasibleError(self.rows.names) from None
-                bound = -math.inf  # there are no others
+                bound = -math.inf  # no further state exists
                 break
             if solution is not None:
                 states.append(solution.z[0])
@@ -148,12 +148,12 @@ class _OneMoreConstraint:
     def _nearby(self, single: Any, states: list[np.ndarray], count: int) -> list[np.ndarray]:
         """Return the best states near those in `states` that satisfy the constraints.
 
-        With those in `states` they are at most `count`.
+        Together with `states` there are at most `count`.
         """
         near = [self.kind.neighbours(single, z) for z in states[:MOST_NEAR]]
         others = np.unique(np.concatenate(near), axis=0)
         taken = {z.tobytes() for z in states}
-        new = np.array([z.tobytes() not in taken for z in others], np.bool_)  # may be none
+        new = np.array([z.tobytes() not in taken for z in others], np.bool_)  # may be empty
         others = others[self.rows.satisfied(single.columns(others)) & new]
         scores = np.array([float(self.kind.score(single, z[None])[0]) for z in others])
         others = others[scores > -math.inf]

@@ -27,13 +27,13 @@ from ..solution import Solution
 from ..solver import CertifiedSolver
 
 KINDS = {"bits": "solvers.solving.bits:BITS", "labels": "solvers.labels.kind:LABELLED"}
-"""Where each kind answers; imported when a problem of that kind is solved."""
+"""The module of each kind, imported when a problem of that kind is solved."""
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])
 ProblemT = TypeVar("ProblemT", bound=Any)
 
 Choose: TypeAlias = Callable[[Any], CertifiedSolver[Any]]
-"""The solver for a problem, of which some variables may be fixed."""
+"""Returns the solver for a problem, in which some variables may be fixed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Selection(Generic[SolverT]):
     """The solver that `auto` picks for a problem, with its reason.
 
     Attributes:
-        solver: ready to use.
+        solver: a solver that is ready to use.
         reason: one sentence.
     """
 
@@ -50,45 +50,45 @@ class Selection(Generic[SolverT]):
 
 
 class Fixed(Protocol):
-    """A problem some of whose variables keep a value, whatever its kind."""
+    """A problem of any kind in which some variables have fixed values."""
 
     @property
     def problem(self) -> Any:
-        """The whole one, on the host."""
+        """The whole problem, on the host."""
 
     @property
     def rest(self) -> Any:
-        """The problem that is left to solve; None where all variables have a value."""
+        """The problem of the free variables; None if all variables are fixed."""
 
     def instance(self, number: int) -> Fixed:
-        """One of the batch, by itself."""
+        """Return one instance of the batch."""
 
     def free(self, z: States) -> States:
-        """`[batch, free]`: what states `[batch, n]` say of the variables of `rest`."""
+        """Return the values `[batch, free]` of the variables of `rest` in states `[batch, n]`."""
 
     def whole(self, z: States) -> States:
-        """`[batch, count, n]`: states of the whole problem, by `[batch, count, free]` of `rest`."""
+        """Return whole states `[batch, count, n]` from states `[batch, count, free]` of `rest`."""
 
     def raised(self, bound: Scores) -> Scores:
-        """`[batch]`: a bound on the whole problem, by one on `rest`."""
+        """Return bounds `[batch]` on the whole problem, from bounds on `rest`."""
 
     def states(self, most: int) -> int:
-        """How many states `rest` may have; `most` where there may be more."""
+        """Return the maximum number of states of `rest`, or `most` if that is less."""
 
     def known(self, incumbent: Known) -> Known:
-        """Return what is known of the whole problem, from what is known of `rest`."""
+        """Return the incumbent and bound of the whole problem, from those of `rest`."""
 
     def lifted(self, solution: Solution | None) -> Solution:
-        """The solution of the whole problem, by that of `rest`; None where there is none."""
+        """Return the solution of the whole problem, from that of `rest` (None without a rest)."""
 
 
 class Exclusion(Protocol):
-    """States one after the other, each excluded from then on."""
+    """Search that excludes each state it has found."""
 
     def ranked(self, fixed: Any, count: int, number: int) -> tuple[States, np.ndarray]:
         """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
 
-        Each bound holds for all states but those before it.
+        Each bound holds for all states except the ones before it.
         """
 
     def unsearched(self, fixed: Any, rows: np.ndarray, count: int) -> tuple[States, np.ndarray]:
@@ -99,23 +99,23 @@ class Exclusion(Protocol):
 
 
 class Kind(ABC, Generic[ProblemT]):
-    """What the front end asks of a kind of problem.
+    """Kind of problems, with the methods that the front end needs.
 
     Attributes:
-        name: "bits" or "labels", as problems and solvers name it.
-        state_type: of the integers in states.
+        name: "bits" or "labels", the name that problems and solvers use.
+        state_type: the type of the integers in states.
     """
 
     name: ClassVar[str]
     state_type: type
 
     def is_chosen_at_once(self, problem: ProblemT) -> bool:
-        """Whether the choice of a solver takes so little time that no limit is worth watching."""
+        """Return whether a solver is chosen so quickly that the time limit need not be checked."""
         return False
 
     @kept
     def registry(self) -> Registry[Any]:
-        """The solvers of the kind."""
+        """Return the registry of the solvers of the kind."""
         return registry_of(self.name)
 
     def named(self, solver: Any) -> CertifiedSolver[Any] | None:
@@ -128,15 +128,15 @@ class Kind(ABC, Generic[ProblemT]):
 
     @abstractmethod
     def select(self, problem: ProblemT) -> Selection[Any]:
-        """Return what `auto` takes for a problem."""
+        """Return the solver that `auto` uses for a problem."""
 
     def select_ranking(self, problem: ProblemT) -> Selection[Any]:
-        """Return what `auto` takes for several of the best states of a problem."""
+        """Return the solver that `auto` uses for several of the best states of a problem."""
         return self.select(problem)
 
     @abstractmethod
     def select_within(self, problem: ProblemT, rows: Rows, count: int) -> Selection[Any]:
-        """Return what `auto` takes for the best states that satisfy constraints."""
+        """Return the solver that `auto` uses for the best states that satisfy constraints."""
 
     @abstractmethod
     def fixed(self, problem: ProblemT, fix: Any) -> Fixed:
@@ -151,7 +151,7 @@ class Kind(ABC, Generic[ProblemT]):
         """Return the caller's states `[batch, n]`; None if there are none.
 
         Raises:
-            OptionError: they are no states of the problem.
+            OptionError: the arrays are not states of the problem.
         """
 
     @abstractmethod
@@ -167,22 +167,22 @@ class Kind(ABC, Generic[ProblemT]):
         """Return constraints over the columns of a problem.
 
         Raises:
-            OptionError: they are none, or name what the problem does not have.
+            OptionError: an item is not a constraint, or names a column that does not exist.
         """
 
     @abstractmethod
     def within(self, problem: ProblemT, rows: Rows, fix: Any) -> tuple[ProblemT, Rows]:
-        """Return a problem and constraints that say that variables keep their values, too."""
+        """Return a problem and constraints in which fixed variables keep their values."""
 
     @abstractmethod
     def neighbours(self, problem: ProblemT, z: np.ndarray) -> States:
-        """Return states `[others, n]` near one `[n]`, for when time is up."""
+        """Return states `[others, n]` near a state `[n]`, for use after the time limit."""
 
     @abstractmethod
     def ranked(
         self, solver: Any, problem: ProblemT, count: int, deadline: Deadline | None
     ) -> Ranked | None:
-        """Return several states that a solver finds at once; None where it finds one alone."""
+        """Return several states that a solver finds in one search; None if it only finds one."""
 
     @abstractmethod
     def exclusion(self, choose: Choose, deadline: Deadline) -> Exclusion:
@@ -190,7 +190,7 @@ class Kind(ABC, Generic[ProblemT]):
 
 
 def kind_of(problem: AnyProblem) -> Kind[Any]:
-    """Return what answers for the kind of a problem."""
+    """Return the kind of a problem."""
     return _kind(problem.kind)
 
 

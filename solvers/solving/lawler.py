@@ -1,4 +1,4 @@
-"""The best states one after the other, each taken out of the region that it is the best of."""
+"""Find the best states one after the other, and remove each from its region (Lawler)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..arrays import States
 
 
 class Region(Protocol):
-    """Some of the states, and the best that is known of them."""
+    """Set of states, with the best known state in it."""
 
     @property
     def z(self) -> np.ndarray:
-        """`[n]`, the state."""
+        """The best known state, `[n]`."""
 
     @property
     def score(self) -> float:
-        """Of the state; minus infinity where none of the region is known."""
+        """The score of the state; minus infinity if no state of the region is known."""
 
     @property
     def bound(self) -> float:
-        """On the scores of the region."""
+        """Upper bound on the scores of the region."""
 
 
 RegionT = TypeVar("RegionT", bound=Region)
@@ -34,15 +34,15 @@ RegionT = TypeVar("RegionT", bound=Region)
 def lawler(
     whole: RegionT, count: int, others: Callable[[RegionT], Iterable[RegionT]]
 ) -> tuple[States, np.ndarray]:
-    """`count` states `[count, n]`, and bounds `[count]` on all but those before each.
+    """Return states `[count, n]`, with bounds `[count]`, each on all states except earlier ones.
 
-    Where fewer states are known, the last rows hold -1. Their bound is that of the regions without
+    If fewer states are known, the last rows hold -1. Their bound is that of the regions without
     a known state, which is minus infinity if there are no more states at all.
 
     Args:
-        whole: all states.
-        count: how many are wanted.
-        others: regions that hold all states of a region but its best.
+        whole: the region of all states.
+        count: number of states to return.
+        others: returns regions that hold all states of a region except its best.
 
     References:
         Lawler (1972), A procedure for computing the K best solutions to discrete optimization
@@ -61,15 +61,14 @@ def lawler(
             break
         for region in others(taken):
             regions.add(region)
-    # No state of the regions that remain is known; where there is no region, there is no other
-    # state.
+    # No state of the remaining regions is known. If no region remains, no other state exists.
     bounds += [regions.bound] * (count - len(states))
     missing = np.full((count - len(states), len(whole.z)), -1, whole.z.dtype)
     return np.concatenate((np.reshape(states, (-1, len(whole.z))), missing)), np.array(bounds)
 
 
 class _Regions(Generic[RegionT]):
-    """Regions that are not taken yet: the one of the best state, and the highest bound of all."""
+    """Open regions, with access to the region of the best state and to the highest bound."""
 
     def __init__(self) -> None:
         self._by_score: list[tuple[float, int, RegionT]] = []
@@ -84,14 +83,14 @@ class _Regions(Generic[RegionT]):
 
     @property
     def best_score(self) -> float:
-        """The highest score that is known; minus infinity where none is."""
+        """The highest known score; minus infinity if no state is known."""
         if self._by_score:
             return -self._by_score[0][0]
         return -math.inf
 
     @property
     def bound(self) -> float:
-        """On the scores of all regions; minus infinity where there are none."""
+        """Upper bound on the scores of all regions; minus infinity without any region."""
         while self._by_bound and self._by_bound[0][1] in self._taken:
             self._taken.remove(heapq.heappop(self._by_bound)[1])
         if self._by_bound:
@@ -99,7 +98,7 @@ class _Regions(Generic[RegionT]):
         return -math.inf
 
     def take(self) -> RegionT:
-        """Remove the region of the best state."""
+        """Remove the region of the best state, and return it."""
         _, number, region = heapq.heappop(self._by_score)
         self._taken.add(number)
         return region

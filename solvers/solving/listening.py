@@ -1,4 +1,4 @@
-"""What `solve` tells a callback while it searches."""
+"""Report the progress of a search to the callback of `solve`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ..solver import CertifiedSolver, Maximisable
 from .kinds import kind_of
 
 Callback: TypeAlias = Callable[[Progress[Any]], object]
-"""Gets what is known; a search ends where it returns True."""
+"""A function that receives the progress; the search ends if it returns True."""
 
 
 class Wording(Protocol):
-    """What says states and scores in the words of the original: a conversion."""
+    """Translation of states and scores into the names and values of an original: a conversion."""
 
     def assignment(self, labels: Any, /) -> dict[Hashable, Any]:
-        """The original's names of values."""
+        """Return the value of each variable of the original, by its name."""
 
     def value(self, score: Any, /) -> Any:
-        """The original's objective, by a score."""
+        """Return the original objective that belongs to a score."""
 
     def objective(self, labels: Any, /) -> float:
-        """The original's objective of states."""
+        """Return the original objective of states."""
 
     def objective_bound(self, labels: Any, bound: float, /) -> float:
-        """A bound on the original's objective, by one on scores."""
+        """Return a bound on the original objective, from a bound on scores."""
 
 
 def heard_by(
@@ -77,7 +77,7 @@ def _heard_from(
     score: Callable[[States, slice], Scores],
     begun: tuple[States, Scores, Scores],
 ) -> Iterator[None]:
-    """As `heard_by`, of what is known.
+    """Report progress to a callback inside a `with` block, from the scores of states.
 
     Args:
         callback: gets a `Progress`.
@@ -89,9 +89,7 @@ def _heard_from(
         OptionError: the callback cannot be called.
     """
     if not callable(callback):
-        raise OptionError(
-            f"callback must be a function of what is known; got {shortened(callback)}"
-        )
+        raise OptionError(f"callback must be a function of a Progress; got {shortened(callback)}")
     begin = now()
 
     def call(*arrays: np.ndarray) -> object:
@@ -109,7 +107,7 @@ def _heard_from(
 
 @contextmanager
 def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
-    """Pass on what searches tell of a subproblem, as news of the problem that it belongs to."""
+    """Pass on the progress of searches of a subproblem as progress of the whole problem."""
     whole = watch()
     listener = None
     if whole is not None:
@@ -119,7 +117,7 @@ def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> 
 
 
 def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
-    """A callback that hears of a conversion in the words of the original."""
+    """Return a callback that receives the names and values of a conversion's original."""
     if not callable(callback):
         return callback
 
@@ -128,7 +126,7 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
             array.reshape(-1)
             for array in map(np.asarray, (progress.z, progress.score, progress.bound))
         )
-        if z[0] < 0:  # nothing is found so far
+        if z[0] < 0:  # no state is found so far
             values = float(conversion.value(score[0])), float(conversion.value(bound[0]))
             return callback(Progress({}, *values, progress.seconds))
         limit = conversion.objective_bound(z, float(bound[0]))
@@ -140,7 +138,7 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
 
 
 def with_word(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
-    """A solution that says where its solver has nothing to tell a callback."""
+    """Return the solution, and record in its `stats` if its solver reports no progress."""
     if watch() is None or solver.capabilities.time_limit:
         return solution
     return replace(solution, stats={**solution.stats, "callback": "unused"})

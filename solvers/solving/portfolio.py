@@ -1,4 +1,4 @@
-"""Run several backends on a problem in turn, until every instance of it is proved.
+"""Run several backends on a problem in turn, until every instance is proved.
 
 The kind of the problem decides which backends run: `sparse` for bits, and `labels.messages_first`.
 """
@@ -24,20 +24,20 @@ CUT_SHARE = 0.3
 """Maximum share of the remaining time for any run but the last."""
 
 SEPARATOR = " + "
-"""Between the names of the solvers that proved one answer together."""
+"""Separator between the names of solvers that proved an answer together."""
 
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any], covariant=True)
 
 
 class Turn(NamedTuple, Generic[SolverT]):
-    """A backend that tries a problem.
+    """Run of a backend on a problem.
 
     Attributes:
-        solver: ready to use.
-        seconds: its time at most; infinite for all the time that is left.
-        leading: whether it runs only on instances whose least bound so far is its own.
-        least_gap: it runs only on instances whose gap so far is at least this share of the
+        solver: a solver that is ready to use.
+        seconds: maximum time of the run; infinite for all of the remaining time.
+        leading: whether it only runs on instances whose lowest bound so far it found itself.
+        least_gap: it only runs on instances whose gap so far is at least this share of the
             magnitude of their scores.
         may_fail: whether the next backend runs if this one finds no state.
     """
@@ -49,13 +49,13 @@ class Turn(NamedTuple, Generic[SolverT]):
     may_fail: bool = False
 
     def deadline(self, whole: Deadline) -> Deadline:
-        """When this turn ends, by the deadline of the whole problem."""
+        """Return the deadline of this run, from the deadline of the whole problem."""
         if self.seconds == math.inf:
             return whole
         return whole.within(min(self.seconds, CUT_SHARE * whole.left))
 
     def ready(self, start: States | None) -> CertifiedSolver[Any]:
-        """Return the solver, which starts from states if there are any and it can."""
+        """Return the solver, which starts from the given states if it can."""
         if start is None or "start" not in self.solver.options():
             return self.solver
         return self.solver.with_options(start=start)
@@ -63,12 +63,13 @@ class Turn(NamedTuple, Generic[SolverT]):
 
 @dataclass(eq=False)
 class Ledger:
-    """What each backend did, over all instances of a batch and all their parts.
+    """Counts of what each backend did, over all instances of a batch and all their parts.
 
     Attributes:
         turns: how many problems each backend tried.
-        bounds: how many least bounds are its own; of a solved problem this is the proof.
-        states: how many best states are its own.
+        bounds: how many of the lowest bounds it found; the lowest bound of a solved problem proves
+            it.
+        states: how many of the best states it found.
     """
 
     turns: Counter[str] = field(default_factory=Counter)
@@ -87,13 +88,13 @@ class Ledger:
 
     @property
     def solver(self) -> str:
-        """The backends that gave a bound; `presolve` if it left no problem to them."""
+        """Names of the backends that gave a bound; `presolve` if presolve solved every part."""
         names = sorted(self.bounds, key=lambda name: -self.bounds[name])
         return SEPARATOR.join(names) or "presolve"
 
     @property
     def stats(self) -> Mapping[str, int]:
-        """All counts, by name."""
+        """All counts by name."""
         kinds = {"turns": self.turns, "bounds": self.bounds, "states": self.states}
         return {
             f"{kind}_{name}": count
@@ -103,7 +104,7 @@ class Ledger:
 
 
 class Standing:
-    """The best states and the least bounds of a batch so far, and the backends that gave them.
+    """The best states and lowest bounds of a batch so far, with the backends that found them.
 
     Attributes:
         z: `[batch, n]`.
@@ -111,11 +112,11 @@ class Standing:
         bound: `[batch]`.
         found_by: `[batch]`, the backend of each state.
         proved_by: `[batch]`, the backend of each bound.
-        stats: of the last solution.
+        stats: `stats` of the last solution.
     """
 
     def __init__(self, first: Solution, name: str) -> None:
-        """Stand where the first solution of the whole batch does."""
+        """Start with the first solution of the whole batch."""
         self.z: States = first.z.copy()
         self.score: Scores = first.score.copy()
         self.bound: Scores = first.bound.copy()
@@ -124,7 +125,7 @@ class Standing:
         self.stats = first.stats
 
     def improve(self, rows: np.ndarray, solution: Solution, name: str) -> None:
-        """Take what is better in a solution of some rows of the batch."""
+        """Take the better states and bounds of a solution for some rows of the batch."""
         better = solution.score > self.score[rows]
         improved = rows[better]
         self.z[improved] = solution.z[better]
@@ -139,13 +140,13 @@ class Standing:
 
 
 class Outcome(NamedTuple):
-    """What the backends of a problem found in turn.
+    """Combined result of the backends that ran on a problem.
 
     Attributes:
         z: `[batch, n]`, the best states.
-        bound: `[batch]`, the least bounds.
-        stats: of the last backend.
-        ledger: which backend did what.
+        bound: `[batch]`, the lowest bounds.
+        stats: `stats` of the last backend.
+        ledger: counts of what each backend did.
     """
 
     z: States
@@ -155,7 +156,7 @@ class Outcome(NamedTuple):
 
 
 Search: TypeAlias = Callable[[Any, Deadline, States | None], Outcome]
-"""Solve a problem by a deadline, from states `[batch, n]` to start from or None."""
+"""Solves a problem before a deadline, from initial states `[batch, n]` or None."""
 
 
 def _rows_of(
@@ -166,7 +167,7 @@ def _rows_of(
     if standing is None:
         return rows
     if turn.leading:
-        # It runs again only where its own bound is the best so far.
+        # It only runs again on instances for which it found the best bound so far.
         rows = rows[standing.proved_by[rows] == turn.solver.name]
     if turn.least_gap:
         gap = standing.bound[rows] - standing.score[rows]
@@ -180,9 +181,9 @@ def in_turn(
     """Run backends on a problem one after the other, each on the instances that are still open.
 
     Args:
-        problem: of any kind, on the host, with one leading dimension.
-        turns: the backends in order; the next one is asked for when the last one has ended.
-        deadline: when to end.
+        problem: a problem of any kind, on the host, with one leading dimension.
+        turns: the backends in order; the next one is requested when the last one has ended.
+        deadline: time at which all searches end.
         start: `[batch, n]`, states to start from.
 
     Raises:
@@ -217,7 +218,7 @@ def in_turn(
             standing = Standing(solution, name)
         else:
             standing.improve(rows, solution, name)
-        # The bound meets the score up to rounding: proved.
+        # The bound equals the score up to rounding, which proves the state.
         unproved = np.flatnonzero(standing.bound - standing.score > problem.rounding)
         if not len(unproved) or deadline.passed:
             break
@@ -232,13 +233,13 @@ def in_turn(
 class Portfolio(CertifiedSolver[ProblemT]):
     """Solver that runs several backends in turn.
 
-    `Solution.solver` names the backends that proved the answer. `stats` counts, by backend, the
-    problems that it tried (`turns_`), and those whose bound (`bounds_`) and whose state (`states_`)
-    it gave.
+    `Solution.solver` names the backends that proved the answer. For each backend, `stats` counts
+    the problems that it tried (`turns_`), and how many bounds (`bounds_`) and states (`states_`) it
+    gave.
 
     Attributes:
-        start: states `[..., n]` to start from, which broadcast to the batch; None for those of the
-            backends.
+        start: initial states `[..., n]`, which broadcast to the batch; None if the backends choose
+            them.
     """
 
     start: Any = field(default=None, compare=False)
@@ -252,7 +253,7 @@ class Portfolio(CertifiedSolver[ProblemT]):
 
     @abstractmethod
     def _searched(self, problem: ProblemT, deadline: Deadline, search: Search) -> Maximiser:
-        """Return what a search finds for a problem, as a whole or part by part."""
+        """Search a problem as a whole or part by part, and return its outcome."""
 
     def _argmax(self, problem: ProblemT, deadline: Deadline) -> Maximiser:
         ledgers: list[Ledger] = []

@@ -1,4 +1,4 @@
-"""`prepare`: pairs that are checked once, for loops over their scores."""
+"""`prepare`: check pairs once, and then solve for many scores over them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .listening import Callback
 
 @dataclass(frozen=True, eq=False)
 class AnyPrepared:
-    """`solve` for problems over the same pairs, whatever their kind; `prepare` makes one.
+    """Function that solves problems of any kind over the same pairs; `prepare` makes one.
 
-    It keeps nothing of the scores that it is called with, and threads may share it.
+    It does not keep the scores of a call, and threads may share it.
 
     Attributes:
-        solver: a solver object, or "auto", which chooses anew for every call.
+        solver: a solver object, or "auto", which chooses a solver for every call.
         time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
     """
 
@@ -49,10 +49,10 @@ class AnyPrepared:
 
 
 def checked_size(n: Any) -> int:
-    """Return a number of variables.
+    """Check a number of variables, and return it.
 
     Raises:
-        ProblemError: it is no whole number from 0 to 2^31.
+        ProblemError: it is not a whole number from 0 to 2^31.
     """
     if not is_whole(n, 0, 2**31):
         raise ProblemError(f"n must be a whole number from 0 to 2^31; got {shortened(n)}")
@@ -61,12 +61,12 @@ def checked_size(n: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Prepared(AnyPrepared):
-    """`solve` for problems over the same pairs; `prepare` makes one.
+    """Function that solves problems over bits with the same pairs; `prepare` makes one.
 
-    It keeps nothing of the scores that it is called with, and threads may share it.
+    It does not keep the scores of a call, and threads may share it.
 
     Attributes:
-        solver: a solver object, or "auto", which chooses anew for every call.
+        solver: a solver object, or "auto", which chooses a solver for every call.
         time_limit: seconds for the whole batch of a call, or a `Deadline` of all calls.
     """
 
@@ -102,13 +102,13 @@ class Prepared(AnyPrepared):
         start: Any = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """What `solve` answers for these scores over the prepared pairs.
+        """Return the answer of `solve` for these scores over the prepared pairs.
 
         Args:
             unary: `[..., n]`, of any kind that `solve` takes.
-            pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there
-                are none. Leading dimensions broadcast.
-            start: states `[..., n]` to begin with, as `solve` takes them.
+            pairwise: `[..., e]`, in the order of the prepared pairs; not needed if there are no
+                pairs. Leading dimensions broadcast.
+            start: initial states `[..., n]`, as `solve` takes them.
             callback: as `solve` takes it.
 
         Raises:
@@ -143,7 +143,7 @@ def prepare(
             `Deadline`, at which all calls end.
 
     Raises:
-        ProblemError: n is no whole number from 0 to 2^31, or edges repeat, loop or lie outside
+        ProblemError: n is not a whole number from 0 to 2^31, or edges repeat, loop or lie outside
             0..n-1.
         UnknownSolverError: no solver has that name.
         OptionError: the time limit is not positive.

@@ -1,4 +1,4 @@
-"""What a caller asks for, as one object."""
+"""Request of a caller, as one object."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .kinds import Kind, kind_of
 
 @dataclass(frozen=True, eq=False, init=False)
 class Request:
-    """A problem, and how it is to be solved.
+    """A problem, and the options of its solution.
 
     Attributes:
-        problem: of any kind.
+        problem: a problem of any kind.
         solver: a name, a solver object or "auto".
-        deadline: when to end; made once, when the caller asks.
+        deadline: time at which the search ends; made once, at the start of the call.
         fix: variables that keep a value, as the kind of the problem reads them; None for none.
-        start: states to begin with; None for none.
-        k: how many states to give; None for the best alone.
+        start: initial states; None for none.
+        k: number of states to return; None for a single state without a dimension for them.
         rows: constraints; None for none.
-        kind: what answers for the kind of the problem.
+        kind: the kind of the problem.
     """
 
     problem: Any
@@ -45,8 +45,8 @@ class Request:
         k: int | None = None,
         rows: Rows | None = None,
     ) -> None:
-        """Keep what is asked for."""
-        fields = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        """Keep the request of a caller."""
+        fields = self.__dict__  # setting attributes takes three times as long
         fields["problem"] = problem
         fields["solver"] = solver
         fields["deadline"] = deadline

@@ -1,4 +1,4 @@
-"""The choice of a solver when none is named, and what a refusal says of the others."""
+"""Choose a solver for a problem, and name alternatives if a solver cannot take it."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from .kinds import Selection, check_any_problem, kind_of
 from .third_parties import third_party, why_not_cp_sat, why_not_cplex, why_not_highs
 
 QUICKLY_ENUMERABLE = 16
-"""Up to this n enumeration is as fast as a minimum cut for one instance."""
+"""Largest n for which enumeration is as fast as a minimum cut for one instance."""
 
 QUICKLY_CUT = 62
-"""Up to this n a minimum cut is the fastest for one supermodular instance."""
+"""Largest n for which a minimum cut is the fastest method for one supermodular instance."""
 
 ENUMERABLE = 20
-"""Up to this n enumeration is faster than anything that has to think."""
+"""Largest n for which enumeration is faster than every search."""
 
 TREE_LIKE = 8
-"""Up to this treewidth nothing is faster than elimination."""
+"""Largest treewidth for which no method is faster than elimination."""
 
 MOST_AT_ONCE = 256
-"""Up to this n the checks of one instance take longer than its elimination, on trees."""
+"""Largest n for which the checks of one instance on a tree take longer than its elimination."""
 
 ELIMINABLE = 18
 """Treewidth up to which elimination takes some milliseconds per instance."""
 
 ELIMINABLE_STATES = 1 << 24
-"""Limit of n * 2^treewidth up to which it does."""
+"""Largest n * 2^treewidth for which elimination takes some milliseconds per instance."""
 
 MANY = 8
-"""Number of instances from which on a search for small tables pays: all instances share them."""
+"""Least number of instances for which a search for small tables pays, since all share them."""
 
 SHARED_WIDTH = 20
 """Largest treewidth of `SHARED_ENTRIES`."""
 
 SHARED_ENTRIES = 1 << 21
-"""Number of entries up to which elimination takes less time for one of many instances.
+"""Number of entries up to which elimination is faster than a search for each of many instances.
 
-A search of each instance takes some milliseconds, of which it spends one on its own tables."""
+A search takes some milliseconds per instance, one of them on its own tables."""
 
 SPARSE_DEGREE = 20
 """Mean degree up to which presolve makes problems smaller.
 
-The backend of a part is then chosen for what presolve leaves of it.
+The backend of a part is then chosen after presolve has made the part smaller.
 """
 
 COUNTED_DEGREE = 8
@@ -84,7 +84,7 @@ def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
         problem: a `Problem` or a `LabelProblem`.
 
     Raises:
-        UnsupportedProblemError: the refusal.
+        UnsupportedProblemError: the error of a solver that cannot take the problem.
 
     Example:
         >>> problem = Problem.from_arrays([1.0, 1.0], [-1.0], edges=[[0, 1]])
@@ -105,7 +105,7 @@ def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
 def with_alternatives(
     error: UnsupportedProblemError, able: tuple[str, ...]
 ) -> UnsupportedProblemError:
-    """A refusal that names the solvers which are able to take the problem."""
+    """Return an error that names the solvers which are able to take the problem."""
     others = tuple(name for name in able if name != error.solver)
     return UnsupportedProblemError(error.solver, error.reasons, others)
 
@@ -131,8 +131,8 @@ def select_solver(problem: AnyProblem) -> Selection[Any]: ...
 def select_solver(problem: AnyProblem) -> Selection[Any]:
     """Return the fastest installed solver that is exact for `problem`, with the reason.
 
-    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
-    `optimal` is False then.
+    It is never a heuristic and never a plug-in. With a time limit it may stop before it has a
+    proof; `optimal` is then False.
 
     Example:
         >>> import numpy as np
@@ -140,7 +140,7 @@ def select_solver(problem: AnyProblem) -> Selection[Any]:
         'n = 15 is at most 20: all 2^15 states are tried'
 
     Raises:
-        ProblemError: it is no `Problem`.
+        ProblemError: `problem` is not a `Problem`.
     """
     check_any_problem(problem)
     return kind_of(problem).select(problem)
@@ -154,7 +154,8 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
         one_state: whether one best state is enough. Then constraints may replace penalties, which
             keeps a best state but not the next ones.
     """
-    # In the order of their cost: a later method is considered only where no earlier one applies.
+    # The methods come in order of their cost. A later one is only considered if no earlier one
+    # applies.
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if one_state and _is_cut_quickly(problem):
@@ -168,7 +169,7 @@ def select_bits(problem: Problem, one_state: bool = True) -> Selection[ArgmaxSol
 
 
 def _select_tractable(problem: Problem) -> Selection[ArgmaxSolver] | None:
-    """Return the solver of a problem that its pairs or signs make easy; None for a hard one."""
+    """Return the solver of a problem with easy pairs or signs; None for a hard problem."""
     elimination = solver_class("elimination")
     width = elimination.treewidth_bound(problem.topology, TREE_LIKE)
     if width is not None:
@@ -193,7 +194,7 @@ def _select_tractable(problem: Problem) -> Selection[ArgmaxSolver] | None:
 
 
 def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]:
-    """Return the solver of a hard problem: its time may grow exponentially with n."""
+    """Return the solver of a hard problem, whose time may grow exponentially with n."""
     most = _largest("exhaustive")
     if problem.n <= most:
         return _select(
@@ -241,7 +242,7 @@ def is_known_tree_like(problem: Problem) -> bool:
 
 
 def _is_cut_quickly(problem: Problem) -> bool:
-    """Whether a minimum cut of few variables solves one instance."""
+    """Return whether a minimum cut of few variables solves the single instance."""
     if problem.batch != 1 or not QUICKLY_ENUMERABLE < problem.n <= QUICKLY_CUT:
         return False
     return problem.is_supermodular
@@ -250,9 +251,9 @@ def _is_cut_quickly(problem: Problem) -> bool:
 def selected_at_once(
     n: int, topology: Topology | None, pairwise: np.ndarray
 ) -> tuple[ArgmaxSolver, ...]:
-    """Return what `select_bits` may take for one small instance, in this order.
+    """Return the solvers that `select_bits` may use for one small instance, in this order.
 
-    Where its scores decide, a solver declines those that are not for it.
+    A solver whose suitability depends on the scores declines unsuitable instances.
 
     Args:
         n: number of variables.
@@ -262,7 +263,7 @@ def selected_at_once(
     if n <= QUICKLY_ENUMERABLE:
         return (_named("exhaustive"),)
     solvers: tuple[ArgmaxSolver, ...] = ()
-    # The first or last score is usually negative if any is, which spares a call of the kernel.
+    # If any score is negative, the first or last one usually is. This check avoids a kernel call.
     may_be_cut = pairwise.size and pairwise.item(0) >= 0 and pairwise.item(-1) >= 0
     if n <= QUICKLY_CUT and may_be_cut:
         solvers = (_named("max_flow"),)
@@ -279,7 +280,7 @@ def _named(name: str) -> ArgmaxSolver:
 
 
 def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
-    """A solver for several of the best states of a problem, by one search where any has them.
+    """Return the solver for several of the best states of a problem, by one search if possible.
 
     Args:
         problem: what to solve.
@@ -299,7 +300,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
 
 
 def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[ArgmaxSolver]:
-    """A solver for the best states of a problem that satisfy constraints.
+    """Return the solver for the best states of a problem that satisfy constraints.
 
     Args:
         problem: what to solve.
@@ -331,7 +332,7 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection[Arg
 
 
 def _select_for_rows(problem: Problem, rows: Rows) -> Selection[ArgmaxSolver] | None:
-    """Return a solver of one state that is made for constraints like these; None without one."""
+    """Return a solver of one state that specialises in such constraints; None without one."""
     if solver_class("elimination")().why_not_within(problem, rows) is None:
         return _select(
             "elimination",
@@ -375,7 +376,7 @@ def _counts(problem: Problem, rows: Rows) -> bool:
 
 
 def _weighs(problem: Problem, rows: Rows) -> bool:
-    """Whether CPLEX takes the constraints and each adds different weights, as a knapsack does."""
+    """Return whether CPLEX takes the constraints and each has different weights (knapsacks)."""
     several = [row for row in np.abs(rows.matrix) if np.count_nonzero(row) > 1]
     alike = (row.max() == row[row > 0].min() for row in several)
     if not several or any(alike) or why_not_cplex(problem.n):
@@ -403,7 +404,7 @@ def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
 
 @cache
 def _sparse() -> Any:
-    """Return the module of that name; who solves without it does not load it."""
+    """Return the module `sparse`, which is only loaded when a problem needs it."""
     return importlib.import_module(".sparse", __package__)
 
 

@@ -36,10 +36,10 @@ QUICK_WIDTH = 20
 """Width above which tables have more than `QUICK_ENTRIES`."""
 
 QUICK_ENTRIES = 1 << 22
-"""Tables of so few entries take about ten milliseconds, and no search is much faster."""
+"""Number of entries up to which tables take about ten milliseconds, as the fastest searches do."""
 
 SOON_WIDTH = 22
-"""Width beyond which the search for an elimination order alone takes a tenth of a second."""
+"""Width above which just the search for an elimination order takes a tenth of a second."""
 
 SOON_ENTRIES = 1 << 24
 """Number of entries up to which tables take less than a tenth of a second."""
@@ -47,58 +47,58 @@ SOON_ENTRIES = 1 << 24
 MOST_ENTRIES = 1 << 30
 """Number of entries up to which tables take some seconds.
 
-In a field they prove what neither messages nor odd cycles do. Other backends run first for more
-entries, and without a field.
+In a field, tables prove parts that messages and odd cycles do not prove. Other backends run first
+for more entries, and without a field.
 """
 
 SECONDS_AN_ENTRY = 1.5e-9
 """Approximate seconds per table entry.
 
-Elimination does not start if its tables would not be full in time.
+Elimination does not start if it could not fill its tables in time.
 """
 
 TABLES_SHARE = 0.5
-"""Share of the remaining time that tables may take where other backends run first."""
+"""Share of the remaining time that tables may take if other backends run first."""
 
 EDGE_DEGREE = 8
 """Mean degree up to which messages and odd cycles bound a search better than convex relaxations."""
 
 MESSAGES_DEGREE = 20
-"""Mean degree above which messages bound a problem hardly better than its signs do."""
+"""Mean degree above which message bounds are hardly better than bounds from the signs."""
 
 FEW_VISITS = 1 << 17
 """Visits of `dual_ascent` before other backends run: about 10 ms."""
 
 MORE_VISITS = 1 << 19
-"""Its visits in a field, where messages are worth it: about 40 ms."""
+"""Visits of `dual_ascent` in a field, where messages work well: about 40 ms."""
 
 LONG_VISITS = 1 << 20
-"""Its visits in a small part that has neither small tables nor small cycles: about 80 ms.
+"""Visits of `dual_ascent` in a small part without small tables or cycles: about 80 ms.
 
-They prove most parts of different couplings, which takes the other backends longer.
+They prove most parts whose couplings differ; other backends need longer for these.
 """
 
 WIDE_GAP = 0.01
 """Gap that odd cycles leave after a short run, as a share of the magnitude of the scores.
 
-From such a gap on, they do not prove the part: convex bounds get all of the remaining time.
+Odd cycles do not prove a part with such a gap, so convex bounds get all of the remaining time.
 """
 
 MOST_TURNED = 100
-"""Variables of a part without a field above which its messages leave gaps that no search closes.
+"""Size of a part without a field above which no search closes the gap of messages.
 
-Up to so many, convex bounds prove a part that is not sparse in about ten milliseconds.
+Up to this number, convex bounds prove a part that is not sparse in about ten milliseconds.
 """
 
 FIELDS = 0.5
 """Share of variables with a field from which on a part counts as in a field.
 
-A part with a smaller share may be the rest of a problem with couplings alone after one spin was
-clamped. Then only the few neighbours of this spin have a field.
+A part with a smaller share may come from a problem that has only couplings and one clamped spin.
+Then only the few neighbours of this spin have a field.
 """
 
 CUT_SECONDS = 0.5
-"""Minimum seconds of a run that is limited because another backend may prove the part sooner."""
+"""Minimum seconds of a run that is limited since another backend may prove the part sooner."""
 
 TURN_SHARE = 0.1
 """Share of a long time limit that such a run may take."""
@@ -122,16 +122,17 @@ BRANCHED_DEGREE = 6
 """Mean degree of a part in a field from which on convex bounds may be better than odd cycles."""
 
 RACED_DEGREE = 5
-"""Mean degree from which on either odd cycles or convex bounds may be far better.
+"""Mean degree from which on odd cycles and convex bounds may differ widely.
 
-On a cubic lattice, for example, odd cycles are. In a field they are up to `BRANCHED_DEGREE`.
+On a cubic lattice, for example, odd cycles are better. In a field they are better up to
+`BRANCHED_DEGREE`.
 """
 
 FEW_NODES = 500
 """Nodes of `clique_cover` before other backends run: about 20 ms."""
 
 CLIQUE_SECONDS = 10.0
-"""Its maximum seconds on a sparse part; a third party may prove larger ones."""
+"""Maximum seconds of `clique_cover` on a sparse part; a third party may prove larger ones."""
 
 EXCLUDED = 0.97
 """Share of pairs that exclude each other from which on cliques of pairs bound a part well.
@@ -142,7 +143,7 @@ Penalties make pairs exclude each other.
 RANKED_SECONDS = 5.0
 """Maximum seconds of each search for several states at once.
 
-If these searches fail, states are excluded one after the other. That mostly takes some tens of
+If these searches fail, states are excluded one after the other. That usually takes some tens of
 times as long as one search.
 """
 
@@ -151,11 +152,11 @@ times as long as one search.
 class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
     """Solver that `auto` uses for sparse problems over bits.
 
-    It chooses the backends of a part once presolve has made the part smaller. If presolve left no
-    part, `Solution.solver` is `presolve`.
+    It chooses the backends of a part after presolve has made the part smaller. If presolve solves
+    all parts, `Solution.solver` is `presolve`.
 
     Attributes:
-        threads: instances at once; None for all cores.
+        threads: number of instances at once; None for all cores.
     """
 
     threads: int | None = None
@@ -183,7 +184,7 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the states of highest score of every instance, with bounds.
 
-        The bound of an instance is infinite if no search proves its states in its time.
+        The bound of an instance is infinite if no search proves its states in time.
         """
         names: Counter[str] = Counter()
 
@@ -197,16 +198,16 @@ class SparsePortfolio(Portfolio[Problem], ArgmaxSolver):
 
 
 def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float, str]:
-    """Return the best states `[count, n]` of one search, a bound on all others, and its backend.
+    """Return the best states `[count, n]` of one search, a bound on the others, and the backend.
 
     The bound is infinite if no backend proved the states although there was time for it.
 
     Args:
-        problem: of a single instance, on the host.
+        problem: a problem of one instance, on the host.
         deadline: when to end.
         count: how many.
     """
-    # These are returned if no backend ranks any states before the deadline.
+    # The first states are returned if no backend ranks any states before the deadline.
     best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count]
     least = math.inf
     name = ""
@@ -218,7 +219,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
         if ranking is None:
             continue
         others = float(ranking.others[0])
-        # The other states score no more than the last one: the ranking is proved.
+        # No other state scores more than the last one, which proves the ranking.
         if others - ranking.last[0] <= problem.rounding[0]:
             return ranking.z[0], others, solver.name
         if others < least:
@@ -250,7 +251,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     elimination = _with_one_thread("elimination")
     sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
     in_a_field = _in_a_field(problem)
-    # Tables this small prove the part at once.
+    # Tables this small prove the part immediately.
     if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return
@@ -287,14 +288,14 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
 def _race(
     problem: Problem, cuts: ArgmaxSolver, seconds: float, in_a_field: bool, tables: bool
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield odd cycles and convex bounds, where either may be far better.
+    """Yield odd cycles and convex bounds if either may be far better.
 
     Args:
         problem: a part.
         cuts: the backend of odd cycles.
-        seconds: the longest run of a backend while another may prove the part sooner.
+        seconds: maximum seconds of a run while another backend may prove the part sooner.
         in_a_field: whether most variables have a field.
-        tables: whether the tables of elimination prove the part in time, in the end.
+        tables: whether the tables of elimination can still prove the part in time.
     """
     branch_and_bound = _with_one_thread("branch_and_bound")
     least = RACED_DEGREE
@@ -368,7 +369,7 @@ def _ungrouped(
 
 
 def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield what proves a problem with penalties in the place of constraints."""
+    """Yield the backends for a problem that has penalties in place of constraints."""
     branch_and_bound = _with_one_thread("branch_and_bound")
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound, _of_a_turn(deadline))
@@ -376,7 +377,7 @@ def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolv
 
 
 def _dense(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield convex bounds, or what proves a problem that is too large for them."""
+    """Yield convex bounds, or the backends for a problem that is too large for them."""
     branch_and_bound = _with_one_thread("branch_and_bound")
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound)
@@ -387,7 +388,7 @@ def _dense(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]
 
 
 def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield what bounds a problem that is too large for convex bounds at every node of a search.
+    """Yield the backends for a problem that is too large for convex bounds at every node.
 
     The semidefinite bound comes with a local search. A third party proves some of these problems.
     It runs for its share of a time limit; then the local search continues.
@@ -407,14 +408,14 @@ def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]
 
 
 def _within_constraints(n: int) -> ArgmaxSolver:
-    """Return the search that takes constraints in the place of penalties."""
+    """Return the search that takes constraints in place of penalties."""
     if why_not_cp_sat():
         return third_party(n)
     return solver_class("cp_sat")()
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield odd cycles, and backends that are likely to finish where odd cycles are weaker."""
+    """Yield odd cycles, and the backends that are likely to finish if odd cycles are weaker."""
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
     cuts = _with_one_thread("cycle_cuts")
@@ -443,7 +444,7 @@ def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSol
 
     Args:
         problem: a part without a field.
-        seconds: the longest run of convex bounds.
+        seconds: maximum seconds of convex bounds.
     """
     branch_and_bound = _with_one_thread("branch_and_bound")
     if problem.n > MOST_TURNED or 2 * problem.e < RACED_DEGREE * problem.n:
@@ -454,15 +455,15 @@ def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSol
 
 
 def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
-    """Run odd cycles for as long as tables would take.
+    """Yield odd cycles for as long as tables would take.
 
-    Their root alone proves some problems, such as planar ones.
+    Their root node already proves some problems, such as planar ones.
     """
     return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
 
 
 def _of_a_turn(deadline: Deadline) -> float:
-    """Seconds of a turn that tells who is better."""
+    """Return the seconds of a run that shows which backend is better."""
     if deadline.left == math.inf:
         share = 0.0
     else:
@@ -475,10 +476,10 @@ def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
 
 
 def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
-    """Return the entries of the tables of elimination.
+    """Return the number of entries of the tables of elimination.
 
-    They are infinite where they are known to be too many, or above a width of at most `SOON_WIDTH`,
-    or where no order was found in a share of the time.
+    It is infinite if it is known to be too large, if the width is above a limit of at most
+    `SOON_WIDTH`, or if no order was found in a share of the time.
     """
     elimination = solver_class("elimination")
     with preparing(deadline):
@@ -493,12 +494,12 @@ def _entries(problem: Problem, width: int | None = None, deadline: Deadline | No
 
 
 def _tables_in_time(entries: float, deadline: Deadline, share: float = 1.0) -> bool:
-    """Whether there are tables, and a share of the time left is enough for them."""
+    """Return whether tables exist, and a share of the remaining time is enough for them."""
     return entries < math.inf and SECONDS_AN_ENTRY * entries <= share * deadline.left
 
 
 def _in_a_field(problem: Problem) -> bool:
-    """Whether turning all spins changes something about most variables."""
+    """Return whether flipping all spins changes scores of most variables."""
     around = 2 * problem.unary[0]
     for end in problem.edges.T:
         around = around + np.bincount(end, problem.pairwise[0], problem.n)
@@ -506,7 +507,7 @@ def _in_a_field(problem: Problem) -> bool:
 
 
 def exclusive(problem: Problem) -> bool:
-    """Tell whether `clique_cover` takes a problem, and its cliques are likely to bound it well.
+    """Return whether `clique_cover` takes a problem, and its cliques are likely to bound it well.
 
     Nearly all pairs of the first instance then exclude each other, whatever the values of other
     variables. Independent sets are such problems when penalties express their constraints.
@@ -519,6 +520,6 @@ def exclusive(problem: Problem) -> bool:
 
 
 def _excludes(problem: Problem) -> bool:
-    """Tell whether hardly any pair is worth more than one of its ends alone."""
+    """Return whether both ends of nearly every pair score no more than one of its ends."""
     ends = problem.unary[0][problem.edges].min(axis=1)
     return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)

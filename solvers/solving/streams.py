@@ -1,4 +1,4 @@
-"""A stream of problems over cores, or over a cluster."""
+"""Solve a stream of problems over cores, or over a cluster."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .kinds import check_any_problem
 AnswerT = TypeVar("AnswerT")
 
 WINDOW = 256
-"""Problems in flight; a worker's death costs at most this many repeats."""
+"""Number of problems in progress; if a worker dies, at most this many are solved again."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that takes the place of a solution if `solve_many` cannot solve a problem.
+    """Error in place of a solution, for a problem that `solve_many` cannot solve.
 
     Attributes:
         index: its place in the stream, from 0.
-        error: what was raised, or what became of the worker.
+        error: the exception, or what happened to the worker.
     """
 
     index: int
@@ -48,23 +48,22 @@ def solve_many(
 ) -> Iterator[Solution[ArrayT] | Failure]:
     """Solve a stream of problems, and yield the solutions in the order of the stream.
 
-    Runs in threads, for which the compiled backends release the interpreter's lock, unless the
-    caller says otherwise: inside `joblib.parallel_config(backend="loky")` it runs in processes, and
-    `backend="dask"` or `backend="ray"` on a cluster.
+    By default it runs in threads, since the compiled backends release the interpreter's lock.
+    Inside `joblib.parallel_config(backend="loky")` it runs in processes, and with `backend="dask"`
+    or `backend="ray"` on a cluster.
 
-    A problem that cannot be solved gives a `Failure` in its place and the stream goes on; so does
-    one whose worker dies. Where the stream itself raises, the solutions of what it gave before come
-    first.
+    A problem that cannot be solved, or whose worker dies, gives a `Failure` in its place, and the
+    stream continues. If the stream itself raises, the solutions of its earlier problems come first.
 
     Args:
-        problems: of either kind, read as they are needed, `WINDOW` at a time.
+        problems: problems of either kind, read when they are needed, `WINDOW` at a time.
         solver: a name, "auto" (chosen for each problem) or a solver object.
         time_limit: seconds for each problem.
         jobs: problems at once, at most `WINDOW`; -1 for one on each core.
 
     Raises:
-        ProblemError: `problems` is no iterable.
-        OptionError: `jobs` is none of these.
+        ProblemError: `problems` is not iterable.
+        OptionError: `jobs` is not such a number.
 
     Example:
         >>> from solvers import Problem
@@ -125,15 +124,14 @@ def _answered(
                 yield outcome
                 done += 1
     except BrokenProcessPool:
-        # Which problem killed its worker is not known: the rest go one by one, each in a fresh
-        # process.
+        # It is unknown which problem killed its worker, so each remaining one gets a fresh process.
         for (index, _), call in zip(window[done:], calls[done:], strict=True):
             yield _alone(index, call)
 
 
 def _alone(index: int, call: object) -> Any:
     try:
-        # Two jobs, as joblib runs a single one in this very process.
+        # There are two jobs, since joblib runs a single one in this process.
         answers: list[Any] = Parallel(n_jobs=2, backend="loky")([call])
     except BrokenProcessPool as error:
         return Failure(index, error)
@@ -143,5 +141,5 @@ def _alone(index: int, call: object) -> Any:
 def _attempt(answer: Callable[[Any], AnswerT], index: int, problem: Any) -> AnswerT | Failure:
     try:
         return answer(problem)
-    except Exception as error:  # a stream must survive whatever one problem brings up
+    except Exception as error:  # the stream must survive every error of one problem
         return Failure(index, error)

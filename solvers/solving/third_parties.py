@@ -1,4 +1,4 @@
-"""Which backend of others searches what none of ours can be expected to prove."""
+"""Choose a third-party backend for problems that our own backends are unlikely to prove."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..registry import solver_class
 from ..solver import ArgmaxSolver
 
 CPLEX_COMMUNITY = 1000
-"""Most variables of CPLEX's community edition."""
+"""Maximum number of variables of CPLEX's community edition."""
 
 
 def third_party(n: int) -> ArgmaxSolver:
@@ -23,19 +23,19 @@ def third_party(n: int) -> ArgmaxSolver:
 
 
 def why_not_cplex(n: int) -> str:
-    """What keeps CPLEX from so many variables; empty for nothing."""
+    """Return why CPLEX cannot take this many variables; empty if it can."""
     if n > CPLEX_COMMUNITY:
         return f"CPLEX's community edition stops at {CPLEX_COMMUNITY} variables"
     return _missing("cplex")
 
 
 def why_not_cp_sat() -> str:
-    """What keeps CP-SAT; empty for nothing."""
+    """Return why CP-SAT cannot run; empty if it can."""
     return _missing("cp_sat")
 
 
 def why_not_highs() -> str:
-    """What keeps HiGHS; empty for nothing."""
+    """Return why HiGHS cannot run; empty if it can."""
     return _missing("highs")
 
 

@@ -1,5 +1,5 @@
-"""From what a caller gives to sums over states: `gibbs` of bits, labels and conversions.
+"""Compute sums over states for bits, labels and conversions: `gibbs` and `marginal_map`.
 
-The face of the package hands on what is public of it. It stands on the sums of bits
-(`gibbs_distribution`) and of labels, and only adapters may import it.
+`solvers` exports its public names. It depends on the sums of bits (`gibbs_distribution`) and of
+labels, and only adapters may import it.
 """

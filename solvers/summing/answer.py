@@ -1,4 +1,4 @@
-"""What sums say in the words of the objective that a problem came from."""
+"""Gibbs distributions of conversions, with the names and objective of the original."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ AnySums: TypeAlias = Gibbs[np.ndarray] | LabelGibbs[np.ndarray] | GibbsEstimate[
 
 @dataclass(frozen=True, eq=False)
 class GibbsAnswer:
-    """The Gibbs distribution of the objective that a conversion came from, by its names.
+    """Gibbs distribution of the original objective of a conversion, by the original's names.
 
     p(x) = exp(objective(x)) / Z if the original is maximised. It is exp(-objective(x)) / Z if the
     original is minimised, as energies are. The objective includes its constant.
 
     Attributes:
-        log_partition: log Z in nats, or what `bound` says; with evidence, of the sum over the
-            assignments that agree.
+        log_partition: log Z in nats, or a bound or estimate of it, as `bound` says. With evidence,
+            Z is the sum over the assignments that agree.
         bound: "exact"; or "upper" or "lower", for a bound on log Z; or None, for an estimate.
         marginals: {name: {value: probability}}.
-        samples: an assignment {name: value} each; None where no uniforms were given.
-        sums: the same over the variables of the `problem` of the conversion, whose log Z lacks the
-            constant.
+        samples: assignments {name: value}; None without uniforms.
+        sums: the sums of the conversion's `problem`, whose log Z does not include the constant.
 
     Example:
         >>> from solvers import gibbs
@@ -53,7 +52,7 @@ class GibbsAnswer:
 
     @property
     def entropy(self) -> float:
-        """-E[log p], in nats.
+        """The entropy -E[log p], in nats.
 
         Raises:
             OptionError: the sums are not exact.
@@ -70,7 +69,7 @@ class GibbsAnswer:
         return self._conversion.sign * (self.log_partition - self.entropy)
 
     def sample(self, uniforms: Any) -> tuple[dict[Hashable, Hashable], ...]:
-        """Independent samples, an assignment {name: value} each.
+        """Return independent samples, which are assignments {name: value}.
 
         Args:
             uniforms: as for `gibbs`; `uniforms_shape` gives the shape to draw.
@@ -82,14 +81,14 @@ class GibbsAnswer:
         return in_words(self._conversion, self._exact().sample(uniforms))
 
     def pair(self, first: Hashable, second: Hashable) -> dict[tuple[Hashable, Hashable], float]:
-        """The probabilities of the values of two variables together: {(value, value): probability}.
+        """Return the joint probabilities of two variables: {(value, value): probability}.
 
         Args:
             first: the name of a variable.
-            second: that of another, of which the problem scores the values together.
+            second: the name of another variable, with which it shares a term.
 
         Raises:
-            OptionError: a name that is none, or two variables that share no term.
+            OptionError: an unknown name, or two variables that share no term.
         """
         conversion = self._conversion
         places = conversion.places
@@ -116,7 +115,7 @@ class GibbsAnswer:
         return {(one, two): float(table[a, b]) for (a, one), (b, two) in both}
 
     def _table(self, edge: int) -> np.ndarray:
-        """`[values, values]`: the probabilities of the values of a pair."""
+        """Return the joint probabilities `[values, values]` of a pair."""
         pairs: np.ndarray = self.sums.pairwise_marginals[edge]
         if pairs.ndim:
             return pairs
@@ -128,10 +127,10 @@ class GibbsAnswer:
         return table
 
     def _exact(self) -> Gibbs[np.ndarray] | LabelGibbs[np.ndarray]:
-        """Return the sums.
+        """Return the sums if they are exact.
 
         Raises:
-            OptionError: they are not exact.
+            OptionError: the sums are not exact.
         """
         if isinstance(self.sums, GibbsEstimate):
             raise OptionError(
@@ -142,7 +141,7 @@ class GibbsAnswer:
 
 
 def answered(conversion: AnyConversion[Any], sums: AnySums) -> GibbsAnswer:
-    """Return what sums over the problem of a conversion say in the words of the original."""
+    """Return the sums of a conversion's problem with the names and objective of the original."""
     rows = _rows(sums.unary_marginals)
     marginals = {}
     for place, name in enumerate(conversion.names):
@@ -169,7 +168,7 @@ def in_words(
 
 
 def _rows(marginals: np.ndarray) -> np.ndarray:
-    """`[n, values]`: the probabilities of the values of each variable; of bits of 0 and 1."""
+    """Return the probabilities `[n, values]` of the values of each variable; for bits 0 and 1."""
     if marginals.ndim == 2:
         return marginals
     return np.stack([1.0 - marginals, marginals], axis=1)
@@ -179,12 +178,12 @@ def _log_partition(conversion: AnyConversion[Any], sums: AnySums, rows: np.ndarr
     """Return log Z of the original objective.
 
     At any state z it is sign * objective(z) + (log Z of the scores - score(z)). The objective is
-    evaluated in the original's own terms, so that its constant costs no digits. For a likely state
+    evaluated by the original's own terms, so that its constant costs no digits. For a likely state
     both summands are near the result.
     """
     log_z = float(sums.log_partition)
     z = rows.argmax(axis=1)
     score = float(to_numpy(sums.problem.score(z)))
-    if not np.isfinite(score):  # values that are likely by themselves may be forbidden together
+    if not np.isfinite(score):  # values that are likely separately may be forbidden together
         return log_z + conversion.sign * conversion.constant
     return conversion.sign * conversion.objective(z) + (log_z - score)

@@ -1,4 +1,4 @@
-"""`gibbs`: what a caller gives, the sums over its states, and the answer in the caller's words."""
+"""`gibbs`: check the arguments, compute sums over states, and return the caller's answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHECKED = (Problem, LabelProblem, AnyConversion)
 
 
 class Options(TypedDict, total=False):
-    """What `gibbs` takes beside a problem and `method` for an estimate; it says what they mean."""
+    """The options of `gibbs` with a method that estimates; `gibbs` documents them."""
 
     fix: Any
     threads: int | None
@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
 
 
 class ExactOptions(Options, total=False):
-    """What `gibbs` takes beside a problem and `method` for exact sums."""
+    """The options of `gibbs` with a method for exact sums; `gibbs` documents them."""
 
     uniforms: Any
 
@@ -125,28 +125,29 @@ def gibbs(
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
 
-    Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where
-    the treewidth is small: about 20, and up to 25 where few separators are as large. Neither
-    overflows at any magnitude of scores. Where the absolute scores of an
-    instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16.
-    Enumeration gives small probabilities to that relative accuracy too, down to 1e-300.
+    Up to 20 variables, all states are enumerated. For more variables, elimination needs a small
+    treewidth: about 20, and up to 25 if few separators are that large. Neither overflows at any
+    magnitude of scores. If the absolute scores of an instance add up to S, log Z and the
+    probabilities are accurate to a few times (n + e + S) * 1e-16. Enumeration gives small
+    probabilities to that relative accuracy too, down to 1e-300.
 
     A sample is the inverse of a cumulative distribution at the caller's uniform numbers in [0, 1),
     so equal uniforms give equal samples:
 
-    *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the
-        first whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet
-        each state with its probability up to 2^-53, so that over 2^20 states the distribution is
-        within 2^-33 in total variation, and rounding adds as much as it does to probabilities.
-    *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i
-        = 1, given the variables drawn before.
+    *   enumeration takes one uniform per sample. With states in the order of sum_i z_i 2^i, the
+        sample is the first whose cumulative probability exceeds the uniform. The 53 bits of a
+        float64 draw meet each state with its probability up to 2^-53. So over 2^20 states the
+        distribution is within 2^-33 in total variation, and rounding adds as much as it does to
+        probabilities.
+    *   elimination takes one uniform per variable: z_i = 1 if the i-th uniform is less than the
+        probability of z_i = 1, given the variables drawn before.
 
     `uniforms_shape` gives the shape to draw.
 
     Args:
-        unary: `[..., n]`, arrays as in `solve`; `batch` stands for their leading dimensions. Or a
-            `Problem`, a `LabelProblem`, a `Conversion` or a `LabelConversion`, alone. Arrays of
-            labels go to `solvers.labels.gibbs`.
+        unary: `[..., n]`, arrays as in `solve`; `batch` denotes their leading dimensions. Or a
+            `Problem`, a `LabelProblem`, a `Conversion` or a `LabelConversion`, without other
+            arrays. Arrays of labels go to `solvers.labels.gibbs`.
         pairwise: None; `[..., n, n]`; or `[..., e]` with `edges`.
         edges: `[e, 2]`, the pairs, shared by the batch.
         fix: evidence: variables that keep a value, as for `solve`. It is {i: value}, or `[n]` or
@@ -157,35 +158,36 @@ def gibbs(
             into reach.
         uniforms: None for no samples; `[samples, batch]` for enumeration, `[samples, batch, n]` for
             elimination, float64, in [0, 1).
-        method: "auto" or "exact", or how exact sums are computed: "enumeration" (bits alone) or
-            "elimination". Where they are out of reach, on any graph: "trw", tree-reweighted
-            messages, whose `log_partition` is an upper bound on log Z; "mean_field", a product of
-            distributions, whose `log_partition` is a lower bound; or "loopy", belief propagation,
-            an estimate that is no bound. Bits are then labels of two values.
-        threads: most threads to use, over bits; None for all cores.
+        method: "auto" or "exact" for exact sums by any method; or "enumeration" (only bits) or
+            "elimination". The other methods take any graph, and treat bits as labels of two values.
+            "trw" uses tree-reweighted messages, and its `log_partition` is an upper bound on log Z.
+            "mean_field" uses a product of distributions, and gives a lower bound. "loopy" uses
+            belief propagation, and gives an estimate that is not a bound.
+        threads: maximum number of threads for bits; None for all cores.
         memory: maximum bytes of the tables of elimination; None for a share of the free memory.
-            With less memory, passes compute tables again, and then run once for each assignment of
-            a few variables: that is slower, and the results are the same up to rounding.
+            With less memory, passes compute tables again; with even less, they run once for each
+            assignment of a few variables. This is slower, and the results are the same up to
+            rounding.
         time_limit: seconds for exact sums, or a `Deadline`; None for no limit. Sums have no result
-            before they end, so the call then raises `TimeLimitError`, as soon as the step of elimination at hand
-            ends. Later calls of the result, such as `sample`, have no limit; Ctrl-C ends them.
+            before they end. So the call raises `TimeLimitError` as soon as the current step of
+            elimination ends. Later calls of the result, such as `sample`, have no limit; Ctrl-C
+            ends them.
 
     Returns:
-        `Gibbs`; of a `LabelProblem` a `LabelGibbs`. A method that is not exact gives a
-        `GibbsEstimate`, whose `bound` says what its `log_partition` is. A conversion gives a
-        `GibbsAnswer`, with names, and log Z of its own objective with the constant.
+        A `Gibbs`; for a `LabelProblem`, a `LabelGibbs`. A method that is not exact gives a
+        `GibbsEstimate`, whose `bound` says whether its `log_partition` is a bound. A conversion
+        gives a `GibbsAnswer`, with names, and log Z of its own objective with the constant.
 
     Raises:
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
             range or precision.
-        UnsupportedProblemError: there are too many variables for the one, and for the other method
-            too large a treewidth, or tables of too many entries once they are split until they fit
-            into memory. Or a conversion has constraints, or capacities that were capped: its
-            problem has other sums.
+        UnsupportedProblemError: enumeration has too many variables, and elimination has too large a
+            treewidth, or too many table entries once tables are split to fit into memory. Or a
+            conversion has constraints or capped capacities, so that its problem has other sums.
         InfeasibleError: every assignment of labels is forbidden.
-        OptionError: there is no such method, or so many threads; `fix` does not fit the problem;
-            there are uniforms for a method that draws no samples; or `memory` is no whole number
-            above zero; or `time_limit` is no positive number.
+        OptionError: the method is unknown; `threads` is not a valid number; `fix` does not fit the
+            problem; there are uniforms for a method that draws no samples; `memory` is not a whole
+            number above zero; or `time_limit` is not positive.
         TimeLimitError: the time limit passed before the sums were complete.
 
     References:
@@ -236,9 +238,9 @@ def uniforms_shape(
         fix: as for `gibbs`.
 
     Raises:
-        ProblemError: it is no problem.
+        ProblemError: it is not a problem.
         UnsupportedProblemError: as for `gibbs`.
-        OptionError: there is no such method, or `fix` does not fit the problem.
+        OptionError: the method is unknown, or `fix` does not fit the problem.
 
     Example:
         >>> uniforms_shape(Problem.from_arrays([[0.0] * 5]), 3)
@@ -291,7 +293,7 @@ def _sums_of_bits(
 
 
 def fixed_of(problem: AnyProblem, fix: Any) -> dict[int, int]:
-    """Return {variable: value} of what a caller fixes in one instance.
+    """Return {variable: value} of the variables that a caller fixes in one instance.
 
     Raises:
         OptionError: `fix` does not fit the problem.
@@ -315,7 +317,7 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     if fix is None and problem.n:
         return BitEvidence.none(host)
     fixing = Fixing.of(problem, fix)
-    if not problem.n:  # nothing is free
+    if not problem.n:  # no variable is free
         return BitEvidence.of(
             host, np.zeros((problem.batch, 0), np.int8), np.zeros(problem.batch), None
         )
@@ -325,7 +327,7 @@ def _evidence(problem: Problem, fix: Any) -> BitEvidence:
 
 
 def evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | None:
-    """Return {place: value} of what a caller fixes by name, and of what the conversion fixes.
+    """Return {place: value} of the variables that a caller or the conversion fixes.
 
     Raises:
         OptionError: `fix` does not fit the conversion.
@@ -337,7 +339,7 @@ def evidence_of(conversion: AnyConversion[Any], fix: Any) -> dict[int, int] | No
 
 
 def _check_sums(conversion: AnyConversion[Any]) -> None:
-    """Refuse a conversion whose problem has other sums than the objective that it came from.
+    """Raise if the problem of a conversion has other sums than its original objective.
 
     Raises:
         UnsupportedProblemError: the conversion has constraints, capped capacities or auxiliary

@@ -24,7 +24,7 @@ MOST_STATES = 1 << 16
 """Maximum number of joint states of the variables that are maximised."""
 
 TOGETHER = 1 << 10
-"""States whose sums are taken in one batch."""
+"""Number of joint states whose sums are taken in one batch."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class MarginalMap:
         assignment: {variable: value}; by name for a conversion.
         log_probability: log p(assignment), in nats; given the evidence, if there is any.
         log_mass: log of the sum of exp(score) over all states that agree with the assignment and
-            the evidence; of a conversion of its own objective, as for `gibbs`.
+            the evidence; for a conversion, of its own objective, as for `gibbs`.
         states: number of joint states that were compared.
     """
 
@@ -53,23 +53,23 @@ def marginal_map(
     fix: Any = None,
     method: Exact = "auto",
 ) -> MarginalMap:
-    """Return the most probable values of some variables, where all others are summed out.
+    """Return the most probable values of some variables, with all others summed out.
 
-    p(x) = exp(score(x)) / Z, as for `gibbs`. The values of `solve` are the most probable ones of
-    all variables together, and those of some variables may differ from them. Every joint state of
-    the variables is compared, by exact sums over the others.
+    p(x) = exp(score(x)) / Z, as for `gibbs`. `solve` gives the most probable joint values of all
+    variables, which may differ. Every joint state of the variables is compared, by exact sums over
+    the others.
 
     Args:
         problem: one instance: a `Problem`, a `LabelProblem` or a conversion.
-        variables: which ones to maximise: their numbers, or their names for a conversion.
+        variables: the variables to maximise: their numbers, or their names for a conversion.
         fix: evidence: variables that keep a value, as for `gibbs`. It is {i: value}, or `[n]` with
             -1 for a free variable; for a conversion it is {name: value}. All probabilities are
             then conditional on the evidence. A variable to maximise may have a value here, too.
         method: how exact sums are computed, as for `gibbs`.
 
     Raises:
-        ProblemError: `problem` is no problem, or is a batch.
-        OptionError: a variable that is none, or that comes twice; no method of exact sums; or
+        ProblemError: `problem` is not a problem, or is a batch.
+        OptionError: a variable is unknown or occurs twice, the method is not one of exact sums, or
             `fix` does not fit the problem.
         UnsupportedProblemError: the variables have more than 65,536 joint states, or exact sums
             over the others are out of reach. Then maximise fewer variables.
@@ -120,7 +120,7 @@ def _places(problem: Any, inner: Any, variables: list[Any]) -> list[int]:
     """Return the places of variables.
 
     Raises:
-        OptionError: a variable that is none, or that comes twice.
+        OptionError: a variable is unknown or occurs twice.
     """
     if isinstance(problem, AnyConversion):
         for name in variables:
@@ -196,7 +196,7 @@ def _sums(problem: Any, fix: Any, method: Any) -> Any:
 def _assignment(
     problem: Any, places: list[int], values: tuple[int, ...]
 ) -> dict[Hashable, Hashable]:
-    """Return the values of variables, in the words of a conversion."""
+    """Return the values of variables, by the names of a conversion."""
     if not isinstance(problem, AnyConversion):
         return dict(zip(places, values, strict=True))
     words = {}

@@ -1,6 +1,6 @@
-"""Bits as labels of two values, for methods that take no sums over all states.
+"""Treat bits as labels of two values, for methods that are only available for labels.
 
-Exact sums have faster kernels over bits, which keep all tables. Where these do not fit into memory,
+Exact sums have faster kernels for bits, which keep all tables. If these do not fit into memory,
 sums over labels compute tables again, and split them.
 """
 
@@ -28,7 +28,7 @@ from ..problems.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class TwoLabelSums(FreeSums):
-    """Sums over bits as labels: label 0 is a bit of 1, so that uniforms draw the same bits.
+    """Sums over bits as labels; label 0 is a bit of 1, so that uniforms draw the same bits.
 
     Attributes:
         labels: the same sums over labels.
@@ -53,7 +53,7 @@ class TwoLabelSums(FreeSums):
         return cls(problem, labels.log_z, marginals, labels)
 
     def drawn(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-        """Return samples for a uniform a variable."""
+        """Return samples, from one uniform for each variable."""
         return _flipped(self.labels.drawn(uniforms))
 
     def completed(
@@ -83,7 +83,7 @@ class TwoLabelSums(FreeSums):
 
 
 def _of_ones(ones: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """`[batch, n + e]`: what belongs to bits of 1, by what belongs to labels."""
+    """Return the features `[batch, n + e]` of bits of 1, from those of labels."""
     return np.concatenate([ones[..., 0], pairs[..., 0, 0]], axis=1)
 
 
@@ -98,12 +98,12 @@ def estimate_of_bits(
     """Return bounds on log Z, or an estimate, over the states that agree with evidence.
 
     Args:
-        problem: as the caller has it.
-        evidence: over the same problem on the host.
+        problem: the caller's problem.
+        evidence: evidence over the same problem on the host.
         method: "trw", "mean_field" or "loopy".
 
     Raises:
-        ProblemTooLargeError: memory does not hold the marginals of all pairs.
+        ProblemTooLargeError: the marginals of all pairs do not fit into memory.
     """
     estimates = estimated(as_two_labels(evidence.rest), method)
     ones = estimates.of_variables[..., 1]
@@ -125,8 +125,8 @@ def as_two_labels(problem: Problem, one: int = 1) -> LabelProblem[np.ndarray]:
     """Return a host problem as one over labels of two values, with one leading dimension.
 
     Args:
-        problem: over bits.
-        one: the label that stands for a bit of 1.
+        problem: a problem over bits.
+        one: the label that represents a bit of 1.
     """
     scores = np.asarray(problem.unary, np.float64)
     unary = np.zeros((*scores.shape, 2))

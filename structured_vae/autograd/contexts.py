@@ -13,7 +13,7 @@ _EVERYTHING: Final = (
     torch._C._dispatch_tls_local_include_set(),
     torch._C._dispatch_tls_local_exclude_set(),
 )
-"""How torch dispatches outside of all operators and contexts, as when this file is imported."""
+"""State of torch's dispatcher outside of all operators and contexts, as at import."""
 
 
 @contextmanager

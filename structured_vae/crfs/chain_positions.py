@@ -15,7 +15,7 @@ PADDING: Final = -1
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Where the positions of each chain are in the caller's arrays.
+    """Places of the positions of each chain in the caller's arrays.
 
     Sums over chains need each chain at the first position. `to_start` moves it there, and
     `to_places` moves results back.

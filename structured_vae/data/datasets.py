@@ -25,7 +25,7 @@ from .registry import BUILT_IN, READERS
 T = TypeVar("T")
 
 IN_MEMORY: Final = "given-"
-"""How the name of images in memory starts; their digest follows."""
+"""Start of the name of images in memory; their digest follows."""
 
 LONGEST_PATH: Final = 4096
 """Maximum length of a name that is looked up as a path."""

@@ -34,7 +34,7 @@ from ..spaces.of_potentials import unary_noise
 from .argmax import argmax
 
 Seed: TypeAlias = int | Literal["torch"] | None
-"""Where a module's noise comes from: a seed, torch's generator, or nowhere."""
+"""Source of a module's noise: a seed, torch's generator, or none."""
 
 OF_TORCH: Final = "torch"
 """The seed that stands for the noise of torch."""

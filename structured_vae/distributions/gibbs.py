@@ -50,8 +50,8 @@ class Gibbs:
     Closed forms serve independent bits and categories, and the space's own sums serve subsets,
     paths, trees and the like. With pairwise scores `solvers.gibbs` or `solvers.labels.gibbs` sums
     over all states up to 20 bits, or by variable elimination where the treewidth is small. On a
-    device torch sums over a table of up to 2^20 states, or along the edges of a forest of 11 to
-    1,024 bits, so that the host need not wait. The sums are computed once, from the scores at that
+    device, torch sums over a table of up to 2^20 states, or along the edges of a forest of 11 to
+    1,024 bits. So the host need not wait. The sums are computed once, from the scores at that
     moment: make a new distribution when the scores change.
 
     Attributes:

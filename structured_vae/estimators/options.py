@@ -1,4 +1,4 @@
-"""What a configuration says of its estimator, whichever it is."""
+"""Options of the estimator in a configuration, for every estimator."""
 
 from __future__ import annotations
 

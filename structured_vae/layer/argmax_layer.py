@@ -47,10 +47,10 @@ class ArgmaxLayer(SteppingModule):
     training oscillates. In `eval()` or under `torch.no_grad()` there is no noise, and z is the
     argmax of the scores.
 
-    With `samples` above 1, a call with noise returns the mean of z over so many draws, an estimate
-    of the expected state, with entries from 0 to 1. Its gradient is the mean of the gradients that
-    single draws have for the same incoming gradient. An `Estimate` averages cost and surrogate over
-    the draws. A call costs `samples` times as many argmaxes.
+    With `samples` above 1, a call with noise returns the mean of z over this many draws. It
+    estimates the expected state, and its entries are from 0 to 1. Its gradient is the mean of the
+    gradients that single draws have for the same incoming gradient. An `Estimate` averages cost and
+    surrogate over the draws. A call costs `samples` times as many argmaxes.
 
     The noise is that of torch: `torch.manual_seed` decides it, and two layers draw different noise.
     With a seed, a layer has its own noise, the same as another layer with that seed. Processes of
@@ -78,8 +78,8 @@ class ArgmaxLayer(SteppingModule):
 
     Raises:
         ConfigError: the estimator or the seed is not valid, epsilon is not positive and finite,
-            `samples` is not a whole number of at least 1, or `constraints` are no constraints, or
-            go with a structure.
+            `samples` is not a whole number of at least 1, or `constraints` are not constraints, or
+            are combined with a structure.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 

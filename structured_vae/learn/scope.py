@@ -13,7 +13,7 @@ from .instances import Group, Instances
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """What restricts the labels of instances, and weighs the instances.
+    """Restrictions on the labels of instances, and weights of the instances.
 
     Attributes:
         weights: `[instances]`; None for ones.

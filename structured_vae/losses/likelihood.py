@@ -27,8 +27,8 @@ class GibbsLikelihood(StructuredLoss):
 
     The model is p(z) = exp(h(z)) / Z. Gradient: E_p[s(z)] - s(y), exact. The loss is convex in the
     scores, smooth and positive. It needs log Z and marginals instead of an argmax. With pairwise
-    scores these exist for up to 20 variables, and for more if the treewidth is at most about 20 (a
-    grid of 16 by 16 takes a quarter of a second per instance); a structure must have `gibbs`. This
+    scores these exist for up to 20 variables, and for more if the treewidth is at most about 20. A
+    grid of 16 by 16 takes a quarter of a second per instance. A structure must have `gibbs`. This
     loss fits probabilities: the argmax of the scores is then the most probable state, which need
     not be the one with the least expected loss.
 

@@ -61,7 +61,7 @@ MEANINGS: Final = (
         "not a bound",
     ),
 )
-"""What the columns of the page mean."""
+"""Explanation of the columns of the page."""
 
 NO_COMMIT: Final = "in no commit"
 """The note on records whose code is in no commit and cannot be checked out."""

@@ -42,7 +42,7 @@ BITS = 53
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """One instance of a dense problem, with a group of variables whose ones are counted.
+    """Instance of a dense problem, with a group of variables whose ones are counted.
 
     Attributes:
         units: the units of the scores.
@@ -89,7 +89,7 @@ class Counted:
         The state is the best one that the search reaches in time.
         """
         problem, s, t, coarse, error = self._with_terms(s, t)
-        # States and bounds of the problem with terms are no news of this one.
+        # States and bounds of the problem with terms are not news of this problem.
         silent = deadline.within_whole(problem, lambda _: Known(None))
         z, bound, _ = search_dense(problem, silent, start)
         # Fractions are exact: s k may be much larger than the score that is left.
@@ -195,7 +195,7 @@ def search_counted(
         group: `[n]`, bool.
         low: least count; at most `high` and at most the size of the group.
         high: greatest count; at least 0.
-        deadline: when to end.
+        deadline: time at which the search ends.
         start: `[n]`, a state with such a count, to begin with.
     """
     counted = Counted.of(problem, group)

@@ -2,12 +2,12 @@
 
 A depth-first search returns to shallower and shallower nodes. While the number of handled nodes
 doubles, the shallowest node that it returns to rises by some levels. If every further doubling
-raises it by as many levels, the search ends after 2^(depth / rise) times the nodes so far. On QPLIB
-5882 (n = 150) and on dense normal scores (n = 140), this forecast is within a factor of two of the
-truth after a sixth of the search; before that, it is far too large.
+raises it by as many levels, the search ends after 2^(depth / rise) times the nodes so far. After a
+sixth of the search, this forecast is within a factor of two of the truth; before that, it is far
+too large. This was measured on QPLIB 5882 (n = 150) and on dense normal scores (n = 140).
 
-A search that ends soon has a factor that falls at each doubling. Where it does not, the search is
-not on its way to its end: on QPLIB 5721 (n = 299), the factor stays between 2 and 20 for 100 s.
+A search that ends soon has a factor that falls at each doubling. If it does not fall, the search
+will not end soon: on QPLIB 5721 (n = 299), the factor stays between 2 and 20 for 100 s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Since then the kernels take 0.4 of their time, measured for whole trees of n = 6
 """
 
 LEAST_GAP = 1.0
-"""Gap below which a search by triangle inequalities takes no less time than at this gap."""
+"""Gap below which the time of a search by triangle inequalities does not fall any further."""
 
 MOST_LOGARITHM = 60.0
 """Logarithm of the factor beyond which a search counts as endless."""
@@ -70,7 +70,7 @@ class Forecast:
 
     @property
     def factor(self) -> float:
-        """How many times the calls so far the rest will take; infinite until the search rises."""
+        """Ratio of the remaining calls to the calls so far; infinite until the search rises."""
         half = len(self._depths) // 2
         if half < 2:
             return math.inf

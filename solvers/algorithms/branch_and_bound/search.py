@@ -27,7 +27,7 @@ from .strong_tree import StrongTree
 from .tree import Incumbent, Tree
 
 WORK_A_CALL = 100 * 100**3
-"""Work between two looks at the clock, as nodes times n^3: about 10 ms."""
+"""Work between two checks of the time, as nodes times n^3: about 10 ms."""
 
 NANOSECONDS = 20
 """Approximate time of the first relaxation, per n^3."""
@@ -36,7 +36,7 @@ FIRST_CALLS = 1000
 """Calls of the search without triangle inequalities before the first `Forecast`.
 
 The forecast decides whether to switch to the search with them. It is repeated whenever the calls
-have doubled. The gap of the root alone does not tell the number of nodes: where pairs exclude each
+have doubled. The gap of the root does not determine the number of nodes. If pairs exclude each
 other, few nodes remain at a large gap, and on QPLIB 5721 many remain at a small one.
 """
 
@@ -44,7 +44,7 @@ FIRST_SHARE = 0.2
 """Share of the remaining time after which the first `Forecast` decides at the latest."""
 
 LEAST_CALLS = 32
-"""Calls before a `Forecast`, however little time remains.
+"""Minimum number of calls before a `Forecast`, even if little time remains.
 
 It compares the depths of the last half of the calls with those of the quarter before.
 """
@@ -57,7 +57,7 @@ def search_dense(
 
     Args:
         problem: a single instance on the host.
-        deadline: when to end.
+        deadline: time at which the search ends.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
     states, bound, nodes = rank_dense(problem, deadline, 1, start)
@@ -74,7 +74,7 @@ def rank_dense(
 
     Args:
         problem: a single instance on the host.
-        deadline: when to end.
+        deadline: time at which the search ends.
         count: number of states, at most 2^n.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
@@ -106,7 +106,7 @@ class _DenseSearch:
         matrix: `[n, n]`, the pairwise scores.
         halved: whether the problem has one more bit, which stays at 0: flipping all bits does not
             change the score, so every state stands for its complement too.
-        units: of the scores.
+        units: the units of the scores.
         incumbent: the best states.
         improver: a local search that runs beside the exact one.
     """
@@ -144,14 +144,15 @@ class _DenseSearch:
         tree.run(1)  # always handle the root: the time for its relaxation is already spent
         at_once = max(1, WORK_A_CALL // n**3)
         forecast = Forecast(n, FIRST_CALLS)
-        # After this time the forecast is asked even if the calls so far do not make it due.
+        # After this time the forecast runs even if the calls so far do not make it due.
         first = deadline.within(FIRST_SHARE * deadline.left)
         while tree.is_open and not deadline.passed:
             if forecast.is_due or (first.passed and forecast.calls >= LEAST_CALLS):
                 gap = _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
                 if not forecast.depth_first_ends_sooner(gap, deadline.left):
                     break
-                # The forecast keeps depth first: from here on it decides alone when to give up.
+                # The forecast keeps depth first; from here on only the forecast decides when to
+                # stop.
                 first = deadline
             deadline.tell(partial(self._known, tree.open_bounds))
             tree.run(at_once)
@@ -201,7 +202,7 @@ class _DenseSearch:
         return Known.of(self.states()[0], max(highest, self.bound(open_bounds)))
 
     def _improve(self, deadline: Deadline) -> None:
-        """Offer what the local search has to the incumbent."""
+        """Offer the state of the local search to the incumbent."""
         better = self.improver.better(self.states()[0], deadline)
         _offer(better, self.h, self.matrix, self.incumbent.best)
 
@@ -252,8 +253,8 @@ def score_of(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
 def _margin(units: Units) -> float:
     """Return by how much a bound must exceed the best score for its node to stay open, in units.
 
-    Two scores differ by at least one unit. Where the unit is the finest that float64 holds, bounds
-    round by more than that. There the search may stop at the part of the tolerance that the
+    Two scores differ by at least one unit. If the unit is the finest that float64 holds, bounds
+    round by more than that. The search may then stop at the part of the tolerance that the
     roundings leave.
     """
     if units.common:

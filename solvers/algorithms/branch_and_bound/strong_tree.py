@@ -1,9 +1,9 @@
 """Best-first branch and bound for dense problems, with triangle inequalities.
 
 The semidefinite relaxation with triangle inequalities bounds a node. That takes some hundred times
-as long as a bound of the depth-first search, and pays where the latter leaves a large gap. A node
-inherits vectors, inequalities and multipliers from its parent. Where the depth-first search is
-likely to end within a few nodes, it is tried first.
+as long as a bound of the depth-first search, and pays if the latter leaves a large gap. A node
+inherits vectors, inequalities and multipliers from its parent. If the depth-first search is likely
+to end within a few nodes, it is tried first.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class StrongTree:
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
     def search(self, deadline: Deadline, news: Tell | None = None) -> None:
-        """Search until no node is open or the deadline passes, and tell `news` between nodes."""
+        """Search until no node is open or the deadline passes, and report `news` between nodes."""
         with deadline.flag() as stop:
             while self.is_open and not stop[0]:
                 if news is not None:
@@ -209,7 +209,7 @@ class StrongTree:
         return 1 + int(np.argmin(distance + 1e300 * (np.abs(gram[0, 1:]) > NEARLY_FIXED)))
 
     def _probe(self, spins: np.ndarray, free: np.ndarray, stop: np.ndarray) -> bool:
-        """Try a depth-first search where one is likely to end, and return whether it did."""
+        """Try a depth-first search if one is likely to end, and return whether it ended."""
         if len(free) > max(self._reach, LEAF):
             return False
         if len(free) > LEAF:

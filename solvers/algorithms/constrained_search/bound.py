@@ -46,14 +46,14 @@ def bound_within(
     """Return an upper bound on the score of each state that satisfies constraints.
 
     Sums over variables majorise the score. Multipliers of the constraints bound such a sum; any
-    multipliers give a valid bound. Where the constraints form groups of which at most one variable
-    is 1, one of the sums comes from multipliers for pairs (`PairAscent`).
+    multipliers give a valid bound. If the constraints form groups in which at most one variable is
+    1, one of the sums comes from multipliers for pairs (`PairAscent`).
 
     Args:
         problem: a single instance on the host.
         rows: its constraints.
         values: `[n]`, the values of fixed variables, -1 for free ones.
-        deadline: when to end.
+        deadline: time at which the ascent ends.
         enough: the score of a state; a bound this low proves it.
     """
     bound = float(problem.positive_part[0])
@@ -152,7 +152,7 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, ...]:
 
 
 def _fitting_sums(problem: Problem, rows: LinearRows) -> np.ndarray:
-    """Return the most `[n]` that the positive pairs of each variable add beside it.
+    """Return the maximum `[n]` that the positive pairs of each variable add if it is 1.
 
     A constraint with positive weights leaves its limit, less the weight of the variable, to the
     others. Fractions of variables bound what fits.

@@ -17,7 +17,7 @@ MOST_VARIABLES = 1500
 """Largest number of variables; a dense matrix holds their pairs."""
 
 MOST_COMPARED = 4_000_000
-"""Largest number of entries that a look at all exchanges of two variables takes."""
+"""Largest number of entries for which all exchanges of two variables are evaluated."""
 
 PATIENCE = 3
 """Moves per variable without a better state after which the search restarts near the best one."""
@@ -26,7 +26,7 @@ LEAST_PATIENCE = 300
 """Least number of such moves."""
 
 FILLED = 16
-"""Greedy filling compares all variables again after adding one in so many of those that fit."""
+"""Greedy filling compares all variables again after adding one in this many that fit."""
 
 KICKS = 4
 """Maximum number of random moves at a restart."""
@@ -95,7 +95,7 @@ class Exchanges:
             problem: a single instance of at most `MOST_VARIABLES` variables.
             rows: its constraints.
             values: `[n]`, the values of fixed variables, -1 for free ones.
-            generator: of random numbers.
+            generator: the generator of random numbers.
         """
         n = problem.n
         self._unary = np.asarray(problem.unary[0], np.float64)
@@ -126,7 +126,7 @@ class Exchanges:
         Args:
             begin: `[n]`, a state that satisfies the constraints.
             moves: maximum number of moves.
-            deadline: when to end.
+            deadline: time at which the search ends.
         """
         best = begin.astype(np.int8)
         self._start(best)
@@ -184,11 +184,11 @@ class Exchanges:
     def assigned(self, deadline: Deadline) -> np.ndarray | None:
         """Return a state `[n]` that an assignment without pairs suggests; None for none.
 
-        A state's pairs are replaced by their gains beside it, at first beside the mean of all
+        The pairs are replaced by their gains at a state, first for the mean of all
         assignments. The best assignment of such a sum is the next state, while states improve.
 
         Args:
-            deadline: when to end.
+            deadline: time at which the search ends.
         """
         if self._table is None:
             return None

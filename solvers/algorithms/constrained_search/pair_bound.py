@@ -41,7 +41,7 @@ SETTLED = 0.01
 """Change of the bound by a sweep, in units of the temperature, below which it cools faster."""
 
 FASTER = 10
-"""How many times as fast."""
+"""Factor by which it then cools faster."""
 
 PAIR_ROUNDS = 2
 """Steps over the groups of each variable in a sweep; the last one is without a temperature."""
@@ -126,7 +126,7 @@ class PairAscent:
         """Lower the bound in sweeps at falling temperatures.
 
         Args:
-            deadline: when to end; it also decides the number of sweeps.
+            deadline: time at which the ascent ends; it also decides the number of sweeps.
             enough: a bound that needs no improvement.
         """
         # Without pairs there is nothing to anneal.
@@ -145,7 +145,7 @@ class PairAscent:
             if deadline.passed or before <= enough:
                 return
             self._sweep(temperature)
-            # A temperature that no longer lowers the bound has done its work.
+            # The temperature falls faster once it no longer lowers the bound.
             settled = before - self.value < SETTLED * temperature
             if settled:
                 temperature *= factor**FASTER
@@ -160,7 +160,7 @@ class PairAscent:
                 softness = 0.0
             for family in self._families:
                 most = family.soft_maxima(self._share, softness)
-                # Where z_i = 1 leaves a group no choice, there is no pair to move.
+                # If z_i = 1 leaves a group no choice, there is no pair to move.
                 moved = np.where(self._usable[:, family.groups], most, 0.0)
                 self._share[:, family.columns] -= family.spread(moved)
                 self._pair_multiplier[:, family.groups] += moved
@@ -173,7 +173,7 @@ class PairAscent:
                 most = family.soft_maxima(self._field[None], softness)
                 self._field[family.columns] -= family.spread(most)[0]
                 self._multiplier[family.groups] += most[0]
-        # What is left goes back to the pairs, so that the next sweep can move it elsewhere.
+        # The rest goes back to the pairs, so that the next sweep can move it elsewhere.
         choices = self._usable.sum(axis=1)
         moved = self._field / np.maximum(choices, 1)
         moved = np.where(self._usable, moved[:, None], 0.0)

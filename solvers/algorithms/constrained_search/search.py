@@ -16,10 +16,10 @@ from .linear_rows import FREE, LinearRows
 from .neighbours import Neighbours
 
 LOOKS = 8
-"""Maximum number of flips between two looks at the clock."""
+"""Maximum number of flips between two checks of the time."""
 
 LOOK_ENTRIES = 100_000
-"""Entries of constraints that the flips between two looks at the clock go through."""
+"""Entries of constraints that the flips between two checks of the time go through."""
 
 LONGEST_TENURE = 12
 """Largest number of flips for which a flipped variable keeps its value."""
@@ -158,7 +158,7 @@ class ConstrainedSearch:
         Args:
             begin: `[n]` of zeros and ones.
             flips: maximum number of flips.
-            deadline: when to end.
+            deadline: time at which the search ends.
             least: maximum number of flips after the deadline. They are made while there is no
                 feasible state, or while the best one still improves.
         """
@@ -172,7 +172,8 @@ class ConstrainedSearch:
         improved = 0
         for step in range(flips):
             if step % looks == 0:
-                # Past the deadline, go on only for a first state or while better ones keep coming.
+                # After the deadline, continue only for a first state or while better ones are
+                # found.
                 climbs = self._best.z is None or improved > step - LOOKS
                 if self._is_over(deadline, climbs and step < least):
                     return
@@ -186,10 +187,10 @@ class ConstrainedSearch:
                 improved = step
 
     def _is_over(self, deadline: Deadline, goes_on: bool) -> bool:
-        """Return whether a search ends here; if not, tell who listens the best state.
+        """Return whether a search ends here; if not, report the best state.
 
         Args:
-            deadline: when to end.
+            deadline: time at which the search ends.
             goes_on: whether the search continues after the deadline.
         """
         if self._best.z is not None and not self._scored:
@@ -205,7 +206,7 @@ class ConstrainedSearch:
 
         Args:
             moves: maximum number of moves.
-            deadline: when to end.
+            deadline: time at which the search ends.
         """
         if self._best.z is None or not self._free.any() or deadline.passed:
             return
@@ -218,7 +219,7 @@ class ConstrainedSearch:
         """Begin with an assignment, if the constraints are those of one.
 
         Args:
-            deadline: when to end.
+            deadline: time at which the search ends.
         """
         if self.exchanges:
             state = self._exchanges.assigned(deadline)
@@ -229,7 +230,7 @@ class ConstrainedSearch:
         """Fill the state of zeros greedily, if it satisfies the constraints.
 
         Args:
-            deadline: when to end; a quick end is made after it.
+            deadline: time after which the filling ends quickly.
         """
         zeros = np.where(self._free, 0, self._values).astype(np.int8)
         if not self._free.any() or not self.exchanges:

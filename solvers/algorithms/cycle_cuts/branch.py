@@ -27,7 +27,7 @@ TREE_ENOUGH = 0.1
 """Cycles of a spanning tree, as a share of the edges, that make shortest paths unnecessary."""
 
 SEPARATION_SECONDS = 1e-8
-"""Time of a shortest path, per edge and vertex, at most."""
+"""Maximum time of a shortest path, per edge and vertex."""
 
 
 @dataclass(order=True)
@@ -105,7 +105,7 @@ class BranchAndCut:
         while not self.finished and not self._root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
-            # Without a violated cycle, or if the relaxation fails, only branching can go on.
+            # Without a violated cycle, or if the relaxation fails, only branching can continue.
             if not self._separate(deadline) or not self._solve(deadline):
                 self._root_done = not deadline.passed
                 return
@@ -151,7 +151,7 @@ class BranchAndCut:
         return quick
 
     def search(self, deadline: Deadline, nodes: float = np.inf) -> None:
-        """Branch until the search ends, the deadline passes, or so many nodes are handled."""
+        """Branch until the search ends, the deadline passes, or `nodes` nodes are handled."""
         last = self.nodes + nodes
         if not self._open and not self.finished:
             # Fixing by reduced costs may already contradict itself: no cut beats the goal.

@@ -117,8 +117,8 @@ class Certificate:
             weights: `[m]`, whole.
             cycles: k inequalities.
             multipliers: `[k]`, floats; negative ones and NaN count as zero.
-            low: `[m]`, 0, or the value of a fixed edge; None where none is fixed.
-            high: `[m]`, 1, or the value of a fixed edge; None where none is fixed.
+            low: `[m]`, 0, or the value of a fixed edge; None without fixed edges.
+            high: `[m]`, 1, or the value of a fixed edge; None without fixed edges.
         """
         # Any nonnegative multipliers give a valid bound, so those of the solver need not be exact.
         positive = np.where(multipliers > 0, multipliers, 0.0)
@@ -150,7 +150,7 @@ class Certificate:
     def decided(self, best: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges that every cut heavier than `best` has, and those it lacks, `[m]` each.
 
-        This holds if no edge was fixed, or if such cuts satisfy what was fixed.
+        This holds if no edge was fixed, or if such cuts have the fixed values.
         """
         spare = self.bound - self.scale * (best + 1)
         far = np.abs(self.residual) > spare

@@ -2,8 +2,8 @@
 
 The frontier consists of the vertices with a side that have a neighbour without one. The residuals
 and multipliers of the certificate bound the remaining weight: a cycle that is partly decided leaves
-paths between vertices of the frontier, and a path whose ends do not fit its edges in F misses at
-least one of them. So the bound of a partial cut is its weight plus a sum over pairs of the
+paths between vertices of the frontier. A path whose ends do not fit its edges in F misses at least
+one of these edges. So the bound of a partial cut is its weight plus a sum over pairs of the
 frontier, and a step changes few of these pairs.
 """
 

@@ -23,7 +23,7 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
 
     Args:
         search: a search whose root is cut.
-        deadline: when to end.
+        deadline: time at which the sweeps end.
     """
     cut = search.cut
     certificate = search.certificate

@@ -10,7 +10,7 @@ from ...limits.deadline import Deadline
 from .certificate import Certificate, Cycles
 
 SLICE = 0.2
-"""Seconds of one run of the simplex, between two looks at the deadline and the keyboard."""
+"""Seconds of one run of the simplex, between two checks of the deadline and interrupts."""
 
 IDLE = 3
 """Solves in a row after which an inequality without multiplier is dropped, unless tight."""
@@ -81,7 +81,7 @@ class Relaxation:
         k = len(cycles)
         self._highs.addRows(
             k,
-            # The inequalities have an upper limit alone.
+            # The inequalities only have an upper limit.
             np.full(k, -np.inf),
             cycles.right_sides.astype(np.float64),
             len(cycles.edges),
@@ -94,7 +94,7 @@ class Relaxation:
 
     def fix(self, low: np.ndarray, high: np.ndarray) -> None:
         """Set the bounds `[m]` of the edges: 0 and 1, or equal values where an edge is fixed."""
-        # Unchanged bounds are left alone, so that the simplex method resumes close to its optimum.
+        # Unchanged bounds are not set again, so that the simplex method resumes near its optimum.
         changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
         if len(changed):
             self._highs.changeColsBounds(

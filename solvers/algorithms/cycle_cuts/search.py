@@ -27,7 +27,7 @@ MOST_MOVES = 10.0
 """Maximum time, in seconds, for that better state."""
 
 MOVES_DEGREE = 8
-"""Greatest mean degree at which moves of most variables at once look for that state."""
+"""Greatest mean degree at which moves of most variables at once search for that state."""
 
 SWEEP_SHARE = 0.5
 """Maximum share of the remaining time for sweeps before branching."""
@@ -43,7 +43,7 @@ def search_cuts(
 
     Args:
         problem: a single instance on the host.
-        deadline: when to end.
+        deadline: time at which the search ends.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
     begin = now()
@@ -66,7 +66,7 @@ def search_cuts(
         seconds = MOVES_SHARE * (now() - begin) - improver.spent
         better = _improved(problem, cut.state(search.side), deadline, seconds)
         search.offer(_sides(cut, better))
-    # Sweeps close what the root leaves of the gap, if the frontier of the graph is narrow enough.
+    # Sweeps close the rest of the gap, if the frontier of the graph is narrow enough.
     if not search.finished and cut.vertices <= MOST_SWEPT:
         close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
     search.search(deadline)

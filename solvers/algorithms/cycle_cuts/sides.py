@@ -26,7 +26,7 @@ def rounded(graph: Graph, x: np.ndarray) -> np.ndarray:
 
 
 def propagate(vertices: int, ends: np.ndarray, fixed: np.ndarray) -> bool:
-    """Fix the edges between joined vertices; return False where fixed edges contradict each other.
+    """Fix the edges between joined vertices; return False if fixed edges contradict each other.
 
     Args:
         vertices: number of vertices.

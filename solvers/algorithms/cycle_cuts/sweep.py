@@ -29,13 +29,13 @@ MOST_TRACED = 1 << 26
 """Largest number of states of all steps for tracing the heaviest cut: half a GiB."""
 
 NO_CUT = int(np.iinfo(np.int64).min)
-"""The weight that says that no cut has the required weight."""
+"""The weight that means that no cut has the required weight."""
 
 SMALL_BITS = 23
 """Bits of a frontier up to which a table, of 64 MiB, is always allowed."""
 
 MOST_BITS = 30
-"""Bits of a frontier up to which a table is allowed where memory and time suffice."""
+"""Bits of a frontier up to which a table is allowed if memory and time suffice."""
 
 DENSE_SHARE = 4
 """States move to a table that they fill by more than 2^-share, or when there are too many."""
@@ -58,7 +58,7 @@ class Swept:
         complete: whether the sweep reached its end.
         best: the weight of a heaviest cut in units of the certificate, or `NO_CUT`.
         states: number of states of all steps.
-        side: `[n]` int8, the heaviest cut, if it was asked for.
+        side: `[n]` int8, the heaviest cut, if requested.
         tabled: whether the sweep used a table, whose time hardly depends on the required weight.
     """
 
@@ -83,7 +83,7 @@ def sweep(
         steps: the steps of the certificate.
         bound: the bound of the certificate.
         needed: the required weight, in units of the certificate.
-        deadline: when to end.
+        deadline: time at which the sweep ends.
         traced: whether to return the cut itself.
         most: maximum number of states at a time.
     """
@@ -129,13 +129,13 @@ _Change: TypeAlias = tuple[int, np.ndarray, np.ndarray, np.ndarray]
 
 
 class _Frontier:
-    """The states of the frontier: keys and values or, where there are many, a table.
+    """The states of the frontier: keys and values, or a table if there are many.
 
     Invariant: the best partial cuts of every state whose bound is at least `needed` are in `key`
     and `value`, or in `table` by the bits of the state.
 
     Attributes:
-        bits: of a state in a table.
+        bits: number of bits of a state in a table.
         key: `[states, 2]`, the sides of the vertices of the frontier, as bits.
         value: `[states]`, the bound of each state.
         table: `[2^bits]`, the bound of each state, or `NO_CUT`; None where keys hold the states.

@@ -1,15 +1,15 @@
 """Search depth first with branch and bound; messages along the edges bound the nodes, in int64.
 
-Every edge e = (i, j) hands an amount m_i of score to i and m_j to j. That leaves it with
-w z_i z_j - m_i z_i - m_j z_j, and gives variable i the field h_i = unary_i + sum of m_i. The score
-of z is the sum of all of these, so
+Every edge e = (i, j) sends an amount m_i of score to i and m_j to j. The edge keeps w z_i z_j - m_i
+z_i - m_j z_j, and variable i gets the field h_i = unary_i + sum of m_i. The score of z is the sum
+of all of these, so
 
     bound = constant + sum_i max(0, h_i) + sum_e max(0, -m_i, -m_j, w - m_i - m_j).
 
-A sweep visits the variables in turn. Variable i takes from its edges what their bounds gain by z_i,
-so that their bounds no longer depend on z_i. The bound for the other value of z_i is then lower by
-|h_i|. Then variable i gives equal shares to the edges that lead on, which leaves the bound as it
-is. All numbers are int64 and all steps exact, so the bound is exact too.
+A sweep visits the variables in order. Variable i takes from its edges the amounts that their bounds
+gain by z_i, so that their bounds no longer depend on z_i. The bound for the other value of z_i is
+then lower by |h_i|. Then variable i gives equal shares to its edges to later variables, which does
+not change the bound. All numbers are int64 and all steps exact, so the bound is exact too.
 
 References:
     Wainwright, Jaakkola, Willsky (2005), MAP estimation via agreement on trees: message-passing and
@@ -33,13 +33,13 @@ ROOT_SWEEPS = 100
 """Maximum number of pairs of sweeps at the root, forwards and backwards."""
 
 VISITS_A_CALL = 1 << 17
-"""Work between two looks at the clock, as nodes times n + e: some milliseconds."""
+"""Work between two checks of the time, as nodes times n + e: some milliseconds."""
 
 NANOSECONDS = 8
 """Estimated time per visit."""
 
 DEPTH = 16
-"""Initial depth of the stack, where the memory suffices."""
+"""Initial depth of the stack, if memory suffices."""
 
 STACK_MEMORY = 1 << 30
 """Largest size of the stack in bytes; a search that needs more stops without a certificate."""
@@ -104,7 +104,7 @@ class DualSearch:
         """Search until the end, the deadline, or a full stack.
 
         Args:
-            deadline: when to end.
+            deadline: time at which the search ends.
             visits: approximate number of nodes times n + e at which to stop.
         """
         with deadline.flag(1e-9 * NANOSECONDS * min(visits, 2 * ROOT_SWEEPS * self._size)) as stop:

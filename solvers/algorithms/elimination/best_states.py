@@ -1,9 +1,9 @@
 """Rank the states of highest score, in order, from the tables of an elimination.
 
-In the reverse of an elimination order, a variable is chosen after all variables that its table
-depends on. The loss of a choice compared with the better one is known exactly, and the other
-variables need not lose more. So every state consists of some choices that lose, each after the
-state before it, and a heap orders these states.
+In the reverse of an elimination order, the value of a variable is chosen after all variables on
+which its table depends. The loss of a choice, compared with the better one, is known exactly, and
+the later choices need not lose more. So every state follows from another one by one more losing
+choice, and a heap orders the states.
 
 References:
     Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
@@ -33,7 +33,7 @@ def buckets_of(n: int, edges: Edges) -> kernels.Buckets:
 def best_states(problem: Problem, count: int, deadline: Deadline) -> tuple[States, int] | None:
     """Return the best states `[batch, count, n]` int8, in order; None for lack of memory.
 
-    The number says how many instances were reached before the deadline: the first ones. The
+    The number is that of the first instances, which were reached before the deadline. The
     problem has at least `count` states.
     """
     buckets = problem.topology.recall(buckets_of)

@@ -44,7 +44,7 @@ def frontier_order(
         starts: `[n + 1]`, the first neighbour of each vertex.
         near: the neighbours, as `neighbour_lists` gives them.
         hub: a vertex that comes first, whatever its neighbours; -1 for none.
-        deadline: when to stop trying other orders.
+        deadline: time at which no further order is tried.
         most: limit on the sum of 2^(size of the frontier); None is returned if no order is below
             it.
     """

@@ -3,7 +3,7 @@
 One variable after the other is maximised out. That leaves a problem over the other variables, with
 a table over the neighbours of the eliminated one. Each table entry keeps one bit, the best value of
 the variable, from which a maximiser is read off backwards. All sums are in float64. The score of a
-state is a sum of n + e coefficients in some order, so the answer is within eps * (n + e) * sum
+state is a sum of n + e coefficients in some order. So the answer is within eps * (n + e) * sum
 |coefficients| of the maximum.
 
 References:
@@ -57,7 +57,7 @@ def max_sum(
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         threads: maximum number of threads; None for all cores.
-        deadline: when to end; None for no limit.
+        deadline: time at which the elimination ends; None for no limit.
     """
     unary, pairwise = _readable(unary, pairwise)
     batch = len(unary)

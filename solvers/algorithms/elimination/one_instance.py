@@ -1,8 +1,8 @@
 """Eliminate one small instance, from raw arrays to the answer in one call of a kernel.
 
 The checks of a problem and of its answer take ten times as long as a chain of 40 variables. The
-kernel does the same checks in the same order. Whatever needs another look, such as scores that are
-not finite, is left to the checks of `Problem` and `ArgmaxSolver`, which have messages for it.
+kernel does the same checks in the same order. Unusual cases, such as scores that are not finite, go
+to the checks of `Problem` and `ArgmaxSolver`, which have messages for them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def maximise_at_once(
 ) -> AtOnce | None:
     """Write the best state into `z`, as specified by `ArgmaxSolver.maximise_at_once`.
 
-    Only a graph that was eliminated before has an answer here: planning takes longer than the
+    It only answers for a graph that was eliminated before, since planning takes longer than the
     checks, and may end at a limit of time or memory.
     """
     if topology is None:

@@ -115,7 +115,7 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     graph = kernels.BitGraph(size, inner)
     candidates = _candidates(graph, inner, size, size)
     least = min(width for width, _, _ in candidates)
-    # Within SPACIOUS_WIDTH memory is no concern, and the number of entries decides.
+    # Up to SPACIOUS_WIDTH memory suffices, and the number of entries decides.
     limit = max(least, SPACIOUS_WIDTH)
     entries, best = min(
         ((entries, order) for width, entries, order in candidates if width <= limit),
@@ -124,7 +124,7 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     trial = np.empty_like(best)
     # The first two candidates are the greedy ones; without a limit they never fail.
     greedy = min(entries for _, entries, _ in candidates[:2])
-    # Random restarts pay only where the greedy rules came close to the best order.
+    # Random restarts only pay if the greedy rules came close to the best order.
     restarts = 0
     if greedy < REACH * entries:
         restarts = RESTARTS
@@ -146,8 +146,8 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
 def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray | None:
     """Return the order `[n]` of the min-fill heuristic alone; None if it was stopped.
 
-    Min-fill takes a graph apart from all sides, where breadth first sweeps over it. With the same
-    width, it leaves fewer and smaller tables to split.
+    Min-fill eliminates vertices on all sides of a graph, while breadth first sweeps over it. With
+    the same width, it leaves fewer and smaller tables to split.
 
     Args:
         n: number of variables, at most MAX_CORE of them outside trees.
@@ -197,7 +197,7 @@ def _candidates(
 
 
 def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
-    """Return the least width of a few heuristics; None where all exceed `give_up_above`.
+    """Return the least width of a few heuristics; None if all exceed `give_up_above`.
 
     Args:
         n: number of variables.

@@ -83,7 +83,7 @@ def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> P
 
 
 def cached_plan(n: int, edges: Edges) -> Plan:
-    """Return `elimination_plan(n, edges)`, cached for the latest topologies."""
+    """Return `elimination_plan(n, edges)`, cached for recent topologies."""
     return _plan_of_bytes(n, np.ascontiguousarray(edges, np.int64).tobytes())
 
 

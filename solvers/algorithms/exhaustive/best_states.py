@@ -11,7 +11,7 @@ from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 
 NANOSECONDS_TOGETHER = 2e7
-"""Work on instances between two looks at the clock."""
+"""Work on instances between two checks of the time."""
 
 
 def best_states(
@@ -19,7 +19,7 @@ def best_states(
 ) -> tuple[States, int]:
     """Return the best states `[batch, count, n]` int8 of a host problem, the best first.
 
-    The number says how many instances were reached before the deadline: the first ones.
+    The number is that of the first instances, which were reached before the deadline.
     """
     n = problem.n
     unary = np.ascontiguousarray(problem.unary, np.float64)

@@ -10,7 +10,7 @@ from ...arrays import States
 from ...problems.problem import Problem
 
 CHUNK = 1 << 14
-"""States that are scored at a time."""
+"""Number of states that are scored at a time."""
 
 
 def best_feasible(

@@ -1,8 +1,8 @@
 """Try all states of one small instance, from raw arrays to the answer in one call of a kernel.
 
 The checks of a problem and of its answer take ten times as long as a search of 2^15 states. The
-kernel does the same checks in the same order. Whatever needs another look, such as scores that are
-not finite, is left to the checks of `Problem` and `ArgmaxSolver`, which have messages for it.
+kernel does the same checks in the same order. Unusual cases, such as scores that are not finite, go
+to the checks of `Problem` and `ArgmaxSolver`, which have messages for them.
 """
 
 from __future__ import annotations

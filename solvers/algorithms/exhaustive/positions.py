@@ -1,4 +1,4 @@
-"""Where the kernels of enumeration keep the coefficients of a problem."""
+"""Places at which the kernels of enumeration keep the coefficients of a problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_VARIABLES = 25
 
 
 def positions_of(n: int, edges: Edges) -> np.ndarray:
-    """Return `[n + e]`, the places of the coefficients in the flattened matrix of weights."""
+    """Return the places `[n + e]` of the coefficients in the flattened matrix of weights."""
     diagonal = np.arange(n)
     rows, columns = np.concatenate((np.stack((diagonal, diagonal)), edges.T[::-1]), axis=1)
     positions: np.ndarray = (rows * MAX_VARIABLES + columns).astype(np.uint64)

@@ -1,8 +1,8 @@
 """Search on a device by one-flip tabu moves: all starts of all instances in lockstep.
 
-Any array library does. A state is a row of a `[batch * starts, n]` array. A step takes the largest
-gain of each row whose variable is not tabu, or whose flip leads to a new best of the row. Flipping
-variable k of row r adds to the gains of that row
+It works with any array library. A state is a row of a `[batch * starts, n]` array. A step takes the
+largest gain of each row whose variable is not tabu, or whose flip leads to a new best of the row.
+Flipping variable k of row r adds to the gains of that row
 
     pairwise[instance of r, k, :] * sign_k * sign,   sign = 1 - 2 z.
 
@@ -28,7 +28,7 @@ from ..exhaustive.device import dense_matrices
 REFRESH = 256
 """Flips between two computations of gains and scores from scratch, which remove rounding drift."""
 STEPS_A_LOOK = 16
-"""Flips between two looks at the deadline."""
+"""Flips between two checks of the deadline."""
 RELINKED = 0.5
 """Share of the variables that a restart takes from another start's best state."""
 KICKED = 0.1
@@ -96,8 +96,8 @@ def device_tabu(
         seed: seed of the random numbers, drawn on the host and shared by the batch.
         flips: flips of a state per round; None for a default that grows with n.
         rounds: rounds of flips; every round but the first restarts from between the best states.
-        deadline: continue with rounds beyond `rounds` until then, and end within a round then; None
-            for neither.
+        deadline: time until which further rounds follow, and which also ends a round; None for
+            exactly `rounds` rounds.
     """
     xp = namespace_of(problem.unary)
     random = np.random.default_rng(seed)

@@ -131,7 +131,7 @@ class Improvement:
 
 
 class Improver:
-    """A local search beside a search for a proof, which waits in case the proof comes early.
+    """Local search beside a search for a proof, which starts late in case the proof comes early.
 
     Until `IMPROVED_FROM` seconds it waits. Then it takes `IMPROVED_SHARE` of the time so far
     whenever the time has grown by the factor `IMPROVED_AGAIN`.
@@ -157,7 +157,7 @@ class Improver:
         return max(0.0, self._next - (now() - self._begin))
 
     def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
-        """Return a state `[n]` that is no worse than `z`; None where it is too early to search."""
+        """Return a state `[n]` that is no worse than `z`; None if it is too early to search."""
         begin = now()
         so_far = begin - self._begin
         if so_far < self._next:

@@ -35,15 +35,14 @@ def recombination(
 ) -> np.ndarray:
     """Search for the best assignment `[n]` until a deadline; it is at least as good as `z`.
 
-    With `TabuRuns` it ends early where their local optima have too little in common to be
-    recombined.
+    With `TabuRuns` it ends early if their local optima have too little in common to be recombined.
 
     Args:
         problem: a single instance on the host.
         z: `[n]` of zeros and ones.
         moves: the class that searches for local optima.
         generator: generator of the random numbers.
-        deadline: when to end; a move that has begun is completed.
+        deadline: time after which no further move begins.
     """
     start = z.astype(np.int8)
     search = moves(problem, generator)

@@ -162,7 +162,7 @@ class SubgraphMoves:
 
 
 def _ball(n: int, edges: Edges, size: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `size` variables around a random one, or around more where components are small."""
+    """Return `size` variables around a random one, or around several if components are small."""
     inside = np.zeros(n, bool)
     count = 0
     while count < size:

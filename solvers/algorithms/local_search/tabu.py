@@ -42,18 +42,18 @@ def tabu_search(
 ) -> States:
     """Return the best assignments of the search, `[batch, n]` int8, without a certificate.
 
-    Without a time limit the answer depends on the seed alone, not on the threads.
+    Without a time limit the answer only depends on the seed, not on the threads.
 
     Args:
         unary: `[batch, n]`, float32 or float64.
         pairwise: `[batch, e]`.
         edges: `[e, 2]`, distinct pairs.
-        starts: tabu runs per instance; with a deadline, runs between two looks at it.
+        starts: tabu runs per instance; with a deadline, runs between two checks of it.
         seed: seed of the random numbers, >= 0.
         flips: number of flips without a new best after which a run ends; None for a default that
             grows with n.
-        deadline: when to end; None for `starts` runs. An instance that the deadline cuts off gets a
-            local maximum near a random state.
+        deadline: time at which the search ends; None for `starts` runs. An instance that the
+            deadline cuts off gets a local maximum near a random state.
         threads: maximum number of threads; None for all cores.
     """
     search = TabuSearch(unary, pairwise, edges, seed, flips, threads)
@@ -84,7 +84,7 @@ class TabuSearch:
         self._values = np.full((batch, ELITES), -np.inf)
         stalled = np.zeros(batch, np.int64)
         random = random_states(batch, np.random.default_rng(seed))
-        # Where integers keep what matters, instances search in integers, which is faster.
+        # If integers keep the relevant digits, instances search in integers, which is faster.
         scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
         scale, self._coarse, symmetric = _scales(edges, *scores)
         self._state = [*scores, scale, symmetric, self._pool, self._values, stalled, random]
@@ -111,12 +111,12 @@ class TabuSearch:
         starts: int = STARTS,
         report: Callable[[States], None] | None = None,
     ) -> States:
-        """Run once, then `starts` times between two looks at the deadline, until it passes.
+        """Run once, then `starts` times between two checks of the deadline, until it passes.
 
         Args:
             deadline: when to end.
-            starts: number of runs between two looks.
-            report: gets the best states so far, at each look.
+            starts: number of runs between two checks.
+            report: called with the best states so far at each check.
 
         Returns:
             `[batch, n]`, the best states so far.

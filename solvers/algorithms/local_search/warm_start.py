@@ -23,7 +23,7 @@ def first_state(problem: Problem, start: np.ndarray | None, deadline: Deadline) 
         problem: a single instance on the host.
         start: the caller's state `[n]`, or None.
         deadline: the deadline; local search may take a tenth of the remaining time, and its runs
-            are shorter where that is little.
+            are shorter if little time remains.
     """
     if start is not None:
         return np.asarray(ascend(problem, start[None])[0])

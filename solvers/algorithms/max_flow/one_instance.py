@@ -1,8 +1,8 @@
 """Cut one small supermodular instance, from raw arrays to the answer in one call of a kernel.
 
 The checks of a problem and of its answer take ten times as long as the cut. The kernel does the
-same checks in the same order. Whatever needs another look, such as scores that are not finite or
-negative scores of pairs, is left to the checks of `Problem` and `ArgmaxSolver`.
+same checks in the same order. Unusual cases, such as scores that are not finite or negative scores
+of pairs, go to the checks of `Problem` and `ArgmaxSolver`.
 """
 
 from __future__ import annotations

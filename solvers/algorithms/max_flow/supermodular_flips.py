@@ -1,10 +1,10 @@
-"""Find bit flips that make a problem supermodular, where there are any.
+"""Find bit flips that make a problem supermodular, if any exist.
 
 With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign if exactly one of its
-ends is flipped. All become >= 0 if the flipped variables are one class of a 2-colouring that puts
-the ends of a negative edge into different classes and those of a positive one into the same class.
-Such a colouring exists if no cycle has an odd number of negative edges: then the signs are called
-balanced.
+ends is flipped. All become >= 0 if the flipped variables are one class of a suitable 2-colouring.
+It puts the ends of a negative edge into different classes, and those of a positive edge into the
+same class. Such a colouring exists if no cycle has an odd number of negative edges: then the signs
+are called balanced.
 
 References:
     Harary (1953), On the notion of balance of a signed graph.
@@ -40,7 +40,7 @@ def why_no_flips(problem: Problem) -> tuple[str, ...]:
 def after_flips(
     problem: Problem, minimum_cut: Callable[[Problem], tuple[States, Scores]], **stats: int
 ) -> Maximiser:
-    """Return the minimum cuts of a problem, after bit flips where pairwise scores are negative.
+    """Return the minimum cuts of a problem, after bit flips if pairwise scores are negative.
 
     Args:
         problem: host arrays, with `why_no_flips` empty or every pairwise score >= 0.
@@ -61,7 +61,7 @@ def supermodular_flips(
 ) -> tuple[States, Flags]:
     """Return flips `[batch, n]` that make all pairwise scores >= 0, and whether any do, `[batch]`.
 
-    Where no flips do, the flips are all 0. Edges of score zero do not count.
+    Without such flips, all are 0. Edges of score zero do not count.
 
     Args:
         pairwise: `[batch, e]`.

@@ -1,9 +1,9 @@
 """Plan which terms and messages are summed together when tables must stay narrow.
 
 Variables are eliminated in a greedy order. The bucket of a variable contains the terms and messages
-that depend on it and on no variable eliminated before. Where they depend on too many variables
-together, the bucket is split into mini-buckets, each of which is maximised by itself: the sum of
-maxima bounds the maximum of the sum.
+that depend on it and on no variable eliminated before. If they depend on too many variables
+together, the bucket is split into mini-buckets, which are maximised separately. The sum of maxima
+bounds the maximum of the sum.
 
 References:
     Dechter and Rish, 2003. Mini-buckets: a general scheme for bounded inference. Journal of the ACM

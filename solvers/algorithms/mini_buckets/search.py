@@ -2,7 +2,7 @@
 
 The variables are assigned in the reverse of the elimination order. The bound of a partial
 assignment is that of its parent, minus the loss of the new variable's mini-buckets by its state:
-until then, their maxima over the variable counted as messages. Where no bucket is split nothing is
+until then, their maxima over the variable counted as messages. If no bucket is split, nothing is
 ever lost, and the first descent is optimal.
 """
 
@@ -20,7 +20,7 @@ NANOSECONDS = 10
 """Approximate time per entry of the tables."""
 
 UNFILLED = int(np.iinfo(np.int64).max)
-"""The bound where the tables were not filled in time."""
+"""The bound if the tables were not filled in time."""
 
 
 class Search:
@@ -93,6 +93,6 @@ class Search:
             self._search.run(nodes_a_call)
             handled += nodes_a_call
             deadline.tell(self._known)
-        # Nothing is left to search, so the best score is the maximum.
+        # The search is complete, so the best score is the maximum.
         if self.finished:
             self.bound = self._search.best

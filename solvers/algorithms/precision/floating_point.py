@@ -30,10 +30,10 @@ MARGIN = 0.25
 class FloatingPoint:
     """One instance, scaled so that tolerances of 1e-9 do not hide relevant differences.
 
-    Scores become whole numbers where they are multiples of a common unit that add up to at most
-    2^24: then a better score is better by 1, far above any tolerance. Other scores are divided by a
-    power of two, which is exact; there a tolerance for each coefficient is below the rounding of a
-    float64 sum.
+    Scores become whole numbers if they are multiples of a common unit that add up to at most 2^24.
+    Then a better score is better by 1, far above any tolerance. Other scores are divided by a power
+    of two, which is exact. A tolerance for each coefficient is then below the rounding of a float64
+    sum.
 
     Attributes:
         unary: `[n]`.

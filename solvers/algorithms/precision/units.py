@@ -44,7 +44,7 @@ class Units(NamedTuple):
 
 
 def _finest(scaled: np.ndarray) -> Units:
-    """Use a power of two as the unit, or a multiple of it where nothing is rounded.
+    """Use a power of two as the unit, or a multiple of it if nothing is rounded.
 
     Rounding changes a coefficient by at most half a unit. Unless `common`, the sum S of the
     magnitudes is about 2^52 units or more, so the sum of the changes is 2^-53 (n + e) S at most.

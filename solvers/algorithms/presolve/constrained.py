@@ -75,7 +75,7 @@ A search of that size takes hundredths of a second."""
 MOST_LATE = 5_000_000
 """Entries of constraints that a local search goes through after the time limit, at most.
 
-A first state is worth three times as many."""
+The search for a first state goes through three times as many."""
 
 REPAIR_FLIPS = 2
 """Flips per variable that look for a first state even after the time limit."""
@@ -105,9 +105,9 @@ def each_instance(
     Args:
         problem: the batch, with coefficients on the host.
         constraints: linear constraints on the variables.
-        deadline: of the batch.
+        deadline: the deadline of the batch.
         solve_one: the backend, called for one instance.
-        start: `[batch, n]`, states to begin with; those that violate constraints are repaired.
+        start: `[batch, n]`, initial states; those that violate constraints are repaired.
 
     Raises:
         InfeasibleError: no state satisfies the constraints.
@@ -126,7 +126,8 @@ def each_instance(
     # The sum of all positive scores is a bound without any search.
     bounds = np.array(problem.positive_part)
     for b in range(problem.batch):
-        # An equal share of what is left: time that an instance does not use passes to the next.
+        # An equal share of the remaining time; time that an instance does not use passes to the
+        # next.
         share = deadline.within(deadline.left / (problem.batch - b))
         first = None
         if start is not None:
@@ -198,7 +199,7 @@ class _Instance:
         batch: what the instances share.
         single: the instance.
         search: the local search, which keeps the best state.
-        deadline: of this instance.
+        deadline: the deadline of this instance.
         start: `[n]`, the user's state, or None.
         bound: the lowest upper bound on the score so far.
     """
@@ -259,7 +260,7 @@ class _Instance:
         return max(LEAST_REPAIR, REPAIR_FLIPS * self.single.n)
 
     def _late_flips(self, entries: int) -> int:
-        """Flips after the time limit, if all of them go through so many entries of constraints."""
+        """Return the flips after the time limit that go through at most `entries` entries."""
         flip = self.single.n + len(self.batch.rows.row)
         return min(self._repair_flips, entries // flip)
 
@@ -285,7 +286,7 @@ class _Instance:
         self.bound = min(self.bound, bound_by(self.single, batch.rows, batch.values, multiplier))
 
     def _begin(self) -> None:
-        """Look for a first state by the constraints alone, then improve it by local search."""
+        """Search for a first state by the constraints alone, then improve it by local search."""
         n = self.single.n
         if self.batch.assignment is not None:
             self.search.assign(self.deadline)
@@ -309,7 +310,7 @@ class _Instance:
         self.search.exchange(moves, self._soon(FIRST_SHARE, FIRST_SECONDS))
 
     def _begin_quickly(self) -> None:
-        """Look for a good state in case that the time limit stops the backend too early."""
+        """Search for a good state in case that the time limit stops the backend too early."""
         if not math.isfinite(self.deadline.left) or self.deadline.passed:
             return
         self._repair()
@@ -318,7 +319,7 @@ class _Instance:
         self.search.exchange(FIRST_FLIPS * self.single.n, soon)
 
     def _repair(self) -> None:
-        """Look for a first state by the constraints alone, if there is none."""
+        """Search for a first state by the constraints alone, if there is none."""
         if self.search.state is not None:
             return
         begin = self.start

@@ -64,7 +64,7 @@ class Part:
         unary, pairwise, edges, constant = graph.scores(reference)
         problem = single_instance(unary, pairwise, edges)
         if not exact:
-            # Else each certificate would allow for rounding that hides units which mean nothing.
+            # Else each certificate would allow for rounding that hides meaningless units.
             problem = problem.as_real_numbers()
         moved = sum(
             int(np.abs(floats[0].astype(np.int64) - scores).sum())
@@ -174,7 +174,7 @@ def decompose(
         edges: `[e, 2]`.
         fixed: `[n]`: 0 or 1, or -1 for a variable that is free.
         rules: the names of the rules to apply.
-        deadline: when to stop the rules and leave the rest as one part.
+        deadline: time at which the rules stop and leave the rest as one part.
 
     Example:
         >>> square = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])

@@ -1,4 +1,4 @@
-"""Build models for third-party solvers pair by pair, and give up where the time is too short."""
+"""Build models for third-party solvers pair by pair, and stop if the time is too short."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ With less than half of it left, the search is not worthwhile."""
 LEAST_NANOSECONDS = 1500
 """Minimum time per pair, in nanoseconds, on any machine.
 
-Where that is too long already, no model is begun."""
+If that is already too long, no model is started."""
 
 PAIRS_A_LOOK = 1024
-"""Pairs between two looks at the clock; the first ones tell how long the others will take."""
+"""Pairs between two checks of the time; the first ones show how long the others will take."""
 
 
 Terms: TypeAlias = tuple[list[tuple[int, int]], int, int]

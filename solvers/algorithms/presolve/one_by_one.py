@@ -37,7 +37,7 @@ MOST_CLIMBED = 2_000_000
 The climbs of that many take hundredths of a second."""
 
 IMPROVED_SHARE = 0.1
-"""Share of a part's time for a local search where the exact search ends without a certificate."""
+"""Share of a part's time for a local search if the exact search ends without a certificate."""
 
 LEAST_IMPROVED = 0.02
 """Least time, in seconds, for which such a local search is worthwhile."""
@@ -78,16 +78,16 @@ def one_by_one(
 
     Only sparse problems are reduced.
 
-    Where the backend ends without an optimality certificate, a local search looks for a better
-    state in the last tenth of the time. Instances that the time limit cuts off get the fixed values
-    and the roof-dual bound. Their other variables come from the best of `start`, zeros, the state
-    of `halved` and a local maximum.
+    If the backend ends without an optimality certificate, a local search looks for a better state
+    in the last tenth of the time. Instances that the time limit cuts off get the fixed values and
+    the roof-dual bound. Their other variables come from the best of `start`, zeros, the state of
+    `halved` and a local maximum.
 
     Args:
         problem: the batch, with coefficients on the host.
-        deadline: of the batch.
+        deadline: the deadline of the batch.
         solve_one: the backend, called for one part.
-        threads: instances at once, for a backend that releases the interpreter's lock.
+        threads: number of instances at once, for a backend that releases the interpreter's lock.
         start: `[batch, n]`, states to start from.
     """
     search: Callable[..., Answer]
@@ -129,7 +129,7 @@ def one_by_one(
 
 
 def _rows(start: States | None, place: int | slice) -> np.ndarray | None:
-    """Return the states to start from of some instances; None where there are none."""
+    """Return the initial states of some instances; None without any."""
     if start is None:
         return None
     rows: np.ndarray = start[place]
@@ -154,7 +154,7 @@ def _of_instance(news: Known, instance: int, roof: RoofDuality) -> Known:
 def _then_improved(
     solve_one: SolveOne, problem: Problem, deadline: Deadline, start: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Solve a part by the backend, and improve its state where there is no optimality certificate.
+    """Solve a part by the backend, and improve its state if there is no certificate.
 
     The local search takes a fixed share of the time that the backend took, so that a short run
     within a long limit stays short.
@@ -164,7 +164,7 @@ def _then_improved(
     begin = now()
     most = min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
     z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
-    # The bound meets the state up to rounding: there is nothing to improve.
+    # The bound equals the score up to rounding, so the state cannot be improved.
     if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
         return z, bound
     # If it gets the share s of the whole, it gets s / (1 - s) of the backend's time.
@@ -238,7 +238,7 @@ def _by_parts(
         return Known.of(whole.state(here), whole.bound(proved))
 
     for k, piece in enumerate(whole.parts):
-        # A share by size of what is left: time that a part does not use passes to the next.
+        # A share of the remaining time by size; time that a part does not use passes to the next.
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
         share = share.within_whole(piece.problem, partial(news_of_all, k))
         start = None
@@ -255,7 +255,7 @@ def _by_parts(
 
 
 def _stats(roof: RoofDuality, answers: list[Answer]) -> dict[str, int | float]:
-    """Return counts of what was fixed, taken out and left, over all instances."""
+    """Return counts of fixed, removed and remaining variables, over all instances."""
     fixed = int((roof.fixed >= 0).sum())
     removed = np.sum([answer.removed for answer in answers], axis=0)
     return {

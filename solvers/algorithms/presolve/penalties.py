@@ -31,7 +31,7 @@ LEAST_COVERED = 0.5
 """Share of the variables in such cliques from which on constraints replace penalties."""
 
 MOST_VARIABLES = 3000
-"""Largest number of variables of a problem whose penalties are looked for."""
+"""Largest number of variables of a problem that is searched for penalties."""
 
 MOST_ENTRIES = 10**7
 """Largest number of entries of the matrix of constraints; cliques beyond it stay penalties."""
@@ -43,13 +43,13 @@ ROUNDS = 3
 """Maximum number of searches for pairs; each one uses the groups before it."""
 
 FEW_GROUPS = 2
-"""Groups a variable up to which they describe a problem better than its pairs do.
+"""Number of groups per variable up to which groups describe a problem better than its pairs do.
 
 Assignments, colourings and packings have fewer, random graphs more.
 """
 
 MOST_PAIRS = 2**18
-"""More pairs take too long to look at before a search begins."""
+"""Maximum number of pairs that are examined before a search begins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ class Penalties:
         n: number of variables.
         starts: `[c + 1]`, where the members of each group begin and end in `members`.
         members: `[entries]`, the variables of the groups.
-        loss: how much better the best state can be than those that satisfy the constraints, which
-            is 0 where scores are whole multiples of a unit.
+        loss: by how much the best state can exceed the states that satisfy the constraints; 0 if
+            scores are whole multiples of a unit.
     """
 
     n: int
@@ -103,7 +103,7 @@ class Penalties:
 
 
 def penalties_of(problem: Problem) -> Penalties | None:
-    """Return the groups of a single instance; None where they cover too few variables."""
+    """Return the groups of a single instance; None if they cover too few variables."""
     n = problem.n
     if not 2 < n <= MOST_VARIABLES or not problem.e:
         return None
@@ -136,9 +136,9 @@ def penalties_of(problem: Problem) -> Penalties | None:
 
 
 def first_penalties(problem: Problem) -> Penalties | None:
-    """Return the groups of the first instance of a batch; None where they cover too few variables.
+    """Return the groups of the first instance of a batch; None if they cover too few variables.
 
-    Instances of more than `MOST_PAIRS` pairs are not looked at.
+    Instances of more than `MOST_PAIRS` pairs are not examined.
     """
     if problem.e > MOST_PAIRS:
         return None

@@ -37,9 +37,9 @@ def ranked(
     Args:
         problem: the batch, with coefficients on the host.
         count: number of states per instance, at most 2^n.
-        deadline: of the batch.
+        deadline: the deadline of the batch.
         rank_one: the backend, called for one instance.
-        threads: instances at once, for a backend that releases the interpreter's lock.
+        threads: number of instances at once, for a backend that releases the interpreter's lock.
 
     Returns:
         The states of each instance in the backend's order; `solvers.ranking` sorts them.
@@ -72,7 +72,7 @@ def completed(problem: Problem, states: States, bounds: np.ndarray, reached: np.
     Args:
         problem: the batch, with coefficients on the host.
         states: `[batch, count, n]`; those of instances that were not reached are written here.
-        bounds: `[batch]`, on all other states; written in the same way.
+        bounds: `[batch]`, bounds on all other states; written in the same way.
         reached: `[batch]`, bool.
     """
     if not reached.all():
@@ -92,7 +92,7 @@ def first_ranked(problem: Problem, states: States, reached: int) -> Ranking:
     """
     if reached == problem.batch:
         return Ranking(states)
-    # The other states score no more than the last one of those that are the best.
+    # The other states score no more than the last one of the best states.
     bounds = problem.score_flat(np.ascontiguousarray(states[:, -1]))
     return completed(problem, states, bounds, np.arange(problem.batch) < reached)
 
@@ -101,7 +101,7 @@ def unranked(problem: Problem, count: int) -> tuple[States, np.ndarray]:
     """Return states `[batch, count, n]` that need no search, and bounds `[batch]` on all states.
 
     Args:
-        problem: with coefficients on the host.
+        problem: a problem with coefficients on the host.
         count: number of states per instance, at most 2^n.
     """
     zeros = np.zeros((problem.batch, problem.n), np.int8)

@@ -1,7 +1,7 @@
 """Take nodes out of a spin graph by rules that keep the maximum, until no rule applies.
 
-Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one,
-by giving the node that went the sign of the sum of weight times spin over what the log notes of it.
+Every rule keeps the maximum. Any maximiser of the smaller graph gives one of the larger graph: the
+removed node gets the sign of the sum of weight times spin over its entries in the log.
 
 - `degree_1`, `degree_2`, `dominated`: an edge weighs as much as all others at a node, which then
   follows its other end.

@@ -5,7 +5,7 @@ With s_i = 1 where z_i = z_0, else -1, for one more node 0 that is always 1,
     4 score(z) = constant + sum_edges weight s_i s_j,  weight_ij = pairwise_ij,
     weight_i0 = 2 unary_i + sum_j pairwise_ij,  constant = 2 sum unary + sum pairwise.
 
-To flip all spins changes nothing, so every node may be the one that is 1. The weights at each node
+Flipping all spins changes nothing, so any node may be the one that is 1. The weights at each node
 of such a graph add up to an even number: that keeps every rule of `rules` in integers.
 
 References:
@@ -104,10 +104,10 @@ class SpinGraph:
     def busiest(self) -> int:
         """Return the reference to use: the node of most edges, and then of largest weight.
 
-        Without the node of most edges the rest is the sparsest. The linear relaxation of the
-        products has the triangle inequalities of the reference alone, so it is tightest where that
-        node is strongly coupled. On dense problems, where all nodes have equally many edges, CPLEX
-        takes 3 to 8 times as long from an arbitrary reference.
+        Without the node of most edges, the remaining graph is the sparsest. The linear relaxation
+        of the products has the triangle inequalities of the reference alone, so it is tightest
+        where that node is strongly coupled. On dense problems, where all nodes have equally many
+        edges, CPLEX takes 3 to 8 times as long from an arbitrary reference.
 
         Of equals it is the last one, which is the reference of `of_scores`. So a graph that no rule
         shrinks keeps the numbers of its nodes, however often a backend reduces it.

@@ -9,7 +9,7 @@ CHORDS = 80
 
 
 def chords(vertices: int, edges: np.ndarray) -> np.ndarray:
-    """Return the pairs `[k, 2]` that are no edges and have the most common neighbours.
+    """Return the pairs `[k, 2]` without an edge that have the most common neighbours.
 
     Args:
         vertices: number of vertices.

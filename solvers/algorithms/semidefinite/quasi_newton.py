@@ -18,13 +18,13 @@ MEMORY = 8
 """Number of moves that the approximation of the inverse Hessian remembers."""
 
 DECREASE = 1e-4
-"""Decrease that a step needs, as a share of what the slope promises (Armijo's rule)."""
+"""Decrease that a step needs, as a share of the decrease that the slope predicts (Armijo)."""
 
 HALVINGS = 12
 """Maximum number of halvings of a step."""
 
 CONVERGED = 1e-12
-"""Decrease that a step promises, relative to the value, below which the search ends."""
+"""Predicted decrease of a step, relative to the value, below which the search ends."""
 
 Function: TypeAlias = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Returns the value and the gradient at a point; both are arrays of one shape."""
@@ -48,7 +48,7 @@ def minimise(
         start: the first point, of any shape.
         length: step along the gradient before any curvature is measured.
         steps: maximum number of steps.
-        deadline: when to end.
+        deadline: time at which the search ends.
     """
     point = start
     value, gradient = function(point)

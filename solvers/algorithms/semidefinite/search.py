@@ -35,7 +35,7 @@ FEW_PROOFS = 2
 """Number of proofs before branch and bound takes over small problems."""
 
 BRANCHED = 600
-"""Variables up to which a search over convex bounds may still prove what the bound leaves open."""
+"""Variables up to which a search over convex bounds may still close the remaining gap."""
 
 
 def search_semidefinite(
@@ -48,7 +48,7 @@ def search_semidefinite(
 
     Args:
         problem: a single instance on the host.
-        deadline: when to end.
+        deadline: time at which the search ends.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
     z = first_state(problem, start, deadline)
@@ -99,7 +99,7 @@ class _Alternation:
         """Tighten the bound until it stalls, and improve the state for as long in between.
 
         Args:
-            deadline: when to end.
+            deadline: time at which the search ends.
             proofs: maximum number of bounds that are proved.
         """
         patience = PATIENCE

@@ -1,8 +1,9 @@
 """Unit vectors of low rank that stand for the vertices of a maximum cut.
 
-The relaxation replaces the sides s_i = +1 and -1 by unit vectors v_i, and x_e = (1 - s_i s_j) / 2,
-which says whether the cut contains an edge, by (1 - v_i.v_j) / 2. For weights r the vectors of
-largest r x satisfy sum_j r_ij v_j = -d_i v_i, and then diag(d) + R is positive semidefinite.
+Whether a cut contains an edge is x_e = (1 - s_i s_j) / 2, with the sides s_i = +1 and -1. The
+relaxation replaces s_i by unit vectors v_i, so that x_e becomes (1 - v_i.v_j) / 2. For weights r
+the vectors of largest r x satisfy sum_j r_ij v_j = -d_i v_i, and then diag(d) + R is positive
+semidefinite.
 
 References:
     Burer, Monteiro (2003), A nonlinear programming algorithm for solving semidefinite programs via

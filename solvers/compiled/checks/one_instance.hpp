@@ -1,9 +1,9 @@
-// What one small instance needs before and after its search, for kernels that go from raw scores to
+// Checks of one small instance before and after its search, for kernels that go from raw scores to
 // a certified maximiser in one call.
 //
 // Python's checks of a problem and of an answer take ten times as long as a search of a small
-// instance. Such a kernel runs the same checks in the same order. It declines whatever needs a
-// second look, and Python then does that with its own checks, messages and tolerances.
+// instance. Such a kernel runs the same checks in the same order. It declines unusual cases, and
+// Python then runs its own checks, messages and tolerances.
 #pragma once
 
 #include <limits>
@@ -47,7 +47,7 @@ inline std::optional<Passed> passed(Matrix<const double> unary, Matrix<const dou
 
 // Scores the state z `[1, n]`, and compares the score with a bound on all scores.
 //
-// Returns nothing if the bound is none: below the score by more than rounding, or NaN.
+// Returns nothing if the bound is invalid: below the score by more than rounding, or NaN.
 inline std::optional<Certified> certified(Matrix<const double> unary, Matrix<const double> pairwise,
                                           Matrix<const Index> edges, Matrix<const std::int8_t> z,
                                           double bound, double rounding) {

@@ -1,4 +1,4 @@
-"""Maximum cuts of graphs and minimum cuts of networks."""
+"""Convert maximum cuts of graphs and minimum cuts of networks."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from ..objective import Capacity, Cut, total
 from ..terms import Pairs, Weights, edge_list, sums_at
 
 EVEN = 2.0**20
-"""Capacities of which none is so many times another are taken as they are."""
+"""Maximum ratio of two capacities for which all capacities are used as they are."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+@np.errstate(over="ignore", invalid="ignore")  # overflow is reported by name later
 def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
-    """Convert a maximum cut problem: choose sides so that the cut edges weigh most.
+    """Convert a maximum cut problem: choose sides to maximise the weight of the cut edges.
 
     The objective is sum_(i,j) w_ij (z_i + z_j - 2 z_i z_j), maximised.
 
     Args:
         n: number of vertices.
         edges: `[e, 2]` integers; parallel edges add up, loops are never cut.
-        weights: `[e]`, numbers of any kind, fractions and decimals too; None for ones.
+        weights: `[e]`, numbers of any kind, including fractions and decimals; None for ones.
 
     Raises:
-        ProblemError: shapes that do not match, a vertex outside 0..n-1, weights that are not
-            finite.
+        ProblemError: shapes do not match, a vertex is outside 0..n-1, or a weight is not finite.
 
     Example:
         >>> triangle = from_max_cut(3, [[0, 1], [1, 2], [0, 2]])
@@ -55,34 +54,35 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
 
 
 def _exact(fractions: list[Fraction] | None, used: np.ndarray) -> ExactTerms | None:
-    """Return the numbers of the edges that are used; None if float64 holds all numbers."""
+    """Return the exact numbers of the used edges; None if float64 holds all numbers."""
     if fractions is None:
         return None
     return ExactTerms(Fraction(0), list(compress(fractions, used.tolist())))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+@np.errstate(over="ignore", invalid="ignore")  # overflow is reported by name later
 def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> Conversion:
-    """Convert a minimum cut problem: separate the source from the sink at least capacity.
+    """Convert a minimum cut problem: separate source and sink at minimum capacity.
 
     The minimum is the value of the maximum flow.
 
     cut(z) = sum_(u,v) c_uv z_u (1 - z_v), with z = 1 on the side of the source. The problem is
     supermodular. Source and sink keep their places in z, without scores: `Conversion.fixed` says
-    that the source is 1 and the sink is 0, and `solve` of the conversion keeps to it.
+    that the source is 1 and the sink is 0, and `solve` of the conversion obeys this.
 
     Args:
         n: number of nodes.
         arcs: `[e, 2]` integers, from and to; parallel and opposite arcs add up.
-        capacities: `[e]`, >= 0, fractions and decimals too; infinity for an arc that may not be
-            cut. In the problem a capacity that is larger than some whole cut counts as twice that
-            cut, so that it does not cost the others their digits.
+        capacities: `[e]`, >= 0, including fractions and decimals; infinity for an arc that may not
+            be cut. If a capacity is larger than some whole cut, the problem uses twice that cut
+            instead, so that the other capacities keep their digits.
         source: a node.
         sink: another node.
 
     Raises:
-        ProblemError: shapes that do not match, a node outside 0..n-1, source and sink the same,
-            capacities that are negative or nan, or infinite on a whole path from source to sink.
+        ProblemError: shapes do not match, a node is outside 0..n-1, source and sink are the same, a
+            capacity is negative or nan, or all capacities on a path from source to sink are
+            infinite.
 
     Example:
         >>> network = from_min_cut(3, [[0, 1], [1, 2]], [5.0, 3.0], source=0, sink=2)
@@ -119,15 +119,15 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
 
 
 def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) -> Weights:
-    """Capacities that give the same minimum cuts, none much larger than the value of these.
+    """Return capacities with the same minimum cuts, none much larger than the minimum.
 
-    A cut through an arc of more than U is no minimum where some cut has U. So all that matters of
-    such a capacity is that it is more.
+    If some cut has the capacity U, an arc of more than U is in no minimum cut. Any capacity above U
+    then gives the same minimum cuts.
 
     Raises:
         ProblemError: every cut is infinite.
     """
-    # Unless capacities differ by more than EVEN, floats hold all of them precisely enough.
+    # If capacities differ by at most a factor of EVEN, floats hold them precisely enough.
     positive = capacities[capacities > 0]
     if not positive.size or positive.max() <= min(EVEN * positive.min(), sys.float_info.max):
         return capacities
@@ -154,11 +154,11 @@ def _widest_path(
     The width of a path is its least capacity; it is 0 without a path. No arc of the cut has a
     larger capacity than the width.
 
-    Dijkstra's algorithm: nodes are settled in falling order of the width of the widest path to
-    them. The cut separates those that are settled before the width falls to that of the sink.
+    Dijkstra's algorithm settles the nodes in falling order of the width of their widest paths. The
+    cut separates the nodes that are settled before the width falls to that of the sink.
 
     Returns:
-        The width, and `[n]` which nodes lie on the source's side.
+        The width, and `[n]` whether each node lies on the source's side.
     """
     order = np.argsort(arcs[:, 0], kind="stable")
     first = np.searchsorted(arcs[order, 0], np.arange(n + 1)).tolist()
@@ -181,7 +181,7 @@ def _widest_path(
             if through > best[ends[place]]:
                 best[ends[place]] = through
                 heapq.heappush(waiting, (-through, ends[place]))
-    # An arc that leaves this side is no wider than the path, else its end would be on this side.
+    # An arc that leaves this side is not wider than the path, or its end would be on this side.
     side = settled & (np.array(best) > best[sink])
     side[source] = True
     return best[sink], side

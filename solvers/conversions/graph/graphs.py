@@ -1,4 +1,4 @@
-"""Graphs of any library as problems: scores on nodes and edges, maximum and minimum cuts."""
+"""Convert graphs of any library: scores on nodes and edges, maximum and minimum cuts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Kind: TypeAlias = Literal["scores", "max_cut", "min_cut"]
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph of some library, as its edges and its attributes.
+    """Graph of any library, as its edges and attributes.
 
     Attributes:
         nodes: `[n]`, the names of the nodes.
-        pairs: `[e, 2]`, the places of the ends of each edge; edges may repeat, and be loops.
+        pairs: `[e, 2]`, the places of the ends of each edge; edges may repeat, and loops may occur.
         directed: whether edges have a direction.
-        of_nodes: returns the values `[n]` of a node attribute, None where a node has none.
-        of_edges: returns the values `[e]` of an edge attribute, None where an edge has none.
+        of_nodes: returns the values `[n]` of a node attribute, with None for nodes that lack it.
+        of_edges: returns the values `[e]` of an edge attribute, with None for edges that lack it.
     """
 
     nodes: Sequence[Hashable]
@@ -41,12 +41,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class Attributes:
-    """What a caller says of a graph.
+    """Options of a caller for the conversion of a graph.
 
     Attributes:
         unary: the node attribute of scores.
         pairwise: the edge attribute of scores.
-        weight: the edge attribute of a maximum cut, and of scores where no edge has `pairwise`.
+        weight: the edge attribute of a maximum cut, and of scores if no edge has `pairwise`.
         capacity: the edge attribute of a minimum cut.
         source: the node on one side of a minimum cut.
         sink: the node on its other side.
@@ -64,9 +64,9 @@ def problem_of(graph: Graph, kind: Any, attributes: Attributes) -> Conversion:
     """Return the conversion of a graph.
 
     Raises:
-        OptionError: another kind.
-        ProblemError: a name of an attribute that is no text, a node or an edge without its
-            attribute, or a number that is not finite.
+        OptionError: the kind is unknown.
+        ProblemError: the name of an attribute is not a string, a node or an edge lacks its
+            attribute, or a number is not finite.
     """
     if not isinstance(kind, str) or kind not in get_args(Kind):
         hint = did_you_mean(kind, get_args(Kind))
@@ -89,7 +89,7 @@ def problem_of(graph: Graph, kind: Any, attributes: Attributes) -> Conversion:
 
 
 def _filled(values: list[Any], default: Any) -> list[Any]:
-    """Return the values of an attribute, with a number where there is none."""
+    """Return the values of an attribute, with a default number for missing values."""
     return [default if value is None else value for value in values]
 
 
@@ -115,7 +115,7 @@ def _scores(graph: Graph, attributes: Attributes) -> Conversion:
     if all(value is None for value in edges):
         edges = graph.of_edges(attributes.weight)
     _check_scored(graph, nodes, edges, attributes)
-    # Exact values are kept apart where float64 rounds them, for the value of the answer.
+    # Exact values are kept separately if float64 rounds them, for the value of the answer.
     unary, exact_unary = separated(nodes)
     pairwise, exact_pairwise = separated(edges)
     linear = real_array(attributes.unary, unary, 1)
@@ -130,7 +130,7 @@ def _scores(graph: Graph, attributes: Attributes) -> Conversion:
 
 
 def _least_cut(graph: Graph, attributes: Attributes) -> Conversion:
-    """Return the minimum cut; edges without a direction are arcs both ways."""
+    """Return the minimum cut; undirected edges become arcs in both directions."""
     place = places_of(graph.nodes)
     terminals = (("source", attributes.source), ("sink", attributes.sink))
     for name, node in terminals:

@@ -1,4 +1,4 @@
-"""Graphs of igraph."""
+"""Convert graphs of igraph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..conversion import Conversion
 from .graphs import Attributes, Graph, Kind, problem_of
 
 PARTS = ("vs", "es", "vcount", "get_edgelist", "is_directed")
-"""Of a graph of igraph."""
+"""Attributes of an igraph graph."""
 
 
 def from_igraph(
@@ -31,19 +31,19 @@ def from_igraph(
 
     Args:
         graph: an `igraph.Graph`, directed or not; parallel and opposite edges add up.
-        unary: the vertex attribute; where no vertex has it, all scores of vertices are 0.
+        unary: the vertex attribute; if no vertex has it, all scores of vertices are 0.
         pairwise: the edge attribute.
         kind: "scores", "max_cut" or "min_cut", as for `from_networkx`.
-        weight: for a maximum cut, the edge attribute; an edge without it weighs 1. For scores, what
-            edges have where none has `pairwise`.
+        weight: for a maximum cut, the edge attribute; an edge without it weighs 1. For scores, the
+            edge attribute if no edge has `pairwise`.
         capacity: for a minimum cut, the edge attribute; an edge without it is never cut.
         source: for a minimum cut, the name of a vertex, or its number without names.
         sink: for a minimum cut, another vertex.
 
     Raises:
-        OptionError: another kind.
-        ProblemError: no graph of igraph; two vertices of one name; a vertex or an edge without its
-            attribute, or with one that is not a finite number.
+        OptionError: the kind is unknown.
+        ProblemError: `graph` is not an igraph graph; two vertices have the same name; a vertex or
+            an edge lacks its attribute; or an attribute is not a finite number.
 
     Example:
         >>> import igraph  # doctest: +SKIP
@@ -83,7 +83,7 @@ def _graph_of(graph: Any) -> Graph:
 
 
 def _values(elements: Any, attribute: str, count: int) -> list[Any]:
-    """Return an attribute of vertices or edges, None where one has none."""
+    """Return an attribute of vertices or edges, with None for those that lack it."""
     if attribute not in elements.attributes():
         return [None] * count
     return list(elements[attribute])

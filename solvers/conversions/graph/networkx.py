@@ -1,4 +1,4 @@
-"""Scores on the nodes and edges of networkx graphs."""
+"""Convert graphs of networkx."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def from_networkx(
 
     Args:
         graph: directed or not; parallel and opposite edges add up, a loop goes to its node.
-        unary: the node attribute; where no node has it, all scores of nodes are 0.
+        unary: the node attribute; if no node has it, all scores of nodes are 0.
         pairwise: the edge attribute.
         kind: "scores", maximised; "max_cut": the sum of the weights of edges between two sides,
             maximised; or "min_cut": the capacity from the side of the source to that of the sink,
             minimised.
         weight: for a maximum cut, the edge attribute; an edge without it weighs 1, and a loop is
-            never cut. For scores, what edges have where none has `pairwise`.
+            never cut. For scores, the edge attribute if no edge has `pairwise`.
         capacity: for a minimum cut, the edge attribute; an edge without it is never cut, as in
-            networkx. Edges without a direction have it both ways.
+            networkx. Undirected edges have this capacity in both directions.
         source: for a minimum cut, a node.
         sink: for a minimum cut, another node.
 
     Raises:
-        OptionError: another kind.
-        ProblemError: no graph of networkx; a node or an edge without its attribute, or with one
-            that is not a finite number.
+        OptionError: the kind is unknown.
+        ProblemError: `graph` is not a networkx graph; a node or an edge lacks its attribute; or an
+            attribute is not a finite number.
 
     Example:
         >>> import networkx
@@ -52,7 +52,7 @@ def from_networkx(
         >>> float(from_networkx(graph).problem.score([1, 1]))
         1.5
     """
-    import networkx as nx  # takes a while to import, unless there is a graph already
+    import networkx as nx  # slow to import, unless the caller has a graph
 
     if not isinstance(graph, nx.Graph):
         raise ProblemError(f"expected a networkx graph; got {shortened(graph)}")
@@ -89,7 +89,7 @@ def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:
         >>> to_networkx(Problem.from_arrays([1.0, -2.0], [[0.0, 3.0], [0.0, 0.0]])).edges(data=True)
         EdgeDataView([(0, 1, {'pairwise': 3.0})])
     """
-    import networkx as nx  # takes a while to import, and no other conversion needs it
+    import networkx as nx  # slow to import, and only needed here
 
     names, unary, pairs, weights = energy_of(problem, labels)
     graph = nx.Graph()

@@ -1,4 +1,4 @@
-"""Polynomials of bits or spins, of any degree."""
+"""Convert polynomials of bits or spins, of any degree."""
 
 from __future__ import annotations
 
@@ -37,22 +37,25 @@ def from_polynomial(
 
     Args:
         terms: {names: number}, where names are a tuple of any length; `()` is a constant. A name
-            that comes twice in a term counts as v * v. Numbers are of any kind, as for `from_qubo`.
+            that occurs twice in a term counts as v * v. Numbers are of any kind, as for
+            `from_qubo`.
         offset: a constant.
         sense: whether the original is minimised or maximised.
         variables: "bits" of 0 and 1, or "spins" of -1 and 1.
-        reduction: "cliques" reduces each term by itself without penalties: one bit for a term that
-            is to be 1, (d - 1) // 2 for one of d variables that is to be 0. "substitution" replaces
-            pairs that terms share, with penalties. "labels" makes a variable of several values for
-            the variables of each largest term; `k_best` and `gibbs` need it. "auto" takes the one
-            that adds the fewest binary digits.
+        reduction: "cliques" reduces each term separately without penalties. A term whose score is
+            positive adds one bit, and a negative term of d variables adds (d - 1)
+
+        2 bits. "substitution" replaces pairs that terms share, with penalties. "labels" makes a
+        variable of several values for the variables of each largest term; `k_best` and `gibbs` need
+        it. "auto" uses the reduction that adds the fewest binary digits.
 
     Returns:
         A `Conversion` of bits, or with "labels" a `LabelConversion`.
 
     Raises:
-        ProblemError: no such dict, a number that is not finite, or a term of more than 16 spins.
-        OptionError: `sense`, `variables` or `reduction` is no such word.
+        ProblemError: `terms` is not such a dict, a number is not finite, or a term has more than 16
+            spins.
+        OptionError: `sense`, `variables` or `reduction` is not such a word.
 
     References:
         Freedman, Drineas (2005), Energy minimization via graph cuts: settling what is possible.
@@ -85,7 +88,7 @@ def from_polynomial(
 
 
 def _check_word(name: str, word: Any, words: Any) -> None:
-    """Raise an OptionError if an option is none of its words."""
+    """Raise an OptionError if an option is not one of its allowed words."""
     choices = get_args(words)
     if not isinstance(word, str) or word not in choices:
         hint = did_you_mean(word, choices)
@@ -120,7 +123,7 @@ MOST_OF_A_TABLE = 12
 
 
 def largest_scopes(scores: Mapping[Scope, float]) -> list[Scope]:
-    """Return the scopes that lie within no other."""
+    """Return the scopes that no other scope contains."""
     scopes: list[Scope] = []
     for scope in sorted(scores, key=len, reverse=True):
         members = set(scope)
@@ -129,7 +132,7 @@ def largest_scopes(scores: Mapping[Scope, float]) -> list[Scope]:
     return scopes
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+@np.errstate(over="ignore", invalid="ignore")  # overflow is reported by name later
 def _of_pairs(
     polynomial: Read, monomials: Monomials, sign: int, pairs: Quadratisation
 ) -> Conversion:

@@ -1,4 +1,4 @@
-"""Polynomials of bits: their terms, read and evaluated."""
+"""Read and evaluate the terms of polynomials of bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..objective import total
 from ..terms import Weights, real_array
 
 Scope: TypeAlias = tuple[int, ...]
-"""The places of the variables of a term, in rising order."""
+"""Places of the variables of a term, in rising order."""
 
 MOST_SPINS = 16
 """Maximum degree of a term of spins, which has up to 2^16 terms of bits."""
@@ -26,7 +26,7 @@ MOST_SPINS = 16
 
 @dataclass(frozen=True, eq=False)
 class Monomials:
-    """The terms of a polynomial of bits.
+    """Terms of a polynomial of bits.
 
     Attributes:
         constant: the term without variables.
@@ -49,17 +49,17 @@ class Monomials:
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """sum of numbers_t prod_(i in scopes_t) v_i, as the caller wrote it.
+    """Polynomial sum_t numbers_t prod_(i in scopes_t) v_i, as the caller wrote it.
 
     Attributes:
-        constant: of no variables.
+        constant: the term without variables.
         scopes: the places of each term.
         numbers: `[terms]`.
-        values: what v is where z is 0 and 1.
-        folded: the contributions of which the coefficients of the problem are sums.
+        values: the values of v for z = 0 and z = 1.
+        folded: the contributions that add up to the coefficients of the problem.
         summed: maximum number of contributions to one coefficient.
         is_solved_exactly: whether sums over all states of the problem are those of the original.
-        exact: the numbers as fractions, where float64 rounds one of them.
+        exact: the numbers as fractions, if float64 rounds one of them.
     """
 
     constant: float
@@ -80,18 +80,18 @@ class Polynomial:
         return self.exact.value(self._products(z))
 
     def terms(self, z: np.ndarray) -> np.ndarray:
-        """The constant, and the terms of a state."""
+        """Return the constant, and the terms of a state."""
         products = np.array(self._products(z), np.float64)
         return np.concatenate([[self.constant], self.numbers * products])
 
     solved_terms = terms
 
     def coefficients(self) -> np.ndarray:
-        """The contributions to the coefficients of the problem."""
+        """Return the contributions to the coefficients of the problem."""
         return self.folded
 
     def most_summed(self) -> int:
-        """The most contributions to one coefficient."""
+        """Return the maximum number of contributions to one coefficient."""
         return self.summed
 
     def _products(self, z: np.ndarray) -> list[int]:
@@ -101,14 +101,14 @@ class Polynomial:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A polynomial that was checked.
+    """Checked polynomial.
 
     Attributes:
-        labels: of its variables.
+        labels: the labels of its variables.
         constant: the number at the key `()`, plus the offset.
-        terms: {places: number}, in the caller's variables, each place once.
+        terms: {places: number}, in the caller's variables, with each place once.
         exact: all numbers as fractions, the terms in their order; None if float64 holds them.
-        values: what the variables are where z is 0 and 1.
+        values: the values of the variables for z = 0 and z = 1.
     """
 
     labels: tuple[Hashable, ...]
@@ -151,11 +151,11 @@ def read(terms: Any, offset: Any, values: tuple[int, int]) -> Read:
 
     Args:
         terms: {names: number}, where names are a tuple of any length.
-        offset: added to the constant.
-        values: of the variables.
+        offset: a number that is added to the constant.
+        values: the two values of the variables.
 
     Raises:
-        ProblemError: no such dict, or a number that is not finite.
+        ProblemError: `terms` is not such a dict, or a number is not finite.
     """
     _check_keys(terms)
     labels = tuple(ordered_labels(label for key in terms for label in key))
@@ -195,14 +195,14 @@ def _exact_sums(products: Iterable[tuple[Scope, Any]]) -> dict[Scope, Fraction]:
 
 
 def _exact_terms(sums: Mapping[Scope, Fraction]) -> ExactTerms | None:
-    """Return the sums as fractions; None where float64 holds all of them."""
+    """Return the sums as fractions; None if float64 holds all of them."""
     if not any(map(is_rounded, sums.values())):
         return None
     return ExactTerms(sums[()], [number for scope, number in sums.items() if scope])
 
 
 def _scope(places: list[int], values: tuple[int, int]) -> Scope:
-    """Return the variables of a product: z^2 = z of bits, and s^2 = 1 of spins."""
+    """Return the variables of a product, with z^2 = z for bits and s^2 = 1 for spins."""
     if values == (0, 1):
         return tuple(sorted(set(places)))
     return tuple(sorted(place for place in set(places) if places.count(place) % 2))

@@ -1,4 +1,4 @@
-"""Reduce polynomials of bits to pairs, with auxiliary bits: the maxima stay the same.
+"""Reduce polynomials of bits to pairs with auxiliary bits, without a change of the maxima.
 
 A term a * prod_(i in S) z_i of the score, with d = |S| >= 3, becomes the maximum over auxiliary
 bits w of a sum of pairs.
@@ -26,7 +26,7 @@ from .thresholds import Threshold
 
 @dataclass(eq=False)
 class Quadratisation:
-    """Terms of one and of two variables, with auxiliary bits behind the n of a polynomial.
+    """Terms of one and two variables, with auxiliary bits after the n variables.
 
     Attributes:
         n: number of variables of the polynomial.
@@ -61,7 +61,7 @@ class Quadratisation:
 
     @property
     def summed(self) -> int:
-        """The most contributions to one coefficient."""
+        """The maximum number of contributions to one coefficient."""
         return max(map(len, [*self.linear.values(), *self.pairs.values()]), default=0)
 
     def arrays(self) -> tuple[Linear, Pairs, Weights]:
@@ -74,10 +74,11 @@ class Quadratisation:
 
 
 def by_cliques(n: int, low: Mapping[Scope, float], high: Mapping[Scope, float]) -> Quadratisation:
-    """Reduce each term by itself, without penalties.
+    """Reduce each term separately, without penalties.
 
-    A positive term takes one bit (Freedman and Drineas); a negative one of d variables takes
-    (d - 1) // 2 (Ishikawa).
+    A positive term adds one bit (Freedman and Drineas). A negative term of d variables adds (d - 1)
+
+    2 bits (Ishikawa).
     """
     pairs = Quadratisation(n)
     for scope, number in low.items():
@@ -159,14 +160,14 @@ def by_substitution(
 
 
 def _most_gained(numbers: Collection[float]) -> float:
-    """Return the most that a bit gains which is not the product of its pair, in all terms."""
+    """Return the maximum gain over all terms from a bit that is not the product of its pair."""
     gains = sum(number for number in numbers if number > 0)
     losses = sum(-number for number in numbers if number < 0)
     return max(gains, losses)
 
 
 def _most_shared(scopes: Mapping[Scope, float]) -> tuple[int, int]:
-    """Return the pair that most terms have."""
+    """Return the pair that occurs in most terms."""
     count: Counter[tuple[int, int]] = Counter()
     for scope in scopes:
         count.update(combinations(sorted(scope), 2))

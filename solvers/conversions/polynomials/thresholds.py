@@ -1,4 +1,4 @@
-"""Auxiliary bits of a problem: each says whether a weighted sum of other bits reaches a number."""
+"""Auxiliary bits that say whether a weighted sum of other bits reaches a number."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Threshold:
-    """A bit whose best value depends on the bits before it: 1 where their sum reaches a number.
+    """Bit whose best value is 1 if a weighted sum of bits before it reaches a number.
 
     Attributes:
-        places: of the bits that are added up.
-        weights: of these bits, in the same order.
-        least: the sum from which on the bit is 1.
+        places: the places of the bits in the sum.
+        weights: the weights of these bits, in the same order.
+        least: the least sum at which the bit is 1.
     """
 
     places: Sequence[int]
@@ -25,12 +25,12 @@ class Threshold:
 
     @classmethod
     def all_of(cls, places: Sequence[int]) -> Threshold:
-        """Return the bit that is 1 where all of some bits are."""
+        """Return the bit that is 1 if all given bits are 1."""
         return cls.count(places, len(places))
 
     @classmethod
     def count(cls, places: Sequence[int], least: int) -> Threshold:
-        """Return the bit that is 1 where at least so many of some bits are."""
+        """Return the bit that is 1 if at least `least` of the given bits are 1."""
         return cls(tuple(places), (1,) * len(places), least)
 
     def state(self, states: Sequence[int]) -> int:
@@ -41,7 +41,7 @@ class Threshold:
 
 
 def completed(states: Sequence[int], thresholds: Sequence[Threshold]) -> np.ndarray:
-    """Return the states `[n + auxiliary]` of all bits, by those `[n]` of the first ones.
+    """Return the states `[n + auxiliary]` of all bits, from the states `[n]` of the first n.
 
     Example:
         >>> completed([1, 1, 0], [Threshold.all_of([0, 1]), Threshold.count([0, 1, 2], 3)]).tolist()

@@ -1,1 +1,1 @@
-"""Files of graphs, read as maximum cuts or independent sets."""
+"""Read files of graphs as maximum cuts, minimum cuts or scored graphs."""

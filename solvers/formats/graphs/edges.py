@@ -16,8 +16,8 @@ from ..parsing.text import INTEGER, TextFile
 def read_edges(text: TextFile) -> Conversion:
     """Read a maximum cut problem from lines "u v weight", or "u v" for a weight of 1.
 
-    Vertices have any names without blanks. Where all are whole numbers, they are numbers in order.
-    Parallel edges add up, and loops are never cut.
+    Vertices have any names without blanks. If all names are whole numbers, the vertices come in
+    numerical order. Parallel edges add up, and loops are never cut.
 
     Raises:
         ProblemFileError: the file has another form.
@@ -42,7 +42,7 @@ def read_edges(text: TextFile) -> Conversion:
         raise text.error("the file has no edges; expected lines 'u v' or 'u v weight'")
     names = _names(text, list(places))
     order = list(range(len(names)))
-    # Vertices that are numbers come in their order, all others as the file names them.
+    # Numbered vertices come in numerical order, and others in the order of the file.
     if isinstance(names[0], int):
         order.sort(key=names.__getitem__)
     rank = np.argsort(order)
@@ -52,7 +52,7 @@ def read_edges(text: TextFile) -> Conversion:
 
 
 def _names(text: TextFile, words: list[bytes]) -> list[Any]:
-    """Return whole numbers, if all words are different ones, or else texts."""
+    """Return the words as whole numbers if all are different numbers, or else as strings."""
     if all(map(INTEGER.fullmatch, words)):
         numbers = [int(word) for word in words]
         if len(set(numbers)) == len(words):

@@ -14,13 +14,13 @@ from ..parsing.text import TextFile
 def read_gml(text: TextFile) -> Conversion:
     """Read the scores `unary` of nodes and `pairwise` of edges, or else a maximum cut.
 
-    Where no node and no edge has such a score, the weight of the edges between two sets of nodes is
-    maximised; an edge without the attribute `weight` weighs 1. Parallel edges add up.
+    If no node and no edge has such a score, the weight of the edges between two sets of nodes is
+    maximised. An edge without the attribute `weight` weighs 1. Parallel edges add up.
 
     Raises:
         ProblemFileError: the file has another form.
     """
-    import networkx as nx  # takes a while to import
+    import networkx as nx  # slow to import
 
     try:
         graph = nx.parse_gml(text.whole().splitlines())

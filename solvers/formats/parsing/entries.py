@@ -57,7 +57,7 @@ class Entries:
             reason: the end of the message.
 
         Raises:
-            ProblemFileError: a pair comes twice.
+            ProblemFileError: a pair occurs twice.
         """
         codes = self._codes()
         order = np.argsort(codes, kind="stable")
@@ -74,10 +74,10 @@ class Entries:
         )
 
     def has_both_triangles(self) -> bool:
-        """Return whether every pair comes as (i, j) and as (j, i).
+        """Return whether every pair occurs as (i, j) and as (j, i).
 
         Raises:
-            ProblemFileError: a pair comes twice, and not every pair comes in both orders.
+            ProblemFileError: a pair occurs twice, and not every pair occurs in both orders.
         """
         codes = self._codes()
         upper = np.sort(codes[self.pairs[:, 0] <= self.pairs[:, 1]])
@@ -91,7 +91,7 @@ class Entries:
         return False
 
     def _codes(self) -> np.ndarray:
-        """`[e]`, a number for the variables of each entry, in either order."""
+        """Return a number `[e]` for the variables of each entry, the same in either order."""
         low, high = np.sort(self.pairs, axis=1).T
         codes: np.ndarray = low * self.n + high
         return codes
@@ -112,8 +112,9 @@ def read_entries(
         rows: the rows after the header.
         n: number of variables.
         count: number of entries that the header claims.
-        first: the number of the first variable, 0 or 1; None if 0 tells them apart.
-        weighted: whether the rows have weights; else none or all of them may, and it is 1 without.
+        first: the number of the first variable, 0 or 1; None if a variable 0 decides.
+        weighted: whether the rows must have weights. Otherwise all or none have weights, and a
+            missing weight is 1.
 
     Raises:
         ProblemFileError: a row has another form, or the count differs.
@@ -131,7 +132,7 @@ def read_entries(
             if width == 3:
                 expected = "'i j weight'"
             raise text.error(f"expected {expected}; the line has {len(row)} words")
-        # At the first row too many: a wrong header must not fill the memory.
+        # Raise at the first excess row, so that a wrong header does not fill the memory.
         if len(lines) == count:
             raise text.error(f"the header claims {count} entries, but there are more")
         numbers.add(row[0])
@@ -149,7 +150,7 @@ def read_entries(
 
 
 class _Numbers:
-    """The numbers of variables, from 0 or from 1 on.
+    """Numbers of variables, which begin at 0 or 1.
 
     Attributes:
         read: the numbers as the file has them.
@@ -202,7 +203,7 @@ def read_sizes(
 ) -> tuple[int, int]:
     """Read the header "n m": the numbers of variables and entries.
 
-    A word after them is ignored, a number is not.
+    A word after the two numbers is ignored, and a third number raises.
 
     Args:
         text: the file.

@@ -18,7 +18,7 @@ def loads(text: TextFile, content: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ProblemFileError: it is no JSON, or an object has two members of one name.
+        ProblemFileError: the text is not JSON, or an object has two members of one name.
     """
     try:
         return json.loads(content, object_pairs_hook=_unrepeated)
@@ -30,7 +30,7 @@ def loads(text: TextFile, content: str) -> Any:
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; JSON would keep the last of two members of one name."""
+    """Return an object without repeated names, of which JSON would keep the last."""
     named = dict(pairs)
     if len(named) < len(pairs):
         names = [name for name, _ in pairs]
@@ -45,10 +45,10 @@ def member(text: TextFile, content: Any, name: str, place: str) -> Any:
         text: the file.
         content: the object.
         name: the name of the member.
-        place: what the object is, for errors.
+        place: the description of the object, for errors.
 
     Raises:
-        ProblemFileError: `content` is no object, or has no such member.
+        ProblemFileError: `content` is not an object, or has no such member.
     """
     if not isinstance(content, Mapping):
         raise text.error(f"{place} must be an object; it is {_shown(content)}")

@@ -18,7 +18,7 @@ MAX_LINE = 2**20
 """Largest number of bytes in a line."""
 
 BLOCK = 2**16
-"""Bytes that are read at once where lines do not matter."""
+"""Number of bytes that are read at once if lines do not matter."""
 
 DEFLATE_RATIO = 1032
 """Largest factor by which a deflate stream can grow."""
@@ -30,16 +30,16 @@ GZIP_MAGIC = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
 INTEGER = re.compile(rb"[+-]?[0-9]{1,20}")
-"""An integer of at most 20 digits."""
+"""Pattern of an integer of at most 20 digits."""
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-"""A decimal number."""
+"""Pattern of a decimal number."""
 
 NO_TITLE = re.compile(rb"(?!)")
-"""Matches no line."""
+"""Pattern that matches no line."""
 
 SEPARATORS = (",", ";", "\t", "|")
-"""Between the cells of a table."""
+"""Separators of the cells of a table."""
 
 UTF_8_MARK = b"\xef\xbb\xbf"
 """The byte-order mark that some editors write before UTF-8."""
@@ -54,7 +54,7 @@ A small gzip file can hold a hundred million of them."""
 
 
 class TextFile:
-    """The words of a text file, line by line.
+    """Reader of a text file, which gives its words line by line.
 
     Attributes:
         path: the file, plain or gzip.
@@ -85,7 +85,7 @@ class TextFile:
         The byte-order mark that some editors write before UTF-8 is skipped, too.
 
         Args:
-            title: what the first line may match that would be a comment otherwise.
+            title: the pattern of a first line that would otherwise be a comment.
 
         Raises:
             ProblemFileError: a line or the text is too long, almost all lines are blank or
@@ -105,7 +105,7 @@ class TextFile:
         """Yield the first line, and each further line that is neither blank nor a comment.
 
         Args:
-            comment: what a comment starts with.
+            comment: the start of a comment.
 
         Raises:
             ProblemFileError: see `rows`.
@@ -293,10 +293,10 @@ class TextFile:
 
         Args:
             needed: number of bytes.
-            what: what takes them, for the error.
+            what: the name of the object that takes them, for the error.
 
         Raises:
-            ProblemFileError: it does.
+            ProblemFileError: it takes more.
         """
         if needed > self.max_bytes:
             raise self.error(
@@ -342,12 +342,12 @@ def _is_comment(line: bytes) -> bool:
 
 
 def _separator(line: str) -> str:
-    """Return the separator of the cells of a line: a comma where there is one."""
+    """Return the separator of the cells of a line, which is a comma if there is one."""
     return next((separator for separator in SEPARATORS if separator in line), ",")
 
 
 def shown(word: bytes) -> str:
-    """Return a word as a message can show it, whatever its bytes and its length."""
+    """Return a word of any bytes and any length in the form that a message shows."""
     dots = ""
     if len(word) > 40:
         dots = "..."

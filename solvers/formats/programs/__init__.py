@@ -1,1 +1,1 @@
-"""Files of problems with constraints: linear programs, clauses, assignments and tours."""
+"""Read files of problems with constraints: linear programs, clauses, assignments, tours."""

@@ -1,4 +1,4 @@
-"""Quadratic problems over assignments of rows to columns: bits with two groups of constraints."""
+"""Build quadratic assignment problems: bits with constraints on rows and on columns."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def check_pairs(text: TextFile, count: int) -> None:
     """Raise if the pairs of a problem take more than `max_bytes`.
 
     Raises:
-        ProblemFileError: they do.
+        ProblemFileError: they take more.
     """
     text.check_bytes(PAIR_BYTES * count, f"a problem of {count} pairs of bits")

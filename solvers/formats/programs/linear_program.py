@@ -22,23 +22,23 @@ from ...conversions.sense import Sense
 from ..parsing.text import TextFile
 
 LEAST = 1e-12
-"""Coefficients of products and of constraints up to this are zero to HiGHS.
+"""Magnitude up to which HiGHS treats coefficients of products and constraints as zero.
 
-It warns of those of constraints alone.
+HiGHS only warns about coefficients of constraints.
 """
 
 PRODUCTS = {
     ".lp": re.compile(r"\[[^\]]*\]"),
     ".mps": re.compile(r"^Q[^\n]*\n(?:[ \t*][^\n]*\n)*", re.MULTILINE),
 }
-"""Where the products of a program are, by the suffix of its format."""
+"""Patterns of the section of products in a program, by the suffix of its format."""
 
 NUMBERS = re.compile(r"(?<![\w.^])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
-"""The numbers in a text, without those in names and without exponents of powers."""
+"""Pattern of the numbers in a text, except numbers in names and exponents of powers."""
 
 OPTIONS: Mapping[str, bool | float] = {
     "output_flag": False,
-    "small_matrix_value": LEAST,  # the least that HiGHS takes; below, it drops products silently
+    "small_matrix_value": LEAST,  # HiGHS takes no lower value, and drops products below it
     "large_matrix_value": math.inf,
     "infinite_cost": math.inf,
     "infinite_bound": math.inf,
@@ -67,7 +67,7 @@ def read_mps(text: TextFile) -> Conversion:
 
 
 def _model(text: TextFile, suffix: str) -> Any:
-    """Return HiGHS's model of a file, whose size is checked before."""
+    """Return HiGHS's model of a file, after a check of its size."""
     content = text.whole()
     _check_products(text, content, suffix)
     if importlib.util.find_spec("highspy") is None:
@@ -89,7 +89,7 @@ def _model(text: TextFile, suffix: str) -> Any:
 
 
 def _check_products(text: TextFile, content: str, suffix: str) -> None:
-    """Raise if the coefficient of a product is so small that HiGHS takes it for 0 silently."""
+    """Raise if the coefficient of a product is so small that HiGHS silently treats it as 0."""
     products = PRODUCTS[suffix].findall(content)
     for word in itertools.chain.from_iterable(map(NUMBERS.findall, products)):
         # The products of an LP file are divided by 2.
@@ -127,7 +127,7 @@ def _bounds(program: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_binary(text: TextFile, names: Sequence[str], program: Any) -> None:
-    """Raise if a variable may be something else than 0 and 1."""
+    """Raise if a variable may have other values than 0 and 1."""
     lower, upper = _bounds(program)
     kinds = [kind.name for kind in program.integrality_] or ["kContinuous"] * len(names)
     for name, kind, low, high in zip(names, kinds, lower, upper, strict=True):
@@ -153,7 +153,7 @@ def _products(hessian: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _constraints(program: Any) -> Iterator[Constraint]:
-    """Yield the rows of a program, twice those with two sides."""
+    """Yield the rows of a program; a row with two sides comes twice."""
     names = list(program.row_names_) or [f"row {row}" for row in range(program.num_row_)]
     members = _members(program)
     sides = zip(program.row_lower_, program.row_upper_, strict=True)

@@ -15,10 +15,10 @@ KINDS = (b"TSP", b"ATSP")
 """Types of problems that can be read."""
 
 KEYS = (b"TYPE", b"DIMENSION", b"EDGE_WEIGHT_TYPE", b"EDGE_WEIGHT_FORMAT")
-"""Keywords that matter."""
+"""Keywords that define the problem."""
 
 SILENT_KEYS = (b"NAME", b"COMMENT", b"NODE_COORD_TYPE", b"DISPLAY_DATA_TYPE", b"CAPACITY")
-"""Keywords that say nothing about distances."""
+"""Keywords that do not concern distances."""
 
 NUMBER_BYTES = 2
 """Least number of bytes of a number, "1" and its end."""

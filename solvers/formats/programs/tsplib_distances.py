@@ -1,4 +1,4 @@
-"""Distances of TSPLIB: from coordinates, and from matrices in several layouts.
+"""Compute TSPLIB distances from coordinates, and from matrices in several layouts.
 
 References:
     Reinelt (1995), TSPLIB 95, section 2: the distance functions.
@@ -14,10 +14,10 @@ import numpy as np
 from ..parsing.text import TextFile
 
 PI = 3.141592
-"""As the definition of geographical distances has it."""
+"""Value of pi in the definition of geographical distances."""
 
 RADIUS = 6378.388
-"""Of the earth in kilometres, as the definition has it."""
+"""Radius of the earth in kilometres in that definition."""
 
 TRIANGLES: Mapping[bytes, tuple[bool, int]] = {
     b"UPPER_ROW": (True, 1),
@@ -29,7 +29,7 @@ TRIANGLES: Mapping[bytes, tuple[bool, int]] = {
     b"LOWER_DIAG_ROW": (False, 0),
     b"UPPER_DIAG_COL": (False, 0),
 }
-"""Whether the rows of a layout are those of the upper triangle, and its first diagonal."""
+"""Whether a layout has the rows of the upper triangle, and its first diagonal, by name."""
 
 
 def full_matrix(text: TextFile, numbers: Iterable[float], layout: bytes, n: int) -> np.ndarray:
@@ -42,7 +42,7 @@ def full_matrix(text: TextFile, numbers: Iterable[float], layout: bytes, n: int)
         n: number of cities.
 
     Raises:
-        ProblemFileError: there are more numbers or fewer.
+        ProblemFileError: the section has another number of values.
     """
     rows, columns = np.divmod(np.arange(n * n), n)
     if layout in TRIANGLES:
@@ -75,7 +75,7 @@ def distances_of(kind: bytes, coordinates: np.ndarray) -> np.ndarray:
 
 
 def _differences(coordinates: np.ndarray) -> np.ndarray:
-    """`[n, n, 2]`: the differences of the coordinates."""
+    """Return the differences `[n, n, 2]` of the coordinates."""
     differences: np.ndarray = np.abs(coordinates[:, None] - coordinates)
     return differences
 
@@ -86,7 +86,7 @@ def _straight(coordinates: np.ndarray) -> np.ndarray:
 
 
 def _nearest(values: np.ndarray) -> np.ndarray:
-    """Return the nearest whole numbers; a half goes up."""
+    """Return the nearest whole numbers, with halves rounded up."""
     whole: np.ndarray = np.floor(values + 0.5)
     return whole
 
@@ -98,7 +98,7 @@ def _pseudo_euclidean(coordinates: np.ndarray) -> np.ndarray:
 
 
 def _geographical(coordinates: np.ndarray) -> np.ndarray:
-    """Return whole kilometres on a sphere; coordinates are degrees and minutes, 12.34 is 12°34'."""
+    """Return whole kilometres on a sphere; a coordinate of 12.34 means 12 degrees 34 minutes."""
     degrees = np.trunc(coordinates)
     radians = PI * (degrees + 5 * (coordinates - degrees) / 3) / 180
     latitude, longitude = radians.T

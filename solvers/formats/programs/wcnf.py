@@ -23,9 +23,8 @@ def read_wcnf(text: TextFile) -> Conversion:
     Hard clauses become constraints. A soft clause of three literals or more becomes a constraint,
     too, with an added variable "clause k", which is 1 if the clause may be violated.
 
-    Both formats are read: with a header "p wcnf variables clauses top", where clauses of that
-    weight are hard, and without one, where hard clauses begin with h. All clauses after "p cnf"
-    have the weight 1.
+    Both formats are read. With a header "p wcnf variables clauses top", clauses of weight `top` are
+    hard. Without a header, hard clauses begin with h. All clauses after "p cnf" have the weight 1.
 
     Raises:
         ProblemFileError: the file has another form, or an empty hard clause.
@@ -49,7 +48,7 @@ def read_wcnf(text: TextFile) -> Conversion:
 
 @dataclass(frozen=True)
 class _Header:
-    """The first line; None and empty without one.
+    """Header of a file; its fields are None or empty without a header.
 
     Attributes:
         claims: the numbers of variables and of clauses.
@@ -103,7 +102,7 @@ class _Clauses:
         """Add the clause of a line.
 
         Raises:
-            ProblemFileError: the line is no clause.
+            ProblemFileError: the line is not a clause.
         """
         self.count += 1
         words = iter(row)

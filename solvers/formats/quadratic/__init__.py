@@ -1,1 +1,1 @@
-"""Files of quadratic problems over bits."""
+"""Read files of quadratic problems over bits."""

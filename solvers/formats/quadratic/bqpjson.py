@@ -11,7 +11,7 @@ from ..parsing.json_text import integer_of, list_of, loads, member, number_of
 from ..parsing.text import TextFile
 
 DOMAINS = ("spin", "boolean")
-"""What the variables may be."""
+"""Names of the domains of variables."""
 
 
 def read_bqpjson(text: TextFile) -> Conversion:

@@ -11,7 +11,7 @@ from ...conversions.qubo import from_qubo
 from ..parsing.text import TextFile
 
 VARTYPE = re.compile(rb"#\s*vartype\s*=\s*(SPIN|BINARY)\s*")
-"""The line that says what the variables are."""
+"""Pattern of the line with the type of the variables."""
 
 LARGEST = 2**62
 """Largest number of a variable."""

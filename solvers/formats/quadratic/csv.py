@@ -42,10 +42,10 @@ INDEX = re.compile(r"(Unnamed: 0)?")
 """The name of the column of row numbers that pandas writes first without `index=False`."""
 
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.0*)?")
-"""An integer, or an integer as pandas writes it in a column of floats."""
+"""Pattern of an integer, also in the form that pandas writes in a column of floats."""
 
 FLOAT = re.compile(r"[+-]?[0-9](\.[0-9]*)?[eE]\+[0-9]+")
-"""A float of 1e16 or more, as pandas writes it."""
+"""Pattern of a float of 1e16 or more in the form that pandas writes."""
 
 EXACT = 2**53
 """Largest integer up to which a float holds every integer."""
@@ -76,10 +76,9 @@ def read_csv(text: TextFile) -> Conversion:
 
     The columns may come in any order, between commas, semicolons, tabs or bars.
 
-    A row scores a pair, or a variable alone where j is i or
-    empty. Names of variables are arbitrary texts. Blanks around a name do not count, and an integer
-    written as a float, such as 1.0, is that integer. Variables are numbered in order of appearance;
-    rows of the same pair add up.
+    A row scores a pair, or a single variable if j is i or empty. Names of variables are arbitrary
+    strings. Blanks around a name do not count, and an integer written as a float, such as 1.0, is
+    that integer. Variables are numbered in order of appearance; rows of the same pair add up.
 
     Raises:
         ProblemFileError: the file has another form.
@@ -140,7 +139,7 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
 
 
 def _check_columns(text: TextFile, header: list[str]) -> None:
-    """Raise if a column comes twice, or is none of ours; the first may be an index."""
+    """Raise if a column occurs twice or is unknown; the first column may be an index."""
     names = [name.lower() for name in header]
     for name in COLUMNS:
         if names.count(name) > 1:
@@ -179,7 +178,7 @@ def _missing(text: TextFile, missing: list[str], header: list[str]) -> ProblemFi
 
 
 def is_read_back(names: Sequence[str]) -> bool:
-    """Return whether variables of these names stay apart, and have a name, once they are read.
+    """Return whether these names stay different and are not empty once they are read.
 
     Example:
         >>> is_read_back(["a", "1"]), is_read_back(["1", "1.0"]), is_read_back(["nan"])

@@ -18,7 +18,7 @@ from ...errors import ProblemError
 from ..parsing.text import TextFile
 
 WORKER = Path(__file__).with_name("dimod_worker.py")
-"""What loads a file in a process of its own, since a damaged one can crash dimod."""
+"""Script that loads a file in a separate process, since a damaged file can crash dimod."""
 
 
 def read_dimod(text: TextFile) -> Conversion:
@@ -55,7 +55,7 @@ def model_of(content: dict[str, Any]) -> Any:
 
 
 def description_of(text: TextFile) -> dict[str, Any]:
-    """Return the model of a file as numbers and texts, see `dimod_worker`.
+    """Return the model of a file as numbers and strings; see `dimod_worker`.
 
     Raises:
         ProblemFileError: dimod cannot read the file, or its arrays take more than `max_bytes`.
@@ -96,7 +96,7 @@ def _biases(expression: dict[str, Any], labels: list[Any]) -> tuple[Any, Any, fl
 
 
 def _terms(expression: dict[str, Any], labels: list[Any]) -> list[tuple[Any, ...]]:
-    """Return an expression as dimod takes it: tuples of variables and a bias."""
+    """Return an expression in the form of dimod: tuples of variables and a bias."""
     linear, quadratic, offset = _biases(expression, labels)
     couplings = [(*pair, bias) for pair, bias in quadratic.items()]
     return [*linear.items(), *couplings, (offset,)]

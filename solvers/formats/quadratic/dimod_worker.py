@@ -1,6 +1,6 @@
 """Load a model of dimod from standard input, and write it to standard output as JSON.
 
-A damaged file can crash dimod, so this runs in a process of its own. It needs dimod alone.
+A damaged file can crash dimod, so this runs in a separate process. It only needs dimod.
 """
 
 from __future__ import annotations

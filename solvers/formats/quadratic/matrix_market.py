@@ -13,7 +13,7 @@ from ..parsing.entries import EDGE_BYTES, ENTRY_BYTES, Entries, read_entries
 from ..parsing.text import TextFile, shown
 
 LAYOUTS = (b"coordinate", b"array")
-"""How the entries are written."""
+"""Layouts of the entries."""
 
 FIELDS = (b"integer", b"real", b"double", b"pattern")
 """Kinds of entries that can be read."""
@@ -57,7 +57,7 @@ def read_matrix_market(text: TextFile) -> Conversion:
 def read_matrix_market_cut(text: TextFile) -> Conversion:
     """Read a maximum cut problem, whose edges are the entries of the matrix.
 
-    Of a general matrix, which has both triangles, every edge counts once.
+    Every edge of a general matrix, which has both triangles, counts once.
 
     Raises:
         ProblemFileError: the file has another form, or its matrix is not square or not symmetric.
@@ -145,7 +145,7 @@ def _read_dense(text: TextFile, rows: Iterator[list[bytes]], n: int, symmetric: 
 
 
 def _check_places(text: TextFile, entries: Entries, symmetric: bool) -> None:
-    """Raise if an entry comes twice, or the entries of a symmetric matrix in both triangles."""
+    """Raise if an entry occurs twice, or a symmetric matrix has entries in both triangles."""
     if symmetric:
         entries.check_repeats()
         return

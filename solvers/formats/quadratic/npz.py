@@ -130,7 +130,7 @@ def _check_batch(path: Path, arrays: dict[str, np.ndarray], max_bytes: int) -> N
     try:
         batch = math.prod(np.broadcast_shapes(unary.shape[:-1], leading))
     except ValueError:
-        return  # `Problem` explains the fault better
+        return  # the error of `Problem` is clearer
     if 8 * batch * max(1, *unary.shape[-1:], *pairwise.shape[-1:]) > max_bytes:
         raise ProblemFileError(
             path, None, f"a batch of {batch} takes more than max_bytes = {max_bytes}"

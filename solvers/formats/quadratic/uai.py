@@ -25,7 +25,7 @@ NO_ZEROS = (
     "value of every assignment that pays it, so you have to choose it: replace the zero by a small "
     "positive number, or fix the variables that it decides"
 )
-"""Why a probability of zero is refused."""
+"""Error for a probability of zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +76,11 @@ def read_network(text: TextFile, binary: bool) -> Network:
 
     Args:
         text: the file.
-        binary: whether to refuse variables of other sizes, factors of more than two, and zeros.
+        binary: whether to raise for variables of other sizes, factors of more than two variables,
+            and zeros.
 
     Raises:
-        ProblemFileError: the file has another form, or content that is refused.
+        ProblemFileError: the file has another form, or content that `binary` excludes.
     """
     words = Words(text)
     sizes = _read_sizes(words, binary)
@@ -90,7 +91,7 @@ def read_network(text: TextFile, binary: bool) -> Network:
 
 
 class Words:
-    """The words of a file, read by their expected kind."""
+    """Reader of the words of a file, by their expected kind."""
 
     def __init__(self, text: TextFile, title: re.Pattern[bytes] = NO_TITLE):
         self.text = text

@@ -1,1 +1,1 @@
-"""Write problems to files, and say how the objectives are related."""
+"""Write problems to files, and return how the two objectives are related."""

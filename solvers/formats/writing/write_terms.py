@@ -1,4 +1,4 @@
-"""Write quadratic problems over bits as text, a function for each format."""
+"""Write quadratic problems over bits as text, with one function for each format."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..quadratic.csv import is_read_back
 from .written import Terms, number
 
 LEAST = 1e-12
-"""Coefficients of products and of constraints up to this are read as zero, by HiGHS and others."""
+"""Magnitude up to which HiGHS and others read coefficients of products and rows as zero."""
 
 BREAK = 8
-"""Terms in a line of an LP file."""
+"""Number of terms in a line of an LP file."""
 
 SENSES = {1: "maximize", -1: "minimize"}
 """The words of files for senses."""
@@ -124,7 +124,7 @@ def csv_text(terms: Terms) -> Iterator[str]:
     """Write a row for each score, under the names of the variables.
 
     Raises:
-        ProblemError: two variables, or none, would be read where there is one.
+        ProblemError: two names would be read as one variable, or a name as none.
     """
     names = [str(name) for name in terms.names]
     if not is_read_back(names):
@@ -202,7 +202,7 @@ def _signed(value: float) -> str:
 
 
 def _lines(words: Iterator[str]) -> Iterator[str]:
-    """Yield words, some in a line."""
+    """Yield lines of several words."""
     line: list[str] = []
     for word in words:
         line.append(word)

@@ -34,11 +34,11 @@ WriterT = TypeVar("WriterT")
 
 @dataclass(frozen=True)
 class Writer:
-    """How a format is written.
+    """Writer of a format, with the properties of its files.
 
     Attributes:
         write: writes the file at a path.
-        sense: 1 where the format maximises, -1 where it minimises, 0 where the file says.
+        sense: 1 if the format maximises, -1 if it minimises, 0 if the file states it.
         constant: whether the file has a constant.
         constraints: whether the file has constraints.
         empty: whether the file can have no variables.
@@ -100,7 +100,7 @@ def write_problem(
     """Write a problem to a file, and return how its objective and that of the file are related.
 
     Args:
-        conversion: what `read_problem` or a function of `solvers.conversions` returns.
+        conversion: the result of `read_problem` or of a function of `solvers.conversions`.
         path: the file, which is replaced if it exists.
         format: a name of `FORMATS`; None to take it from the suffix.
 

@@ -1,4 +1,4 @@
-"""Objectives as files state them: with one sense, and maybe without a constant."""
+"""Objectives in the form of files, with a fixed sense and possibly without a constant."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...conversions.terms import Linear, Pairs, Weights
 from ...errors import ProblemError
 
 WHOLE = 2.0**53
-"""Whole numbers up to this are written without a point."""
+"""Largest whole number that is written without a decimal point."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """How the objective of a problem follows from the objective of the file written from it.
+    """Relation between the objective of a problem and that of the file written from it.
 
     objective of the problem = constant + sign * objective of the file
 
     Attributes:
-        sign: 1, or -1 where one is maximised and the other minimised.
-        constant: what the file leaves out.
+        sign: 1, or -1 if one objective is maximised and the other minimised.
+        constant: the constant that the file leaves out.
 
     Example:
         >>> str(Relation(1, 0.0)), str(Relation(-1, 2.5))
@@ -35,7 +35,7 @@ class Relation:
     constant: float
 
     def value(self, value: float) -> float:
-        """Return the objective of the problem, by the objective of the file."""
+        """Return the objective of the problem, from the objective of the file."""
         return self.constant + self.sign * value
 
     def __str__(self) -> str:
@@ -51,16 +51,16 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The objective constant + sum_i linear_i z_i + sum_(i,j) weights_ij z_i z_j.
+    """Objective constant + sum_i linear_i z_i + sum_(i,j) weights_ij z_i z_j.
 
     Attributes:
         names: `[n]`.
-        sense: 1 where it is maximised, -1 where it is minimised.
+        sense: 1 if it is maximised, -1 if it is minimised.
         linear: `[n]`.
         pairs: `[e, 2]`, i < j.
         weights: `[e]`.
-        constant: added to the sums.
-        constraints: over the places of the variables.
+        constant: a number that is added to the sums.
+        constraints: constraints over the places of the variables.
     """
 
     names: Sequence[Hashable]

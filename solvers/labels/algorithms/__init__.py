@@ -1,1 +1,1 @@
-"""What backends of labels are made of."""
+"""Algorithms of the label solvers."""

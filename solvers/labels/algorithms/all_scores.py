@@ -1,4 +1,4 @@
-"""The scores of all assignments of an instance."""
+"""Scores of all assignments of an instance."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..problem import LabelProblem
 
 
 def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "states"]:
-    """`[states]`, float64: the last variable varies first.
+    """Return the scores `[states]` of all assignments, float64; the last variable varies first.
 
     Args:
-        problem: on the host.
-        instance: of its batch.
+        problem: a problem on the host.
+        instance: the number of the instance in the batch.
     """
     single = problem.instances(slice(instance, instance + 1))
     free = np.flatnonzero(
         problem.sizes > 1
-    )  # numpy has no more than 64 axes, and those of one value are idle
+    )  # numpy has at most 64 axes, and variables of one value need none
     axis = {int(i): place for place, i in enumerate(free)}
     # One axis per free variable: broadcasting adds a table to all states that it concerns.
     total = np.zeros([int(problem.sizes[i]) for i in free])
@@ -30,7 +30,7 @@ def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "state
 
 
 def _spread(scores: np.ndarray, axes: list[int | None], dimensions: int) -> np.ndarray:
-    """Scores of ascending variables along their axes of a table of all."""
+    """Reshape the scores of ascending variables along their axes of the table of all variables."""
     shape = [1] * dimensions
     for axis, size in zip(axes, scores.shape, strict=True):
         if axis is not None:

@@ -18,14 +18,14 @@ from ..problem import LabelProblem
 from .buckets import Buckets
 
 MOST_SUMS = 1 << 28
-"""Sums of two entries of lists in an instance, about two seconds of work."""
+"""Maximum number of sums of two list entries in an instance, about two seconds of work."""
 
 TOGETHER = 1 << 22
-"""Numbers of the instances that are ranked together, between looks at the clock."""
+"""Maximum number of values in the instances that are ranked together between time checks."""
 
 
 class _Choices(NamedTuple):
-    """Where the entries of a variable's lists come from: all arrays are `[batch, k, entries]`.
+    """Origins of the entries of a variable's lists; all arrays are `[batch, k, entries]`.
 
     Attributes:
         child: the variable whose lists were added.
@@ -45,14 +45,14 @@ def best_labels(
 ) -> States | None:
     """Return the `count` best assignments of each instance, `[batch, count, n]`.
 
-    None where an instance has fewer allowed assignments, where the lists would take long, or where
-    time runs out.
+    None if an instance has fewer allowed assignments, if the lists would take long, or if time runs
+    out.
 
     Args:
-        problem: on the host, without tables of different sizes.
-        buckets: its elimination, in which no separator has two variables.
+        problem: a problem on the host, without tables of different sizes.
+        buckets: the elimination of the problem, in which no separator has two variables.
         count: length of the lists.
-        deadline: of the whole batch.
+        deadline: the deadline of the whole batch.
 
     References:
         Seroussi and Golmard (1994), An algorithm directly finding the K most probable
@@ -79,11 +79,11 @@ def _best_of(problem: LabelProblem, buckets: Buckets, count: int) -> np.ndarray 
     root = problem.n
     unary = np.asarray(problem.unary, np.float64)
     lists = [unary[:, variable, :, None] for variable in range(problem.n)]
-    # Above the roots of all trees is a variable of one value, without scores.
+    # A variable of one value, without scores, is the parent of the roots of all trees.
     lists.append(np.zeros((problem.batch, 1, 1)))
     choices: list[list[_Choices]] = [[] for _ in lists]
     # Invariant: the lists of a variable hold the best assignments of the trees of its children so
-    # far. A step comes after those of all children of its variable.
+    # far. The step of a variable comes after the steps of all its children.
     for step in buckets.steps:
         parent = root
         table = np.zeros((1, 1, problem.k))

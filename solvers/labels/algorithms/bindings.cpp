@@ -39,7 +39,7 @@ void require_neighbours(const Indices& starts, const Indices& near, const Indice
     require_indices(view(side), 2, "an edge has two sides");
 }
 
-// The graph of an instance, with the arrays that it looks at.
+// Graph of an instance, with the arrays that it views.
 class BoundGraph {
 public:
     BoundGraph(Indices starts, Indices near, Indices edge, Indices side, Indices table_of,
@@ -91,7 +91,7 @@ Index columns_of(const Scores& scores) {
     return static_cast<Index>(scores.shape(1));
 }
 
-// A search, with the arrays that it looks at.
+// Search, with the arrays that it views.
 class BoundSearch {
 public:
     BoundSearch(const BoundGraph& graph, Scores unary, Indices sizes, Indices alike,
@@ -204,7 +204,7 @@ void bound_best_labels(Indices sizes, Scores steps, Indices table_of, KernelTabl
     best_labels(forest, view(unary), view(table), view(weight), view(labels));
 }
 
-// The tree of an instance, with the arrays that it looks at.
+// Tree of an instance, with the arrays that it views.
 class BoundTree {
 public:
     BoundTree(Indices starts, Indices near, Indices edge, Indices side, Indices order,

@@ -1,10 +1,10 @@
-"""Elimination of variables of several values: the order, the tables, and where each goes.
+"""Plan the elimination of variables of several values: the order, the tables, the messages.
 
-Step t eliminates a variable. Its separator are the variables that it then shares a table with; they
-are eliminated later. Its scores are a table over the variable and its separator: the sum of its
-unary scores, of the pairs between it and its separator, and of the messages from steps whose
-separators begin with it. What is done with that sum (`max_sum`, `sum_product`) gives a message over
-the separator.
+Step t eliminates a variable. Its separator contains the variables that share a table with it at
+that step; they are eliminated later. Its scores are a table over the variable and its separator:
+the sum of its unary scores, of the pairs between it and its separator, and of the messages from
+steps whose separators begin with it. `max_sum` and `sum_product` each turn that sum into a message
+over the separator.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ The tables then stay in the cache from step to step.
 """
 
 DEVICE_PART_BYTES = 1 << 26
-"""Of the same on a device, which wants much to do at once."""
+"""Maximum size of that table on a device, which is fastest with much work at once."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One variable's elimination.
+    """Elimination of one variable.
 
     Attributes:
-        variable: that is eliminated.
-        separator: what its message is over, in the order in which they are eliminated.
-        edges: (edge, separator's place, whether the variable is the edge's second) of each pair
-            within.
-        children: steps whose messages it reads.
+        variable: the eliminated variable.
+        separator: the variables of its message, in the order of their elimination.
+        edges: (edge, place in the separator, whether the variable is the edge's second) of each
+            pair in the step's table.
+        children: the steps whose messages it reads.
     """
 
     variable: int
@@ -65,13 +65,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Buckets:
-    """The steps of an elimination, each after its children, and right after the last of them.
+    """Steps of an elimination, each directly after the last of its children.
 
     Attributes:
         steps: `[n]`.
-        entries: of all tables together, for an instance.
-        largest: entries of the largest table.
-        width: variables of the largest separator.
+        entries: the entries of all tables together, for one instance.
+        largest: the entries of the largest table.
+        width: the number of variables of the largest separator.
     """
 
     steps: tuple[Step, ...]
@@ -81,7 +81,7 @@ class Buckets:
 
     @kept
     def readers(self) -> tuple[int, ...]:
-        """`[n]`: the step that reads each step's message, -1 for none."""
+        """The step that reads each step's message, `[n]`; -1 for none."""
         readers = [-1] * len(self.steps)
         for t, step in enumerate(self.steps):
             for child in step.children:
@@ -90,7 +90,7 @@ class Buckets:
 
 
 def buckets_of(problem: LabelProblem) -> Buckets:
-    """The elimination of a problem's variables, remembered for the latest topologies."""
+    """Return the elimination of a problem's variables, remembered for recent topologies."""
     return _remembered(problem.n, problem.topology.pairs.tobytes(), problem.sizes.tobytes())
 
 
@@ -101,7 +101,7 @@ def _remembered(n: int, pairs: bytes, sizes: bytes) -> Buckets:
 
 
 def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
-    """By the best order that the heuristics for graphs find; they do not see the sizes."""
+    """Plan the elimination by the best order of the graph heuristics, which ignore the sizes."""
     order = _leaves_first(n, edges)
     if order is None:
         order = _depth_first(np.asarray(elimination_order(n, edges), np.int64).tolist(), edges)
@@ -119,8 +119,8 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     for t, v in enumerate(order):
         ahead = sorted(later[t])
         separator = tuple(order[s] for s in ahead)
-        # The message of a step goes to the first of its
-        # separator, whose table then spans the others.
+        # The message of a step goes to the first variable of its separator, whose table then spans
+        # the others.
         if ahead:
             later[ahead[0]].update(ahead[1:])
             children[ahead[0]].append(t)
@@ -136,7 +136,7 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
 def _depth_first(order: list[int], edges: Edges) -> list[int]:
     """Return an order with the same tables, in which few messages wait for their reader.
 
-    Each step comes after all that its message is made of, and these come one after the other.
+    Each step comes after the steps of its subtree, which come one after the other.
     """
     place = {v: t for t, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in order]
@@ -175,7 +175,7 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
     seen = [False] * n
     order = list[int]()
     trees = 0
-    # A root comes first here and last in the order, so it is the last variable of its tree.
+    # A root comes first here and last in the order, as the last variable of its tree.
     for root in reversed(range(n)):
         if seen[root]:
             continue
@@ -183,12 +183,12 @@ def _leaves_first(n: int, edges: Edges) -> list[int] | None:
         start = len(order)
         trees = trees + 1
         order.append(root)
-        for v in itertools.islice(order, start, None):  # which sees what is appended
+        for v in itertools.islice(order, start, None):  # the loop also visits appended items
             ahead = [u for u in near[v] if not seen[u]]
             for u in ahead:
                 seen[u] = True
             order += ahead
-    # With n - trees edges there is no cycle.
+    # A graph with n - trees edges has no cycle.
     if len(edges) == n - trees:
         return order[::-1]
     return None
@@ -200,8 +200,8 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
     The reason is the width of the elimination orders, or the memory.
 
     Args:
-        problem: its edges and sizes count.
-        bytes_of: the memory that an instance takes.
+        problem: the problem, of which only the edges and sizes matter.
+        bytes_of: returns the memory that an instance takes.
     """
     if reason := why_too_wide(problem):
         return reason
@@ -225,7 +225,7 @@ def why_too_wide(problem: LabelProblem) -> str | None:
 
 
 def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
-    """The batch, so many instances at a time as have small tables together."""
+    """Yield the batch in parts whose tables are small together."""
     most = DEVICE_PART_BYTES
     if home_of(problem.unary).on_host:
         most = PART_BYTES
@@ -245,10 +245,10 @@ def joined(
     The step's incoming messages are removed from `messages`.
 
     Args:
-        problem: what is eliminated.
+        problem: the problem that is eliminated.
         buckets: the whole elimination.
-        step: of these.
-        messages: by step, over the separator of each.
+        step: a step of `buckets`.
+        messages: {step: its message over its separator}.
     """
     first, *others = terms(problem, buckets, step, messages)
     return sum(others, start=first)
@@ -257,7 +257,7 @@ def joined(
 def terms(
     problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]
 ) -> Iterator[Array]:
-    """What `joined` adds up, each with the axes of the sum, of which it is as long or 1 in each."""
+    """Yield the terms of `joined`, with the axes of the sum; an axis may have length 1."""
     xp = namespace_of(problem.unary)
     dimensions = len(step.scope)
     size = int(problem.sizes[step.variable])
@@ -276,7 +276,7 @@ def terms(
         yield xp.reshape(table, tuple(shape))
     axis = {u: place for place, u in enumerate(step.scope)}
     for child in step.children:
-        # A message is read once: popping it frees its memory.
+        # A message is read once, so removing it frees its memory.
         message = messages.pop(child)
         shape = [message.shape[0], *([1] * dimensions)]
         for u, length in zip(buckets.steps[child].separator, message.shape[1:], strict=True):

@@ -1,12 +1,12 @@
-"""A problem of labels as one of bits, in the domain-wall encoding.
+"""Encode a problem over labels as a problem over bits: the domain-wall encoding.
 
 A variable of s values has the bits b_0 >= b_1 >= ... >= b_(s-2), b_a = [label > a]. Any table is
-then a constant, a score for each bit of either end, and for each pair of their bits the second
-difference D[a, b] = T[a+1, b+1] - T[a+1, b] - T[a, b+1] + T[a, b]. Where these are not negative,
-the bits are a minimum cut.
+then the sum of a constant, a score for each bit of either end, and a score for each pair of their
+bits. The score of a pair is the second difference D[a, b] = T[a+1, b+1] - T[a+1, b] - T[a, b+1] +
+T[a, b]. If no second difference is negative, the problem over bits is a minimum cut.
 
-Bits that do not descend cost their variable at each place as much as all other scores of its bits
-together can bring. So whoever makes them descend, in any way, loses nothing: the two problems have
+Each place at which the bits of a variable do not descend costs as much as all other scores of its
+bits together can gain. So making them descend, in any way, loses nothing, and the two problems have
 the same maximum.
 
 References:
@@ -31,18 +31,18 @@ from ..problem import LabelProblem
 
 @dataclass(frozen=True, eq=False)
 class DomainWall:
-    """A batch of label problems as one of bits.
+    """Batch of label problems, encoded as a batch of problems over bits.
 
     Attributes:
-        problem: of the bits.
-        constant: `[batch]`, what their scores lack.
+        problem: the problem over bits.
+        constant: `[batch]`, the difference between scores of labels and scores of their bits.
         starts: `[n + 1]`, the first bit of each variable.
-        least: `[batch]`, below every allowed score, and above those of forbidden assignments.
-        rounding: `[batch]`, how far scores of bits and of labels can be apart by rounding alone, at
-            the worst.
-        tolerance: `[batch]`, how far a bound by bits can be above the best score of labels that
+        least: `[batch]`, a number below every allowed score and above the scores of forbidden
+            assignments.
+        rounding: `[batch]`, the maximum rounding error between scores of bits and of labels.
+        tolerance: `[batch]`, the maximum gap between a bound by bits and a score of labels that
             counts as proved. It is far below `rounding`, which walls and forbidden pairs make
-            large: a search that ends within that of its bound may have missed better labels.
+            large. A search that ends within `rounding` of its bound may have missed better labels.
     """
 
     problem: Problem[np.ndarray]
@@ -53,7 +53,7 @@ class DomainWall:
     tolerance: Scores
 
     def labels(self, z: States) -> States:
-        """`[batch, n]`: the labels of bits `[batch, bits]`, which score no less."""
+        """Return labels `[batch, n]` that score no less than their bits `[batch, bits]`."""
         sums = np.concatenate(
             [np.zeros((len(z), 1), np.int64), np.cumsum(z, axis=1, dtype=np.int64)], axis=1
         )
@@ -68,7 +68,7 @@ class DomainWall:
         return np.where(total < self.least[rows], -np.inf, total)
 
     def known(self, incumbent: Known) -> Known:
-        """Return what is known of the labels, from what is known of the bits."""
+        """Return the incumbent and bound of the labels, from those of the bits."""
         z, bound, rows = incumbent
         labels = None
         if z is not None:
@@ -82,7 +82,7 @@ class DomainWall:
 def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
     """Return the bits `[batch, bits]` that encode labels `[batch, n]`.
 
-    A label a is encoded by a ones, followed by zeros.
+    The code of a label a is a ones, followed by zeros.
     """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     first = np.cumsum(problem.sizes - 1) - (problem.sizes - 1)
@@ -92,9 +92,9 @@ def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
 
 
 def domain_wall(problem: LabelProblem) -> DomainWall:
-    """A problem on the host as one of bits."""
+    """Encode a problem on the host as a problem over bits."""
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])
-    # Allowed states differ by at most 2 magnitudes, so a forbidden score is worse than any of them.
+    # Allowed states differ by at most 2 magnitudes, so a forbidden score is worse than all of them.
     forbidden = -3 * np.where(problem.magnitude > 0, problem.magnitude, 1.0)
     values = _allowed(problem.unary, forbidden)
     # With all bits at 0, every variable has its first value.
@@ -126,7 +126,7 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     )
     rounding = 2 * binary.rounding + problem.rounding
     tolerance = problem.rounding + 64 * EPSILON * binary.magnitude
-    # Where rounding could hide a unit of the labels' scores, it must not.
+    # The tolerance must stay below a unit of the labels' scores.
     confused = problem.tolerance < problem.rounding_of_sums
     tolerance = np.where(confused, problem.tolerance, tolerance)
     return DomainWall(binary, constant, starts, forbidden / 2, rounding, tolerance)
@@ -137,7 +137,7 @@ def _full(problem: LabelProblem) -> tuple[int, int, int, int]:
 
 
 def _allowed(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "batch ..."]:
-    """Float64 scores, minus infinity replaced by what no other scores make good."""
+    """Return float64 scores, with minus infinity replaced by a penalty above all other scores."""
     values = np.asarray(scores, np.float64)
     return np.where(np.isinf(values), forbidden.reshape(-1, *[1] * (values.ndim - 1)), values)
 
@@ -145,7 +145,7 @@ def _allowed(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "batch 
 def _bits_of(
     problem: LabelProblem, starts: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """(variable, place) of each bit, and the pairs of bits that edges join."""
+    """Return (variable, place) of each bit, and the pairs of bits that edges join."""
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     places = np.arange(starts[-1]) - starts[variable]
     if problem.e:
@@ -157,7 +157,7 @@ def _bits_of(
 
 
 def _within(problem: LabelProblem) -> np.ndarray:
-    """`[e, k - 1, k - 1]`: which second differences are of values that both ends have."""
+    """Return `[e, k - 1, k - 1]`: whether both ends have the values of a second difference."""
     has = np.arange(problem.k - 1) < (problem.sizes - 1)[:, None]
     i, j = problem.topology.pairs.T
     within: np.ndarray = has[i][:, :, None] & has[j][:, None, :]
@@ -174,17 +174,17 @@ def _with_walls(
     """Penalise bits that are 1 where the preceding bit of their variable is 0.
 
     Returns:
-        The scores of bits with the penalties, and the added pairs and their scores.
+        The unary scores with the penalties, and the added pairs with their scores.
     """
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     total = np.zeros((problem.n, problem.batch))
-    # No state gains more than this by a forbidden pair of bits of one variable.
+    # A forbidden pair of bits of one variable gains at most this for any state.
     np.add.at(total, variable, np.abs(unary).T)
     for end in pairs.T:
         np.add.at(total, variable[end], np.abs(weights).T)
     first = np.flatnonzero(variable[1:] == variable[:-1])
     costs = total[variable[first]].T
     unary = unary.copy()
-    # cost (previous - 1) next: the cost is paid where `next` is 1 and `previous` is 0.
+    # cost (previous - 1) next: the cost is paid if `next` is 1 and `previous` is 0.
     unary[:, first + 1] -= costs
     return unary, np.stack([first, first + 1], axis=1), costs

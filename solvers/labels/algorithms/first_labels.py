@@ -14,18 +14,18 @@ from .tabu import tabu_until
 from .whole_scores import WholeScores
 
 BOUND_SHARE = 0.5
-"""Of the time, at most, for messages."""
+"""Maximum share of the time for messages."""
 
 
 def begun(scores: WholeScores, deadline: Deadline, labels: np.ndarray | None = None) -> LabelSearch:
     """Return a search that has bounded its root.
 
-    Unless that ends the search, minimum cuts and a tabu search then offer it their labels.
+    If the root does not end the search, minimum cuts and a tabu search offer it their labels.
 
     Args:
-        scores: of the instance.
-        deadline: when to end.
-        labels: `[n]` to start from; None for none.
+        scores: the scores of the instance.
+        deadline: time at which all searches stop.
+        labels: `[n]`, initial labels; None for none.
     """
     search = LabelSearch(scores, labels)
     search.run(deadline.within(BOUND_SHARE * deadline.left), 1)

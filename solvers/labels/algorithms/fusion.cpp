@@ -5,7 +5,7 @@
 namespace solvers::labels {
 
 // With the scores A (0, 0), B (0, 1), C (1, 0) and D (1, 1) of an edge, the cut needs A + D >= B +
-// C; where that fails, B is lowered until it holds.
+// C. If that fails, B is lowered until it holds.
 void fill_move(Matrix<const Index> unary, const Graph& graph, Matrix<const Index> pairs,
                std::span<const Index> labels, std::span<const Index> proposal, Index least,
                Index shift, std::span<Index> field, std::span<Index> weights) {

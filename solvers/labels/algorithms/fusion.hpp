@@ -13,7 +13,7 @@ namespace solvers::labels {
 //     pairs: `[e, 2]`.
 //     labels: `[n]`.
 //     proposal: `[n]`, allowed values.
-//     least: what is less counts as this.
+//     least: lower scores count as this one.
 //     shift: so that a cut has room in 64 bits.
 //     field: `[n]`, written.
 //     weights: `[e]`, written.

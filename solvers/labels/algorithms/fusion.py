@@ -2,11 +2,11 @@
 
 A move is the best mixture of two labellings.
 
-Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the
-scores A (0, 0), B (0, 1), C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B
-is lowered until it holds. So a move may miss what is better, but never does harm. A proposal of one
-label for all is an expansion, one that changes two labels for one another a swap, and labels one up
-or down a jump along their range.
+Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). For an edge with the
+scores A (0, 0), B (0, 1), C (1, 0) and D (1, 1), the cut needs A + D >= B + C. If that fails, B is
+lowered until it holds. So a move may miss better labels, but it never makes them worse. A proposal
+of one label for all variables is an expansion. A proposal that exchanges two labels is a swap. A
+proposal that moves labels up or down their range is a jump.
 
 References:
     Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
@@ -33,14 +33,14 @@ from .dual_ascent.graph import IMPOSSIBLE, graph_of, score_of
 from .whole_scores import WholeScores
 
 CUT_BITS = 60
-"""Of all whole scores of a cut together."""
+"""Maximum bits of the sum of all whole scores of a cut."""
 
 SWAPPED = 20
-"""Most values of which all pairs are swapped."""
+"""Maximum number of values for which all pairs are swapped."""
 
 
 Move = Callable[[np.ndarray], np.ndarray]
-"""A proposal `[n]` for labels `[n]`."""
+"""A function that returns a proposal `[n]` for labels `[n]`."""
 
 
 def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> np.ndarray:
@@ -49,15 +49,15 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
     If the deadline comes first, return the best labels so far.
 
     Args:
-        scores: of the instance.
-        labels: `[n]`; where they are forbidden they come back.
-        deadline: when to end.
+        scores: the scores of the instance.
+        labels: `[n]`, initial labels; forbidden labels are returned unchanged.
+        deadline: time at which the moves stop.
     """
     fusion = Fusion(scores, labels)
     moves = moves_of(scores)
     tried = 0
     for move in cycle(moves):
-        # A whole round of moves without an improvement: the labels are a local optimum.
+        # After a whole round of moves without an improvement, the labels are a local optimum.
         if tried == len(moves) or deadline.passed:
             break
         if fusion.improved(move(fusion.labels), deadline):
@@ -69,7 +69,7 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
 
 
 def moves_of(scores: WholeScores) -> list[Move]:
-    """Expansions; and for tables jumps by powers of two and, where values are few, swaps."""
+    """Return expansions; for tables also jumps by powers of two, and swaps of few values."""
     allowed = scores.unary > IMPOSSIBLE
     k = scores.unary.shape[1]
     variables = np.arange(len(allowed))
@@ -100,14 +100,14 @@ def moves_of(scores: WholeScores) -> list[Move]:
 
 
 class Fusion:
-    """Labels that mix with proposals where that makes them better.
+    """Labels that are mixed with proposals if that improves their score.
 
     Attributes:
         labels: `[n]`.
     """
 
     def __init__(self, scores: WholeScores, labels: np.ndarray):
-        """Begins with labels `[n]`."""
+        """Begin with labels `[n]`."""
         self.labels = labels
         self._scores = scores
         self._graph = graph_of(scores)
@@ -117,12 +117,12 @@ class Fusion:
         )
 
     def improved(self, proposal: np.ndarray, deadline: Deadline) -> bool:
-        """Mixes in a proposal `[n]`; returns whether that made the labels better."""
+        """Mix in a proposal `[n]`, and return whether the labels improved."""
         scores = self._scores
         pairs = self._scores.tables.pairs
         if self._best <= IMPOSSIBLE or (proposal == self.labels).all():
             return False
-        least = 2 * scores.least - 1  # so little that no other scores make it good
+        least = 2 * scores.least - 1  # so low that no other scores compensate it
         unary = np.empty(len(self.labels), np.int64)
         pairwise = np.empty(len(pairs), np.int64)
         labels = (
@@ -134,7 +134,7 @@ class Fusion:
         with deadline.flag() as stop:
             z, _ = sparse_argmax(unary[None], pairwise[None], pairs, 1, stop)
         mixed = np.where(z[0] > 0, proposal, self.labels)
-        # The mix is scored anew: only a real improvement is taken.
+        # The mixture is scored again, and only a real improvement is kept.
         reached = score_of(scores, self._graph, mixed)
         if reached <= self._best:
             return False

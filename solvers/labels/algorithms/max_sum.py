@@ -1,4 +1,4 @@
-"""The best assignment of every instance of a batch, by elimination."""
+"""Find the best assignment of every instance of a batch, by elimination."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .buckets import Buckets, joined
 
 
 def max_sum(problem: LabelProblem, buckets: Buckets) -> States:
-    """`[batch, n]`: an assignment of the highest score of each instance."""
+    """Return an assignment `[batch, n]` of highest score for each instance."""
     xp = namespace_of(problem.unary)
     messages: dict[int, Array] = {}
     best: list[Array] = []
@@ -22,7 +22,7 @@ def max_sum(problem: LabelProblem, buckets: Buckets) -> States:
 
 
 def _narrow(xp: object, values: Array, count: int) -> Array:
-    """Values below `count` in the least of bytes."""
+    """Return values below `count` in the smallest integer type."""
     kind = "int64"
     if count <= 1 << 7:
         kind = "int8"
@@ -32,14 +32,14 @@ def _narrow(xp: object, values: Array, count: int) -> Array:
 
 
 def _traced_back(problem: LabelProblem, buckets: Buckets, best: list[Array]) -> States:
-    """What each variable chooses, given those that are eliminated after it."""
+    """Return the choice of each variable, given the variables that are eliminated after it."""
     xp = namespace_of(problem.unary)
     rows = beside(problem.unary, np.arange(problem.batch))
     chosen: dict[int, Array] = {}
     for step, choices in zip(reversed(buckets.steps), reversed(best), strict=True):
         place = rows
         for u, length in zip(step.separator, choices.shape[1:], strict=True):
-            # The place in the flattened choices, by rows.
+            # The place in the row-major flattened choices.
             place = place * length + chosen[u]
         flat = xp.take(xp.reshape(choices, (-1,)), place, axis=0)
         chosen[step.variable] = xp.astype(flat, xp.int64)

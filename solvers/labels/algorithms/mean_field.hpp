@@ -1,10 +1,10 @@
-// A product of one distribution for each variable near p(x) = exp(score(x)) / Z: a lower bound on
-// log Z.
+// Mean field: a product of one distribution for each variable near p(x) = exp(score(x)) / Z, with a
+// lower bound on log Z.
 //
-// For every q(x) = prod_i q_i(x_i) the mean of score under q, and the entropy of q, are together at
-// most log Z (Jensen). A visit to variable i makes q_i(a) proportional to exp of the mean score of
-// a, the best that q_i can be with the others as they are, so the bound rises with every visit, to
-// a local optimum.
+// For every q(x) = prod_i q_i(x_i), the mean score under q plus the entropy of q is at most log Z
+// (Jensen). A visit to variable i makes q_i(a) proportional to exp of the mean score of a. This q_i
+// is optimal for the present other factors, so the bound rises with every visit, to a local
+// optimum.
 //
 // References:
 //     Wainwright, Jordan (2008), Graphical models, exponential families, and variational inference,
@@ -15,7 +15,7 @@
 
 namespace solvers::labels {
 
-// One visit to every variable; returns by how much a probability changed at most.
+// Visits every variable; returns the largest change of a probability.
 //
 // Args:
 //     unary: `[n, k]`.

@@ -13,11 +13,11 @@ from .buckets import Buckets
 
 
 def potts_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
-    """`[batch, n]`: an assignment of the highest score of each instance.
+    """Return an assignment `[batch, n]` of highest score for each instance.
 
     Args:
-        problem: on the host, with scores of equal values (`is_potts`).
-        buckets: its elimination, in which no separator has two variables.
+        problem: a problem on the host, with scores of equal values (`is_potts`).
+        buckets: the elimination of the problem, in which no separator has two variables.
     """
     sums = np.array(problem.unary, np.float64)
     weights = np.broadcast_to(np.asarray(problem.weights, np.float64), (problem.batch, problem.e))
@@ -39,10 +39,10 @@ def potts_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
 
 
 def _message(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """`[batch, k]`: max over y of scores[y] + weight [x = y], for each x.
+    """Return `[batch, k]`: the maximum over y of scores[y] + weight [x = y], for each x.
 
-    It is scores[x] + weight, or the best of the other scores: the best one, or for its own value
-    the second.
+    It is scores[x] + weight, or the best score of another value. That is the best score, or for the
+    best value itself the second-best score.
     """
     rows = np.arange(len(scores))
     best = scores.argmax(axis=1)

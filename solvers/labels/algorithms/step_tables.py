@@ -1,4 +1,4 @@
-"""Tables of conditionals of single steps: kept, or computed again from messages, block by block.
+"""Tables of conditionals of single steps, kept in memory or computed again block by block.
 
 A step's table holds P(x_v = a | separator of v). It is exp(score - message), where the message is
 the log-sum-exp of the scores over v. So any block of a table can be computed again from the
@@ -39,7 +39,7 @@ Place: TypeAlias = tuple[slice, ...]
 
 
 class StepTable(ABC):
-    """The conditionals of one variable given its separator.
+    """Conditionals of one variable given its separator.
 
     Attributes:
         step: the elimination of the variable.
@@ -69,11 +69,11 @@ class StepTable(ABC):
 
 @dataclass(frozen=True, eq=False)
 class KeptTable(StepTable):
-    """A table in memory.
+    """Table that stays in memory.
 
     Attributes:
         step: the elimination of the variable.
-        table: `[batch, values, ...]`, which the blocks are.
+        table: `[batch, values, ...]`, the conditionals.
     """
 
     step: Step
@@ -89,7 +89,7 @@ class KeptTable(StepTable):
         yield tuple(slice(0, length) for length in self.shape[2:]), self.table
 
     def message(self) -> None:
-        """Return None: the table needs no message."""
+        """Return None, since the table needs no message."""
         return
 
     def rows(self, chosen: dict[int, Array], samples: Array) -> Array:
@@ -102,13 +102,14 @@ class KeptTable(StepTable):
 
 @dataclass(frozen=True, eq=False)
 class ComputedTable(StepTable):
-    """A table that is computed block by block.
+    """Table that is computed block by block.
 
     Attributes:
         step: the elimination of the variable.
         shape: `(batch, values, ...)`.
-        terms: arrays whose sum are the scores, with as many axes; an axis may have length 1.
-        most: maximum entries of a block, unless one state of the separator has more.
+        terms: arrays that add up to the scores, with the same number of axes; an axis may have
+            length 1.
+        most: maximum entries of a block, unless a single state of the separator has more.
     """
 
     step: Step
@@ -138,7 +139,7 @@ class ComputedTable(StepTable):
             yield place, block
 
     def rows(self, chosen: dict[int, Array], samples: Array) -> Array:
-        """Compute the rows that are asked for."""
+        """Compute the requested rows."""
         first, *others = (self._rows_of(term, chosen, samples) for term in self.terms)
         scores = sum(others, start=first)
         xp = namespace_of(scores)
@@ -165,7 +166,7 @@ class ComputedTable(StepTable):
             first = np.zeros((1, 1), np.int64)
         zeros = np.zeros(samples.shape[:2], np.int64)
         below = beside(term, zeros)
-        # The place in the flattened term, by rows; a term does not vary along an axis of length 1.
+        # The place in the row-major flattened term, which does not vary along an axis of length 1.
         for u, length in zip(self.step.separator, lengths, strict=True):
             if length > 1:
                 below = below * length + chosen[u]
@@ -182,11 +183,11 @@ class ComputedTable(StepTable):
 def places_of(shape: tuple[int, ...], most: int) -> Iterator[Place]:
     """Yield the places of blocks of at most `most` entries, in order.
 
-    The first axes of the separator are split, so that blocks lie as one piece where they can.
+    The first axes of the separator are split, so that blocks are contiguous if possible.
 
     Args:
-        shape: `(batch, values, ...)` of the table.
-        most: entries; a block has at least one state of the separator.
+        shape: the shape `(batch, values, ...)` of the table.
+        most: maximum entries of a block, which has at least one state of the separator.
     """
     batch, values, *lengths = shape
     splits = []
@@ -202,7 +203,7 @@ def places_of(shape: tuple[int, ...], most: int) -> Iterator[Place]:
 
 
 def joined_blocks(shape: tuple[int, ...], blocks: Iterator[tuple[Place, Array]]) -> Array:
-    """Return the array `[batch, ...]` of its blocks; the block itself where there is one."""
+    """Return the array `[batch, ...]` that blocks form; a single block is returned as it is."""
     whole = None
     for place, block in blocks:
         if tuple(block.shape) == shape:
@@ -216,7 +217,7 @@ def joined_blocks(shape: tuple[int, ...], blocks: Iterator[tuple[Place, Array]])
 
 
 def block_of(term: Array, place: Place) -> Array:
-    """Return what a term `[batch, values, ...]` adds to a block."""
+    """Return the part of a term `[batch, values, ...]` that is added to a block."""
     if not place:
         return term
     axes = [slice(None), slice(None)]
@@ -242,8 +243,8 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
 
     The peak does not vary along the first variable's axis.
 
-    Where the sum has many more entries than its terms it is the product of the terms' exponentials,
-    which are fewer; their ranges must not let a product underflow.
+    If the sum has many more entries than its terms, it is computed as the product of the terms'
+    exponentials. This needs ranges of the terms for which no product underflows.
     """
     entries = prod(np.broadcast_shapes(*(term.shape for term in scores)))
     if entries > FACTORED * sum(prod(term.shape) for term in scores):
@@ -264,7 +265,7 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
 
 
 def _finite(xp: Any, peaks: Array) -> Array:
-    """Return the peaks, with 0 in place of an infinite one, where everything is forbidden."""
+    """Return the peaks, with 0 in place of an infinite peak, which means that all is forbidden."""
     return xp.where(xp.isinf(peaks), xp.zeros_like(peaks), peaks)
 
 
@@ -280,13 +281,13 @@ def _conditionals(table: Array, below: Array) -> Array:
 
     Args:
         table: `[batch, size, ...]`.
-        below: `[batch, samples]`, the separator's state in each sample: a place in the flattened
-            axes of the table after the first variable's.
+        below: `[batch, samples]`, the separator's state in each sample, as a place in the flattened
+            axes of the table after that of the first variable.
     """
     xp = namespace_of(table)
     (batch, size, *lengths) = table.shape
     rest = prod(lengths)
-    if below.shape[1] < rest:  # few of them: the table stays as it lies
+    if below.shape[1] < rest:  # few samples, so the table is not copied
         starts = np.arange(batch * size).reshape(batch, 1, size) * rest
         places = below[..., None] + beside(table, starts)
         return xp.reshape(

@@ -1,7 +1,7 @@
 """Bound or estimate log Z and the marginals of an instance, by passes over its edges.
 
-Each function takes a host problem of one instance, and raises an InfeasibleError where it finds all
-assignments forbidden.
+Each function takes a host problem of one instance, and raises an InfeasibleError if it finds that
+all assignments are forbidden.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .tree_messages import Tree
 from .whole_scores import WholeScores
 
 PASSES = 300
-"""There and back, at most."""
+"""Maximum number of passes forwards and backwards."""
 
 CLOSE = 1e-7
-"""A change of log messages, or of probabilities, that ends the passes."""
+"""Largest change of log messages or probabilities at which the passes end."""
 
 DAMPING = 0.5
-"""Of messages that go on to swing."""
+"""Damping factor of messages that oscillate."""
 
 SWINGING = 20
 """Number of passes before messages are damped.
@@ -34,14 +34,14 @@ Messages that converge without damping have nearly converged by then.
 """
 
 VISITS = 1 << 28
-"""Of the search for allowed labels, nodes times entries of messages: some seconds."""
+"""Nodes times message entries in the search for allowed labels, which takes some seconds."""
 
 
 class Sums(NamedTuple):
-    """Of one instance.
+    """Sums or estimates of one instance.
 
     Attributes:
-        log_partition: in nats.
+        log_partition: log Z in nats.
         of_variables: `[n, k]`, probabilities.
         of_pairs: `[e, k, k]`, probabilities.
         converged: whether passes ended because nothing changed.
@@ -54,18 +54,18 @@ class Sums(NamedTuple):
 
 
 def tree_reweighted(problem: LabelProblem) -> Sums:
-    """The least upper bound of all passes, with the marginals of the last."""
+    """Return the lowest upper bound of all passes, with the marginals of the last pass."""
     tree = Tree.of(problem)
     return _by_messages(problem, tree, tree.forest_weights(), bounded=True)
 
 
 def loopy(problem: LabelProblem) -> Sums:
-    """The estimate by Bethe at the messages of belief propagation, with their marginals."""
+    """Return the Bethe estimate at the messages of belief propagation, with their marginals."""
     return _by_messages(problem, Tree.of(problem), np.ones(problem.e), bounded=False)
 
 
 def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
-    # messages alone do not see all that pairs in a circle forbid
+    # messages do not detect everything that pairs on a cycle forbid
     if np.isinf(problem.tables).any():
         _allowed_labels(problem)
     unary = np.array(problem.unary[0], np.float64, order="C")
@@ -73,8 +73,8 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
     least = np.inf
     moved = np.inf
     for number in range(PASSES):
-        # Forwards messages are never damped where the pass gives a bound, which is one for undamped
-        # messages alone.
+        # Forward messages are never damped if the pass gives a bound, which is only valid for
+        # undamped messages.
         damping = 0.0
         if number >= SWINGING:
             damping = DAMPING
@@ -116,10 +116,10 @@ def _allowed_labels(problem: LabelProblem) -> np.ndarray:
 
 
 def mean_field(problem: LabelProblem) -> Sums:
-    """The lower bound of a product of distributions, beginning with allowed labels alone."""
+    """Return the lower bound of a product of distributions, which starts at allowed labels."""
     tree = Tree.of(problem).kernel
     unary = np.array(problem.unary[0], np.float64, order="C")
-    # Beginning with one allowed assignment: any mass on a forbidden one makes the bound -inf.
+    # The start is one allowed assignment, since mass on a forbidden one makes the bound -inf.
     labels = _allowed_labels(problem)
     q = (np.arange(problem.k) == labels[:, None]).astype(np.float64)
     moved = np.inf

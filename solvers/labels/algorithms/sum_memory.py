@@ -1,8 +1,8 @@
 """Decide which tables and messages sums over labels keep, and what they compute again.
 
-Passes are fastest where all tables of conditionals are kept. Without these, messages give any block
-of a table again. Where all messages together take too much, those within segments of the steps are
-computed again on the way down (`sweep`).
+Passes are fastest where all tables of conditionals are kept. If they are not kept, any block of a
+table can be computed again from messages. If all messages together take too much memory, messages
+within segments of the steps are computed again in the downward pass (`sweep`).
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ from ..problem import LabelProblem
 from .buckets import DEVICE_PART_BYTES, PART_BYTES, Buckets
 
 KEPT_BYTES: Final = 1 << 28
-"""Maximum size of the tables that are kept, and of messages where fewer segments are faster."""
+"""Maximum size of kept tables, and of messages if fewer segments are faster."""
 
 COPIES: Final = 8
-"""Number of blocks in memory at a time, at most."""
+"""Maximum number of blocks in memory at a time."""
 
 SIDES: Final = 2
-"""Arrays for each separator in the pass with the most of them, that of derivatives."""
+"""Number of arrays per separator in the pass of derivatives, which has the most."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """What passes over the tables of a problem keep.
+    """Plan of what passes over the tables of a problem keep in memory.
 
     Attributes:
-        keeps_tables: whether all tables are kept; else all messages, or some of them.
-        segments: ranges of steps within which messages are computed again; one for none.
-        block: maximum entries of a table that are computed at a time.
-        bytes: that passes take, with the whole batch.
-        keeps_instances: whether results of passes up are kept for the whole batch.
+        keeps_tables: whether all tables are kept; otherwise all or some messages are kept.
+        segments: ranges of steps within which messages are computed again; a single range if all
+            messages are kept.
+        block: maximum number of table entries that are computed at a time.
+        bytes: the bytes that passes over the whole batch take.
+        keeps_instances: whether results of upward passes are kept for the whole batch.
     """
 
     keeps_tables: bool
@@ -51,7 +52,7 @@ class Way:
 
 
 def room_for(memory: int | None) -> float:
-    """Return the bytes that sums may take: a share of what is free, and at most `memory`."""
+    """Return the bytes that sums may take: a share of the free memory, and at most `memory`."""
     room = SHARE * free_memory()
     if memory is None:
         return room
@@ -59,9 +60,9 @@ def room_for(memory: int | None) -> float:
 
 
 def way_of(problem: LabelProblem, buckets: Buckets, room: float) -> Way | None:
-    """Return the fastest way that fits into memory; None if there is none.
+    """Return the fastest plan that fits into memory; None if no plan fits.
 
-    Where tables are not kept, a way that takes little more than twice the largest table suffices.
+    If tables are not kept, a plan with little more than twice the largest table suffices.
     """
     batch = problem.batch
     every = (range(len(buckets.steps)),)
@@ -71,7 +72,8 @@ def way_of(problem: LabelProblem, buckets: Buckets, room: float) -> Way | None:
         return Way(True, every, block, kept)
     enough = min(room, max(KEPT_BYTES, 16 * buckets.largest))
     least: Way | None = None
-    # Few segments first: from two on, what is not kept is computed a second time.
+    # Plans with few segments come first. With two or more, messages that are not kept are computed
+    # twice.
     for segments in _segmentations(len(buckets.steps)):
         way = _by_messages(problem, buckets, segments, block, room)
         if least is None or way.bytes < least.bytes:
@@ -92,7 +94,7 @@ def _block_of(problem: LabelProblem, room: float) -> int:
 
 
 def _segmentations(n: int) -> Iterator[tuple[range, ...]]:
-    """Yield more and more segments of about as many steps each."""
+    """Yield divisions into more and more segments of about equally many steps."""
     count = 1
     while True:
         ends = np.linspace(0, n, min(count, n) + 1).astype(int).tolist()
@@ -105,7 +107,7 @@ def _segmentations(n: int) -> Iterator[tuple[range, ...]]:
 def _by_messages(
     problem: LabelProblem, buckets: Buckets, segments: tuple[range, ...], block: int, room: float
 ) -> Way:
-    """Return the way with these segments, whether it fits or not."""
+    """Return the plan with these segments, whether it fits or not."""
     sizes = problem.sizes.tolist()
     messages = [prod(sizes[u] for u in step.separator) for step in buckets.steps]
     kept, passing = _held(buckets, messages, segments)
@@ -120,9 +122,10 @@ def _by_messages(
 
 
 def _held(buckets: Buckets, messages: list[int], segments: tuple[range, ...]) -> tuple[int, int]:
-    """Return entries of the messages that are kept, and the most that others take meanwhile.
+    """Return the entries of kept messages, and the maximum entries of other messages meanwhile.
 
-    Going down, a step's separator also has an array from when its reader is done until the step is.
+    In the downward pass, the separator of a step also has an array. It exists from the end of the
+    step's reader to the end of the step.
     """
     readers = buckets.readers
     kept_steps = _steps_kept(readers, segments)
@@ -140,7 +143,7 @@ def _held(buckets: Buckets, messages: list[int], segments: tuple[range, ...]) ->
 
 
 def _steps_kept(readers: Sequence[int], segments: tuple[range, ...]) -> set[int]:
-    """Return the steps whose messages are kept: all of one segment, else those read elsewhere."""
+    """Return the steps whose messages are kept: all of one segment, else those read outside."""
     if len(segments) == 1:
         return set(range(len(readers)))
     segment_of = {t: s for s, segment in enumerate(segments) for t in segment}

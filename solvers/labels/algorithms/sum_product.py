@@ -3,9 +3,9 @@
 The sums give log-partitions, marginals and samples. The derivatives are those of marginals and of
 conditionals.
 
-Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of
-each variable given its separator. Going down, the separator's probabilities come from the step that
-eliminates its first variable.
+In the upward pass, sums over the variable of each step give the conditional of the variable given
+its separator, and finally log Z. In the downward pass, the probabilities of a separator come from
+the step that eliminates its first variable.
 
 Small tables of conditionals are kept. Large ones are computed again from messages, a block at a
 time, whenever a pass reads them.
@@ -30,21 +30,21 @@ from .sum_memory import Way
 from .sweep import Sweep
 
 Block: TypeAlias = tuple[Step, Place, Array]
-"""A block `[batch, values, ...]` of a table over a step's scope, and where it lies."""
+"""Block `[batch, values, ...]` of a table over a step's scope, with its place."""
 
 Message: TypeAlias = Array | None
-"""`[batch, sizes of the separator]`; None where the table itself is kept."""
+"""Message `[batch, sizes of the separator]`; None if the table itself is kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class _MessageOfStep:
-    """The function that computes the message of a step; an object, so that pickle can copy it.
+    """Function that computes the message of a step; it is an object so that pickle can copy it.
 
     Attributes:
-        problem: whose scores.
-        buckets: its elimination.
+        problem: the problem with the scores.
+        buckets: the elimination of the problem.
         way: which tables are kept.
-        tables: by step, where a call puts the table of its step if tables are kept.
+        tables: {step: table}; a call stores the table of its step here if tables are kept.
     """
 
     problem: LabelProblem
@@ -64,15 +64,15 @@ class _MessageOfStep:
 
 @dataclass(frozen=True, eq=False)
 class Conditionals:
-    """p(x) = exp(score(x)) / Z of a batch, as a product of p(x_v | separator of v).
+    """Distributions p(x) = exp(score(x)) / Z of a batch, as products of p(x_v | separator of v).
 
     Attributes:
-        problem: whose scores.
-        buckets: its elimination.
+        problem: the problem with the scores.
+        buckets: the elimination of the problem.
         way: which tables and messages are kept.
-        tables: by step, `[batch, sizes of its scope]`, where they are kept.
-        messages: of each step, which give all other tables.
-        log_partition: `[batch]`, minus infinity where everything is forbidden.
+        tables: {step: `[batch, sizes of its scope]`}, if they are kept.
+        messages: the message of each step, from which all other tables are computed.
+        log_partition: `[batch]`, minus infinity if everything is forbidden.
     """
 
     problem: LabelProblem
@@ -84,7 +84,7 @@ class Conditionals:
 
     @classmethod
     def of(cls, problem: LabelProblem, buckets: Buckets, way: Way) -> Conditionals:
-        """By one pass up."""
+        """Return the distribution of a problem, by one upward pass."""
         tables: dict[int, Array] = {}
         message = _MessageOfStep(problem, buckets, way, tables)
         messages = Sweep.up(buckets, way.segments, message)
@@ -92,7 +92,7 @@ class Conditionals:
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
         for root in messages.roots():
             total = total + root
-        # The tables have all that the way down needs.
+        # The tables contain everything that the downward pass needs.
         if way.keeps_tables:
             messages = messages.emptied()
         return cls(problem, buckets, way, tables, messages, total)
@@ -112,17 +112,16 @@ class Conditionals:
         """Draw samples `[batch, samples, n]` by inverting the cumulative conditionals.
 
         Args:
-            uniforms: in [0, 1).
-            evidence: `[batch, samples, n]`, values that are not drawn, -1 for all others; None
-                where all are drawn.
+            uniforms: numbers in [0, 1).
+            evidence: `[batch, samples, n]`, values that are not drawn, -1 for variables to draw;
+                None to draw all.
         """
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
         for _, table in self._downwards():
             variable = table.step.variable
             sums = xp.cumulative_sum(table.rows(chosen, uniforms), axis=-1)
-            # A row may sum to slightly less than 1: scaled
-            # by its sum, no draw falls beyond the end.
+            # A row may sum to slightly less than 1. Scaling by its sum keeps draws inside the row.
             draw = uniforms[:, :, variable][..., None] * sums[..., -1:]
             # Counting without the last sum keeps the value below the number of values.
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
@@ -147,11 +146,11 @@ class Conditionals:
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
         """Return the gradient in the scores of a weighted sum of conditionals.
 
-        The sum is that of weights * P(x_v = a | separator of v), where the separators have their
-        values in `states`.
+        The sum is over weights * P(x_v = a | separator of v), with the separators' values in
+        `states`.
 
-        Going down as the marginals do: what a message is worth flows to the table that it was made
-        of, and each conditional adds its own derivative to it.
+        The pass goes down like that of the marginals. The gradient of a message flows to the table
+        that it was computed from, and each conditional adds its own derivative.
 
         Args:
             states: `[batch, samples, n]`.
@@ -168,7 +167,7 @@ class Conditionals:
             yield t, self._table(t, below)
 
     def _table(self, t: int, below: dict[int, Message]) -> StepTable:
-        """Return the table of a step, by the messages of its children."""
+        """Return the table of a step, from the messages of its children."""
         step = self.buckets.steps[t]
         if self.way.keeps_tables:
             return KeptTable(step, self.tables[t])
@@ -176,7 +175,7 @@ class Conditionals:
         return ComputedTable.of(step, scores, self.way.block)
 
     def _scope_probabilities(self) -> Iterator[Block]:
-        """The probabilities of each step's scope, the last step first."""
+        """Yield the probabilities of each step's scope, the last step first."""
         above = _Above(self.buckets)
         for t, table in self._downwards():
             outside = above.take(t)
@@ -189,7 +188,7 @@ class Conditionals:
                 yield table.step, place, joint
 
     def _scope_gradients(self, states: States, weights: Array) -> Iterator[Block]:
-        """The gradient in each step's table of scores, the last step first."""
+        """Yield the gradient in each step's table of scores, the last step first."""
         xp = namespace_of(self.problem.unary)
         above = _Above(self.buckets)
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
@@ -209,7 +208,7 @@ class Conditionals:
                 yield table.step, place, joint
 
     def _scope_derivatives(self, direction: LabelProblem) -> Iterator[Block]:
-        """The derivatives of the probabilities of each step's scope, the last step first.
+        """Yield the derivatives of the probabilities of each step's scope, the last step first.
 
         The rate of a message is the mean of the direction's score below it. Probabilities and their
         derivatives flow down side by side.
@@ -243,8 +242,8 @@ class Conditionals:
                 joint = block
                 if outside is not None:
                     joint = block * _across(outside, place)
-                # A conditional changes by itself times the
-                # difference of its score's rate from the mean.
+                # The derivative of a conditional is the conditional times its score's rate minus
+                # the mean rate.
                 move = joint * (moved - rate)
                 if outside_moved is not None:
                     move += block * _across(outside_moved, place)
@@ -253,7 +252,7 @@ class Conditionals:
                 yield table.step, place, move
 
     def _collected(self, scopes: Iterator[Block]) -> tuple[Array, Array]:
-        """What blocks of tables over scopes say of each variable and of each pair."""
+        """Sum blocks of tables over scopes to one table per variable and per pair."""
         xp = namespace_of(self.problem.unary)
         problem = self.problem
         kind = {"dtype": xp.float64, "device": getattr(problem.unary, "device", None)}
@@ -264,7 +263,7 @@ class Conditionals:
             values = slice(0, block.shape[1])
             left = block
             for edge, axis, second in sorted(step.edges, key=itemgetter(1), reverse=True):
-                left = _first_axes(xp, left, axis + 1)  # all that the pairs after this one need
+                left = _first_axes(xp, left, axis + 1)  # the remaining pairs need no other axes
                 pair = _ends(xp, left)
                 if second:
                     pairwise[:, edge, place[axis - 1], values] += xp.matrix_transpose(pair)
@@ -275,7 +274,7 @@ class Conditionals:
 
 
 class _Above:
-    """Keep what tables over scopes say of the separators of steps below.
+    """Sums of tables over scopes, for the separators of steps below.
 
     A separator's array is dropped once its step has taken it.
     """
@@ -285,13 +284,13 @@ class _Above:
         self._separators: dict[int, Array] = {}
 
     def give(self, table: StepTable, place: Place, block: Array) -> None:
-        """Add a block over the scope of a step, a table's at some place."""
+        """Add a block of a table over the scope of a step, at its place."""
         xp = namespace_of(block)
         scope = table.step.scope
         for child in table.step.children:
             axes = tuple(scope.index(u) for u in self._buckets.steps[child].separator)
             block_sums = _summed(xp, block, axes)
-            # A block that is the whole table is the only one: there is nothing to add it to.
+            # A block that is the whole table is the only one, so it needs no sum.
             if tuple(block.shape) == table.shape:
                 self._separators[child] = block_sums
                 continue
@@ -303,7 +302,7 @@ class _Above:
             self._separators[child][(slice(None), *(spans[axis] for axis in axes))] += block_sums
 
     def take(self, t: int) -> Array | None:
-        """`[batch, sizes of the separator of a step]`; None where there is none."""
+        """Remove and return `[batch, sizes of the separator of a step]`; None without an array."""
         return self._separators.pop(t, None)
 
 
@@ -319,11 +318,11 @@ def _total(scores: list[Array], place: Place) -> Array:
 
 
 def _scattered(step: Step, place: Place, states: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Return a block `[batch, values, ...]` of what samples add to the scores of their rows.
+    """Return a block `[batch, values, ...]` with the contributions of samples to their rows.
 
     Args:
-        step: of the table.
-        place: of the block.
+        step: the step of the table.
+        place: the place of the block.
         states: `[batch, samples, n]`.
         moves: `[batch, samples, values]`.
     """
@@ -343,7 +342,7 @@ def _scattered(step: Step, place: Place, states: np.ndarray, moves: np.ndarray) 
 
 
 def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
-    """A table `[batch, ...]` over some of its axes, which ascend."""
+    """Sum a table `[batch, ...]` to some of its axes, which ascend."""
     others = tuple(axis + 1 for axis in range(table.ndim - 1) if axis not in axes)
     if others:
         return xp.sum(table, axis=others)
@@ -365,7 +364,7 @@ def _first_axes(xp: Any, table: Array, count: int) -> Array:
 
 
 def _ends(xp: Any, table: Array) -> Array:
-    """A table `[batch, first, ..., last]` over these two axes."""
+    """Sum a table `[batch, first, ..., last]` to its first and last axis."""
     batch, first, *between, last = table.shape
     size = prod(between)
     if size == 1:

@@ -1,9 +1,9 @@
-"""Values that steps of an elimination pass up, for a later pass down.
+"""Values that steps of an elimination pass upwards, kept for a later downward pass.
 
-A pass down needs what each step got from its children. Where all of that takes too much memory, the
-steps form segments: what passes from one segment to a later one is kept, and the rest is computed
-again, segment by segment, on the way down. So s segments cost one more pass up, and they need the
-memory of about one s-th of the values.
+A downward pass needs the values that each step got from its children. If these take too much
+memory, the steps form segments. Values that pass from one segment to a later one are kept. The
+other values are computed again in the downward pass, segment by segment. So s segments cost one
+more upward pass, and need the memory of about one s-th of the values.
 
 References:
     Chen, Xu, Zhang, Guestrin (2016), Training deep nets with sublinear memory cost.
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Generic[T]):
-    """The values of all steps, some of them kept.
+    """Values of all steps, some of which are kept.
 
     Attributes:
         buckets: the steps.
-        segments: consecutive ranges of steps; with one, all values are kept.
-        of_step: the value of a step, by those of its children.
-        values: of the steps whose value is kept.
+        segments: consecutive ranges of steps; with a single range, all values are kept.
+        of_step: returns the value of a step, from the values of its children.
+        values: the values of the steps that are kept.
     """
 
     buckets: Buckets
@@ -46,13 +46,13 @@ class Sweep(Generic[T]):
         segments: tuple[range, ...],
         of_step: Callable[[int, dict[int, T]], T],
     ) -> Sweep[T]:
-        """Return the values of one pass up."""
+        """Return the values of one upward pass."""
         sweep = cls(buckets, segments, of_step, {})
         for segment in segments:
             passing: dict[int, T] = {}
             for t in segment:
                 value = of_step(t, sweep._below(t, passing))
-                # A message has one reader, so what was read is freed.
+                # A message has one reader, so it is freed once it was read.
                 for child in buckets.steps[t].children:
                     passing.pop(child, None)
                 target = passing
@@ -66,7 +66,7 @@ class Sweep(Generic[T]):
         return [self.values[t] for t, reader in enumerate(self.buckets.readers) if reader < 0]
 
     def emptied(self) -> Sweep[T | None]:
-        """Return the same with None for every value."""
+        """Return the same sweep with None for every value."""
         values: dict[int, T | None] = dict.fromkeys(range(len(self.buckets.steps)))
         return Sweep(self.buckets, self.segments, _nothing, values)
 
@@ -74,7 +74,7 @@ class Sweep(Generic[T]):
         """Yield each step with the values of its children, the last step first."""
         for segment in reversed(self.segments):
             again: dict[int, T] = {}
-            # What was not kept is computed again, for one segment at a time.
+            # Values that were not kept are computed again, one segment at a time.
             for t in segment:
                 if not self._is_kept(t, segment):
                     again[t] = self.of_step(t, self._below(t, again))

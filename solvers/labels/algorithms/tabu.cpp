@@ -8,12 +8,12 @@
 namespace solvers::labels {
 namespace {
 
-// After so many steps without better labels the search continues from the best ones, with a part of
+// Steps without better labels after which the search continues from the best ones, with a part of
 // them changed.
 constexpr Index STALLED = 300;
 constexpr double CHANGED = 0.02;
 
-// Steps for which a variable does not return to a value, at least.
+// Minimum number of steps for which a variable does not return to a value.
 constexpr Index TENURE = 10;
 
 class Walk {
@@ -48,7 +48,8 @@ public:
         Index value = 0;
     };
 
-    // The change of greatest gain; a tabu one only if it gains more than is `short_by` of the best.
+    // Returns the change of greatest gain; a tabu change only if it gains more than `short_by`, the
+    // distance to the best score.
     Change best_change(Index step, Index short_by, Random& random) const {
         Change chosen;
         Index most = -(Index{1} << 62);
@@ -88,7 +89,7 @@ public:
     }
 
     // Gives a part of the variables other values; returns by how much the score rises, which is
-    // mostly negative.
+    // usually negative.
     Index shake(Random& random) {
         Index gained = 0;
         const Index count =

@@ -1,8 +1,7 @@
 // Tabu search with changes of one label.
 //
-// A forbidden value, or pair of values, counts as a score so low that few others make it good, so
-// that a search may pass through forbidden labels, and find allowed ones where it began with
-// others.
+// A forbidden value, or pair of values, has a score so low that few other scores compensate it. So
+// a search may pass through forbidden labels, and find allowed labels from a forbidden start.
 //
 // References:
 //     Glover (1989), Tabu search, part I.

@@ -2,8 +2,8 @@
 
 The search escapes from labels that neither single changes nor cuts improve.
 
-A forbidden value, or pair of values, counts as a score so low that few others make it good, so that
-a search may pass through forbidden labels, and find allowed ones where it began with others.
+A forbidden value, or pair of values, has a score so low that few other scores compensate it. So a
+search may pass through forbidden labels, and find allowed labels from a forbidden start.
 
 References:
     Glover (1989), Tabu search, part I.
@@ -21,25 +21,25 @@ from .dual_ascent.graph import graph_of
 from .whole_scores import WholeScores
 
 STEPS_A_VARIABLE = 100
-"""Of a search, where they are not too many."""
+"""Steps of a search per variable, within the limit `LOOKS`."""
 
 LOOKS = 1 << 28
-"""Maximum number of changes that a search looks at, some tenths of a second.
+"""Maximum number of changes that a search evaluates, in some tenths of a second.
 
 If this allows fewer steps than a problem has variables, the search is skipped.
 """
 
 NANOSECONDS = 1.0
-"""Of a look."""
+"""Nanoseconds to evaluate a change."""
 
 
 def tabu_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> np.ndarray:
-    """`[n]`: the best labels met on a walk from others, which may be these.
+    """Return the best labels `[n]` on a walk that starts at given labels.
 
     Args:
-        scores: of the instance.
-        labels: `[n]`, allowed or not.
-        deadline: when to end.
+        scores: the scores of the instance.
+        labels: `[n]`, the first labels, which may be forbidden.
+        deadline: time at which the walk ends.
     """
     n, k = scores.unary.shape
     steps = min(STEPS_A_VARIABLE * n, LOOKS // (n * k))

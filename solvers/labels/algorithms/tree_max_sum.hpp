@@ -1,14 +1,15 @@
 // The best assignment of every instance of a batch whose graph is a forest: Viterbi's algorithm.
 //
-// A message's values stay side by side in registers while the rows of a table pass, and no choices
-// are kept: on the way back a variable chooses anew, for the one value that its parent has.
+// The values of a message stay side by side in registers while the kernel reads the rows of a
+// table. No choices are stored. In the backward pass, each variable chooses again for the value of
+// its parent.
 #pragma once
 
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::labels {
 
-// Tables of instances, `[1 or all, t, k, k]`; a stride of zero where all instances share them.
+// Tables of instances, `[1 or all, t, k, k]`; a stride of zero if all instances share them.
 struct TablesOf {
     const double* data;
     Index instance;  // entries from one instance to the next
@@ -33,8 +34,8 @@ struct ForestTables {
 //
 // Args:
 //     unary: `[batch, n, k]`.
-//     table: `[batch]`, which of the tables is an instance's.
-//     weight: `[batch]`, which of the weights.
+//     table: `[batch]`, the tables of each instance.
+//     weight: `[batch]`, the weights of each instance.
 //     labels: `[batch, n]`, written.
 void best_labels(const ForestTables& forest, Cube<const double> unary, std::span<const Index> table,
                  std::span<const Index> weight, Matrix<Index> labels);

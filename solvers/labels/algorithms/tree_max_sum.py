@@ -1,7 +1,8 @@
 """Find the best assignments of a batch on a forest, by Viterbi's algorithm, compiled.
 
-A message's values stay side by side in registers while the rows of a table pass, and no choices are
-kept: on the way back a variable chooses anew, for the one value that its parent has.
+The values of a message stay side by side in registers while the kernel reads the rows of a table.
+No choices are stored. In the backward pass, each variable chooses again for the value of its
+parent.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ STEP_NANOSECONDS = 20.0
 
 
 def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
-    """`[batch, n]`: an assignment of the highest score of each instance.
+    """Return an assignment `[batch, n]` of highest score for each instance.
 
     Args:
         problem: on the host.
-        buckets: its elimination, in which no separator has two variables.
+        buckets: the elimination of the problem, in which no separator has two variables.
     """
     steps = _steps_of(buckets)
     rows = plain(np.asarray(problem.tables, np.float64))
-    # Transposed copies let the kernel read rows; they are made only where a step needs them.
+    # Transposed copies let the kernel read rows; they are only made if a step needs them.
     if (steps[:, 3] == 0).any():
         turned = plain(rows.swapaxes(-1, -2))
     else:
@@ -56,14 +57,14 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
 
 
 def _row_of_instance(rows: np.ndarray, batch: int) -> np.ndarray:
-    """`[batch]`: the row of each instance; a single row belongs to all of them."""
+    """Return the row `[batch]` of each instance; a single row belongs to all instances."""
     if len(rows) > 1:
         return np.arange(batch)
     return np.zeros(batch, np.int64)
 
 
 def _steps_of(buckets: Buckets) -> np.ndarray:
-    """`[n, 4]`: variable, parent or -1, edge, and whether the variable is the edge's first."""
+    """Return `[n, 4]`: variable, parent or -1, edge, whether the variable is the edge's first."""
     rows = []
     for step in buckets.steps:
         edge = 0
@@ -78,7 +79,7 @@ def _steps_of(buckets: Buckets) -> np.ndarray:
 
 
 def _weights_of(problem: LabelProblem) -> np.ndarray:
-    """`[1 or batch, e]`; no columns where all are one."""
+    """Return weights `[1 or batch, e]`, without columns if all weights are 1."""
     if problem.weights is None:
         return np.empty((1, 0))
     return plain(np.asarray(problem.weights, np.float64))

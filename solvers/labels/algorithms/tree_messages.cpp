@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    // Sends i's message to j, of which the largest is zero; returns what was taken off it.
+    // Sends i's message to j, shifted so that its largest value is zero; returns the shift.
     double send(Index i, Index j, Index e, Index side) {
         const Index size = tree_.sizes[i];
         for (Index a = 0; a < size; ++a) cavity_[a] = sums_[a] - message_(e, side, a);

@@ -5,7 +5,7 @@
 //
 //     u_i(a) = score_i(a) + sum_e r_e m_i(a),    g_e(a, b) = score_e(a, b) / r_e - m_i(a) - m_j(b),
 //
-// so that score = sum_i u_i + sum_e r_e g_e, whatever the messages are. tree_messages.py says which
+// so that score = sum_i u_i + sum_e r_e g_e for any messages. tree_messages.py explains which
 // bounds follow.
 //
 // References:
@@ -22,7 +22,7 @@
 
 namespace solvers::labels {
 
-// Who is joined with whom, by what scores, in what order.
+// Graph of an instance with its scores and an order of the variables.
 struct Tree {
     std::span<const Index> starts;    // [n + 1]: the first neighbour of every variable
     std::span<const Index> near;      // [2 e]: the neighbours
@@ -41,25 +41,25 @@ struct Tree {
     double score(Index e, Index side_of_a, Index a, Index b) const;
 };
 
-// An order in which all variables but the last of each component have a neighbour behind them.
+// An order in which all variables except the last of each component have a later neighbour.
 std::vector<Index> roots_last(std::span<const Index> starts, std::span<const Index> near);
 
-// log sum exp of the values; minus infinity where all of them are.
+// log sum exp of the values; minus infinity if all values are.
 double log_sum(std::span<const double> values);
 
 struct Passed {
     double total;  // the bound on log Z, see `pass_on`
-    double moved;  // the farthest that a message moved
+    double moved;  // the largest change of a message
 };
 
-// One visit to every variable, in the order or against it, which sends messages to those that come
-// then.
+// Visits every variable, in the order or against it, and sends messages to the variables that
+// follow.
 //
-// The total is a bound on log Z where the pass is forward, damping is zero and the weights are
-// those of a random forest; minus infinity where every assignment is forbidden.
+// The total is a bound on log Z if the pass is forward, damping is zero and the weights are those
+// of a random forest. It is minus infinity if every assignment is forbidden.
 //
 // Args:
-//     unary: `[n, k]`; a value that nothing can go with becomes minus infinity.
+//     unary: `[n, k]`; a value that no neighbour's value allows becomes minus infinity.
 //     weights: `[e]`.
 //     message: `[e, 2, k]`, to the values of each end.
 //     forward: whether in the order.
@@ -67,11 +67,11 @@ struct Passed {
 Passed pass_on(const Tree& tree, Matrix<double> unary, std::span<const double> weights,
                Cube<double> message, bool forward, double damping);
 
-// Writes the marginals `[n, k]` and `[e, k, k]` that messages stand for; returns the estimate of
-// log Z by Bethe.
+// Writes the marginals `[n, k]` and `[e, k, k]` of the messages; returns the Bethe estimate of log
+// Z.
 //
 // That is sum_i log Z_i + sum_e (log Z_e - log Z_i - log Z_j), with Z_i the sum of exp(u_i), and
-// Z_e that of exp(g_e + u_i + u_j): it means something where all weights are one.
+// Z_e that of exp(g_e + u_i + u_j): it is only meaningful if all weights are one.
 double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const double> weights,
                Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs);
 

@@ -6,14 +6,14 @@ An edge e = (i, j) of weight r_e sends log messages m_i(a) and m_j(b). With them
 
     u_i(a) = score_i(a) + sum_e r_e m_i(a),    g_e(a, b) = score_e(a, b) / r_e - m_i(a) - m_j(b),
 
-so that score = sum_i u_i + sum_e r_e g_e, whatever the messages are. Let every variable choose one
-of its edges to variables later in some order, with the probabilities r_e, which add up to one. What
-is chosen is a forest, and score the mean of sum_i u_i + sum of g_e over the forest's edges. Log Z
-is convex: the mean of the forests' log Z is an upper bound (tree reweighting). So is what a pass in
-that order finds, which takes Hoelder's inequality at every variable in place of the mean: a
-variable with the sum s(a) of what is known of it hands r_e log sum_a exp(g_e(a, b) + s(a)) to b at
-the other end. A message that is the sum it stands for makes that a constant, which is all that the
-bound needs.
+so that score = sum_i u_i + sum_e r_e g_e for any messages. Let every variable choose one of its
+edges to variables later in some order, with the probabilities r_e, which add up to one. The chosen
+edges form a forest. The score is the mean over forests of sum_i u_i plus the sum of g_e over the
+forest's edges. Since log Z is convex, the mean of the forests' log Z is an upper bound (tree
+reweighting). A pass in that order also gives an upper bound, with Hoelder's inequality at every
+variable in place of the mean. A variable with the total s(a) sends r_e log sum_a exp(g_e(a, b) +
+s(a)) to value b at the other end. If a message equals the sum that it represents, this is a
+constant, which suffices for the bound.
 
 With weights of one the messages are those of loopy belief propagation.
 
@@ -38,14 +38,14 @@ from ..problem import LabelProblem
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Who is joined with whom, by what scores, in what order.
+    """Graph of an instance with its scores and an order of the variables.
 
     Attributes:
-        kernel: the same, as the kernels want it.
-        near: `[2 e]`, the neighbours of every variable, one list behind the other.
-        edge: `[2 e]`, the edges to them.
-        owner: `[2 e]`, whose neighbours they are.
-        place: `[n]`, of each variable in the order.
+        kernel: the same data in the form that the kernels take.
+        near: `[2 e]`, the neighbours of every variable, one list after the other.
+        edge: `[2 e]`, the edges to these neighbours.
+        owner: `[2 e]`, the variables whose neighbours they are.
+        place: `[n]`, the place of each variable in the order.
     """
 
     kernel: kernels.Tree
@@ -56,7 +56,7 @@ class Tree:
 
     @classmethod
     def of(cls, problem: LabelProblem) -> Tree:
-        """Of a host problem of one instance."""
+        """Return the graph of a host problem of one instance."""
         problem = problem.dense()
         starts, near, edge = neighbour_lists(problem.n, problem.topology.pairs)
         side = sides_of(starts, edge, problem.topology.pairs)

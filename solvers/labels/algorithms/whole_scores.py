@@ -1,4 +1,4 @@
-"""Scores of an instance as whole numbers, so that bounds of them are exact."""
+"""Scores of an instance as whole numbers, so that bounds on them are exact."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from ..problem import LabelProblem
 TOTAL_BITS = 54
 
 NORMAL = 2.0**-1000
-"""From here on no float of a whole number of units loses digits."""
+"""Least unit for which floats of whole numbers of units keep all digits."""
 
 FORBIDDEN = -(1 << 61)
-"""In the place of minus infinity: no sum of other scores makes it good."""
+"""Whole score in place of minus infinity, which no sum of other scores compensates."""
 
 
 class Tables(NamedTuple):
-    """The scores of pairs: shared tables, or weights of equal values.
+    """Scores of pairs: shared tables, or weights of equal values.
 
     Attributes:
         pairs: `[e, 2]`, the variables of each edge.
-        table_of: `[e]`, which table an edge has.
-        tables: `[t, k, k]`; none where there are `weights`.
-        weights: `[e]`, the scores of equal values, where all other values score nothing together;
-            empty elsewhere.
+        table_of: `[e]`, the table of each edge.
+        tables: `[t, k, k]`; empty if there are `weights`.
+        weights: `[e]`, the scores of equal values, if different values score 0; otherwise empty.
     """
 
     pairs: np.ndarray
@@ -39,20 +38,20 @@ class Tables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WholeScores:
-    """One instance in whole numbers of a unit, a power of two.
+    """Scores of one instance in whole numbers of a unit, a power of two.
 
-    With unit = 2^(ceil(log2(magnitude)) - 54) no score is beyond 2^54 or so, and rounding moves one
-    by at most (n + e) / 2 units < `LabelProblem.rounding` / 8: a proof over these numbers is a
-    proof at float64.
+    With unit = 2^(ceil(log2(magnitude)) - 54), all scores are below about 2^54. Rounding changes a
+    score by at most (n + e) / 2 units < `LabelProblem.rounding` / 8. So a proof over these numbers
+    is a proof at float64.
 
     Attributes:
-        unary: `[n, k]`, with FORBIDDEN.
+        unary: `[n, k]`, with `FORBIDDEN` for minus infinity.
         tables: the pairs.
         sizes: `[n]`.
-        unit: score ~ unit * whole score.
-        error: by how much the rounding of the scores can move a sum.
-        step: two sums that differ do so by a multiple of it.
-        least: no allowed assignment scores less.
+        unit: the unit: a score is about unit * whole score.
+        error: maximum change of a sum by rounding of the scores.
+        step: a number of which every difference of two sums is a multiple.
+        least: a lower bound on the scores of allowed assignments.
     """
 
     unary: Int[np.ndarray, "n k"]
@@ -65,7 +64,7 @@ class WholeScores:
 
     @classmethod
     def of(cls, problem: LabelProblem) -> WholeScores:
-        """The whole scores of a host problem of one instance."""
+        """Return the whole scores of a host problem of one instance."""
         # In this unit the scores of a state sum to less than 2^TOTAL_BITS.
         exponent = max(int(np.frexp(problem.magnitude[0])[1]) - TOTAL_BITS, LEAST_EXPONENT)
         unary, moved, steps = _rounded(problem.unary[0], exponent)
@@ -91,7 +90,7 @@ class WholeScores:
     def bound(self, whole: int) -> float:
         """Convert a bound on whole scores to a bound on true scores.
 
-        The result is rounded up where no float equals it.
+        The result is rounded up if no float equals it.
         """
         bound = whole * self.unit
         if int(float(whole)) != whole or self.unit < NORMAL:
@@ -102,7 +101,7 @@ class WholeScores:
 
 
 def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tables, or weights of equal values, and which table an edge has."""
+    """Return tables or weights of equal values, and the table of each edge."""
     none = np.zeros((0, problem.k, problem.k)), np.zeros(0)
     if not problem.e:
         return *none, problem.table_of
@@ -115,7 +114,7 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
     else:
         equal = np.zeros(len(tables))
     diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)
-    # Equal diagonals and zeros beside them: a weight per edge says the same, and is faster.
+    # A table with an equal diagonal and zeros elsewhere is replaced by a weight, which is faster.
     if np.isfinite(equal).all() and (tables == diagonal).all():
         weights = equal[problem.table_of]
         if problem.weights is not None:
@@ -145,7 +144,7 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
 
 
 def _least(whole: np.ndarray) -> np.ndarray:
-    """The least allowed score of each row, or 0."""
+    """Return the least allowed score of each row, or 0."""
     rows = whole.reshape(len(whole), -1)
     least: np.ndarray = np.where(rows > FORBIDDEN, rows, 0).min(axis=1, initial=0)
     return least

@@ -1,1 +1,1 @@
-"""Label solvers, a file a registered name."""
+"""Label solvers, one file for each registered name."""

@@ -1,4 +1,4 @@
-"""Any solver of bits, on the bits of labels."""
+"""Solve label problems by any solver of bits."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from ..starts import given_labels
 
 @dataclass(frozen=True)
 class Bits(LabelSolver):
-    """A solver of label problems that writes labels as ordered bits (the domain-wall encoding).
+    """Solver of label problems that encodes labels as ordered bits (the domain-wall encoding).
 
     The encoding gives a variable of s values s - 1 bits.
 
-    `max_flow` is exact so where tables are supermodular in the order of the labels (Ishikawa), and
-    every other solver takes all that has not too many bits.
+    With this encoding, `max_flow` is exact if tables are supermodular in the order of the labels
+    (Ishikawa). Every other solver takes problems that have not too many bits.
 
     Attributes:
         solver: a name of `solvers.available_solvers()`, a solver object, or "auto".
-        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
+        start: initial labels `[..., n]`, which broadcast to the batch; None for none.
     """
 
     solver: str | ArgmaxSolver = "auto"
@@ -43,7 +43,7 @@ class Bits(LabelSolver):
     capabilities = Capabilities(exact=True, time_limit=True, constraints=2**54)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
-        """What the binary solver says of the bits; nothing where one is chosen for them."""
+        """Return why the binary solver cannot take the bits; nothing if `auto` chooses it."""
         if isinstance(self.solver, str) and self.solver == "auto":
             return ()
         bits = domain_wall(problem.to_host()).problem
@@ -57,7 +57,7 @@ class Bits(LabelSolver):
     def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
         """Return why the binary solver cannot take the constraints over the bits, or None.
 
-        With "auto" there is no binary solver to ask yet.
+        With "auto", no binary solver is chosen yet.
         """
         bits = domain_wall(problem.to_host()).problem
         if (isinstance(self.solver, str) and self.solver == "auto") or not bits.n:
@@ -105,7 +105,7 @@ class Bits(LabelSolver):
         return self._maximiser(coded, solution, binary)
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
-        """The binary solver, with the bits of the labels to start from if it takes a start."""
+        """Return the binary solver, with the bits of the initial labels if it takes a start."""
         labels = given_labels(self.start, problem)
         if labels is None or "start" not in binary.options():
             return binary

@@ -1,4 +1,4 @@
-"""Problems of any tables, by a search with bounds from messages along the edges."""
+"""Solve problems with any tables by a search with bounds from messages along the edges."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class DualAscent(LabelSolver):
     cuts and a tabu search improve the incumbent. Values that cannot lead above the incumbent are
     removed. If exchanging two labels in all variables changes no score, as in colourings and
     communities, the search tries one of them until a branch distinguishes them. On large problems
-    the search rarely ends with a certificate; with a time limit, the root gives labels and a bound
-    near each other.
+    the search rarely ends with a certificate. With a time limit, the root gives labels whose score
+    is near the bound.
 
     Attributes:
-        threads: instances at a time; None for all cores.
-        visits: nodes times entries of messages after which the search for an instance ends, proved
-            or not; 2^28 take some seconds. None to go on until a proof, or until the search needs
-            more than 1 GiB.
-        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
+        threads: number of instances at a time; None for all cores.
+        visits: nodes times message entries after which the search for an instance ends, with or
+            without a proof; 2^28 take some seconds. None to continue until a proof, or until the
+            search needs more than 1 GiB.
+        start: initial labels `[..., n]`, which broadcast to the batch; None for none.
 
     References:
         Roney-Dougal, Gent, Kelsey, Linton (2004), Tractable symmetry breaking using restricted

@@ -1,4 +1,4 @@
-"""Problems of low treewidth, variable by variable."""
+"""Solve problems of low treewidth, variable by variable."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from ..solver import LabelSolver
 
 @dataclass(frozen=True)
 class Elimination(LabelSolver):
-    """Exact for problems of low treewidth (chains, trees, narrow grids) of any size.
+    """Exact solver of problems of low treewidth (chains, trees, narrow grids) of any size.
 
-    Max-sum elimination in an order found by heuristics and remembered for each topology. What
-    limits it is memory: a table has an entry for every assignment of a variable and its separator.
+    It runs max-sum elimination in an order that heuristics find, which is remembered for each
+    topology. Memory is the limit: a table has an entry for every assignment of a variable and its
+    separator.
 
     References:
         Dechter (1999), Bucket elimination: a unifying framework for reasoning.
@@ -35,7 +36,7 @@ class Elimination(LabelSolver):
     capabilities = Capabilities(exact=True, max_treewidth=WIDEST, on_device=True)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
-        """Tables that do not fit into the free memory."""
+        """Return a reason if the tables do not fit into the free memory."""
         reasons = super().why_not(problem)
         if self.is_linear(problem):
             return reasons
@@ -56,7 +57,7 @@ class Elimination(LabelSolver):
 
     @staticmethod
     def entries(problem: LabelProblem) -> int:
-        """How many entries the tables have in all: the work for an instance."""
+        """Return the number of entries of all tables, which is the work for an instance."""
         return buckets_of(problem).entries
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
@@ -93,5 +94,5 @@ def _states(problem: LabelProblem, buckets: Buckets) -> States:
 
 
 def _bytes_of(buckets: Buckets) -> int:
-    """For the largest sum with a message beside it, and a byte or two for each choice."""
+    """Return the bytes of the largest sum, of a message, and of the choices."""
     return 24 * buckets.largest + 2 * buckets.entries

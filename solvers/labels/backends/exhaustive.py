@@ -1,4 +1,4 @@
-"""All assignments."""
+"""Solve small problems by scoring all assignments."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_STATES = 1 << 20
 
 @dataclass(frozen=True)
 class Exhaustive(LabelSolver):
-    """Exact for up to 2^20 assignments, all of which it scores."""
+    """Exact solver of up to 2^20 assignments, which scores all of them."""
 
     name = "exhaustive"
     capabilities = Capabilities(exact=True)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
-        """More than 2^20 assignments."""
+        """Return a reason if there are more than 2^20 assignments."""
         reasons = super().why_not(problem)
         if problem.states <= MOST_STATES:
             return reasons

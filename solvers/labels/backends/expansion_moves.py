@@ -1,4 +1,4 @@
-"""Large problems: labels by cuts that change many at once, beside a bound by messages."""
+"""Find good labels for large problems by minimum cuts, and a bound by messages."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ExpansionMoves(LabelSolver):
 
     Messages give the first labels and the bound.
 
-    A tabu search takes what the cuts leave, where there are not too many values to look at.
+    A tabu search then improves the labels, unless there are too many values to evaluate.
 
-    Never says `optimal`: how good its labels are, `bound` says.
+    It never reports `optimal=True`; `bound` shows how good its labels are.
 
     Attributes:
-        threads: instances at a time; None for all cores.
-        start: labels `[..., n]` to start from, which broadcast to the batch; None for none.
+        threads: number of instances at a time; None for all cores.
+        start: initial labels `[..., n]`, which broadcast to the batch; None for none.
 
     References:
         Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
@@ -69,7 +69,7 @@ def _moved(
     deadline: Deadline,
     first: np.ndarray | None,
 ) -> tuple[np.ndarray, float]:
-    """Labels and a bound of an instance, which has its part of the time."""
+    """Return labels and a bound of an instance, within its share of the time."""
     one = problem.instances(slice(instance, instance + 1))
     rows = slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))

@@ -1,4 +1,4 @@
-"""Problems without pairs: the best value of each variable."""
+"""Solve problems without pairs: choose the best value of each variable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..solver import LabelSolver
 
 @dataclass(frozen=True)
 class Independent(LabelSolver):
-    """Exact where there are no pairwise scores."""
+    """Exact solver of problems without pairwise scores."""
 
     name = "independent"
     capabilities = Capabilities(exact=True, pairwise=False, on_device=True)

@@ -1,4 +1,4 @@
-"""toulbar2, through pytoulbar2."""
+"""Solve label problems by toulbar2, through pytoulbar2."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ..solver import LabelSolver
 
 @dataclass(frozen=True)
 class Toulbar2(LabelSolver):
-    """Solve problems with any tables exactly, by toulbar2.
+    """Exact solver of problems with any tables, by toulbar2.
 
     The search is best-first and depth-first, with soft arc consistency.
 
-    The search is over whole scores (`WholeScores`), as costs in a file, with toulbar2's own
-    defaults, one thread, in a process of its own: its library knows one problem at a time, and no
-    time but whole seconds. A second after the deadline the process is killed.
+    The scores become whole numbers (`WholeScores`), which a file states as costs. toulbar2 runs
+    with its own defaults and one thread, in a separate process. Its library holds one problem at a
+    time, and its time limits are whole seconds. The process is killed a second after the deadline.
 
     References:
         Hurley, O'Sullivan, Allouche, Katsirelos, Schiex, Zytnicki, de Givry (2016), Multi-language
@@ -61,7 +61,7 @@ class Toulbar2(LabelSolver):
 def _searched(
     problem: LabelProblem, deadline: Deadline, process: Process, file: Path
 ) -> tuple[np.ndarray | None, float]:
-    """Labels `[n]` of an instance, None where none were found, and a bound."""
+    """Return labels `[n]` of an instance (None if none were found), and a bound."""
     scores = WholeScores.of(problem)
     constant = None
     if not deadline.passed:

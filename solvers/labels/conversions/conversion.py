@@ -24,19 +24,19 @@ from ..problem import LabelProblem
 
 @dataclass(frozen=True, eq=False)
 class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
-    """A label problem with the names, values and objective of the data that it was made from.
+    """Label problem with the names, values and objective of its original.
 
     original objective(x) = constant + sign * score(x)
 
     Attributes:
-        problem: what to solve; behind the original's variables come those that stand for factors of
-            three or more.
-        sign: 1 where the original is maximised, -1 where it is minimised.
-        constant: the original objective of a score of zero.
-        names: what the original calls each of its variables.
-        values: what it calls the values of each.
-        original: the objective in the original's own terms; None where it is constant + sign *
-            score(x).
+        problem: the problem to solve; after the original's variables come the variables that
+            represent factors of three or more variables.
+        sign: 1 if the original is maximised, -1 if it is minimised.
+        constant: the original objective at a score of zero.
+        names: the original's names of its variables.
+        values: the original's values of each variable.
+        original: the objective as a sum of the original's terms; None for
+            constant + sign * score(x).
         loose: number of the problem's last variables that the others do not determine.
 
     Example:
@@ -64,9 +64,9 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         """Return {variable: value} by the original's names; the former name of `states`.
 
         Raises:
-            OptionError: a name that is none, or a value that the variable does not have.
+            OptionError: an unknown name, or a value that the variable does not have.
         """
-        message = "LabelConversion.labels is now states; the old name goes in the next release"
+        message = "LabelConversion.labels is now states; the next release removes the old name"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.states(assignment)
 
@@ -99,15 +99,15 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         return folding + float(self.problem.rounding[0])
 
     def values_of(self, place: int) -> Sequence[Hashable]:
-        """Return what the original calls the values of a variable."""
+        """Return the original's values of a variable."""
         return self.values[place]
 
     def _score_terms(self, z: Any) -> np.ndarray:
-        """The score alone."""
+        """Return the score as the only term."""
         return np.array([float(self.problem.score(z))])
 
     def _states_of(self, z: Any) -> np.ndarray:
-        """`[n]` integers: the values of the original's own variables, more behind them."""
+        """Return the states `[n]` of the original variables, without those of added variables."""
         labels = to_numpy(as_array(z, "labels"))
         if labels.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {labels.shape}")
@@ -118,10 +118,10 @@ class LabelConversion(AnyConversion[LabelProblem[np.ndarray]]):
         return states
 
     def _whole(self, states: list[int]) -> list[int]:
-        """Return the values of the original's variables and of those that stand for factors.
+        """Return the values of the original's variables and of variables that represent factors.
 
-        Each of these agrees with the values of the variables in its scope; where none does, the
-        states are forbidden, whatever it is.
+        The value of such a variable agrees with the variables in its scope. If no value does, the
+        states are forbidden for any value.
         """
         whole = [*states]
         pairs = self.problem.topology.pairs

@@ -1,4 +1,4 @@
-"""Discrete quadratic models of dimod, and constrained ones with integers."""
+"""Convert discrete quadratic models of dimod, and constrained ones with integers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .factors import Factor, from_factors
 from .integers import from_integers
 
 PARTS = ("variables", "num_cases", "get_linear", "get_quadratic", "adj", "offset")
-"""Of a discrete quadratic model."""
+"""Attributes of a discrete quadratic model."""
 
 
 def from_dimod(dqm: Any) -> LabelConversion:
@@ -27,8 +27,8 @@ def from_dimod(dqm: Any) -> LabelConversion:
             go to `solvers.conversions.from_dimod`.
 
     Raises:
-        ProblemError: `dqm` is no such model, or has biases that are not finite, real variables, or
-            integers of more than 65,536 values.
+        ProblemError: `dqm` is not such a model, has biases that are not finite, has real variables,
+            or has integers of more than 65,536 values.
 
     Example:
         >>> import dimod

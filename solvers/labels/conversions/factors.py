@@ -1,4 +1,4 @@
-"""Sums of factors of any scope."""
+"""Convert sums of factors with any scopes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ..problem import LabelProblem
 from .conversion import LabelConversion
 
 Factor: TypeAlias = tuple[Sequence[int], np.ndarray]
-"""The variables of a factor, and its table, an axis for each."""
+"""The variables of a factor, and its table with one axis for each."""
 
 MOST_VALUES = 1 << 30
-"""Of a variable."""
+"""Maximum number of values of a variable."""
 
 MOST_TUPLES = 4096
-"""Of a factor of three variables or more, that a variable of their own may stand for."""
+"""Maximum number of allowed tuples of a factor of three variables or more."""
 
 
 def from_factors(
@@ -42,26 +42,26 @@ def from_factors(
 ) -> LabelConversion:
     """Convert a sum of factors, which are tables over some of the variables.
 
-    Factors of one scope are added up. One of three variables or more gets a variable of its own,
-    whose values are the allowed tuples, and which forbids all values that are not those of its
-    tuple: the same maxima, and the same sums. One that allows many tuples gets two, for the tuples
-    of either half of its scope, with a table between them.
+    Factors of one scope are added up. A factor of three variables or more gets an extra variable,
+    whose values are the allowed tuples. A pair forbids all values that differ from the tuple, so
+    maxima and sums stay the same. A factor that allows many tuples gets two extra variables, one
+    for each half of its scope, with a table between them.
 
     Args:
-        sizes: `[n]`, how many values each variable has.
-        factors: scopes and tables `[sizes of the scope]`; minus infinity (plus infinity, where the
-            sum is minimised) forbids a tuple. Numbers may be fractions, decimals and integers of
+        sizes: `[n]`, the number of values of each variable.
+        factors: scopes and tables `[sizes of the scope]`. Minus infinity forbids a tuple; plus
+            infinity, if the sum is minimised. Numbers may be fractions, decimals and integers of
             any size, as for `from_qubo`.
-        sense: what is done with the sum.
-        constant: added to it.
-        names: of the variables; 0 to n - 1 without.
-        values: names of the values of each variable; 0 to size - 1 without.
+        sense: whether the sum is minimised or maximised.
+        constant: a number that is added to the sum.
+        names: the names of the variables; None for 0 to n - 1.
+        values: the names of the values of each variable; None for 0 to size - 1.
 
     Raises:
-        ProblemError: a table that does not have the shape of its scope, a scope that repeats a
-            variable, a factor of three variables or more that allows more than 4,096 tuples, two
-            variables or values of one name, or what `LabelProblem.from_arrays` refuses.
-        OptionError: `sense` is neither word.
+        ProblemError: a table does not have the shape of its scope, a scope repeats a variable, a
+            factor of three variables or more allows more than 4,096 tuples, two variables or values
+            have the same name, or `LabelProblem.from_arrays` raises.
+        OptionError: `sense` is not a known word.
     """
     sign = sign_of(sense)
     number = constant
@@ -72,7 +72,7 @@ def from_factors(
     for scope, table, entries in _pairs(factors):
         terms.append((scope, table))
         fractions.append(entries)
-    # The problem maximises, so the tables of a sum to minimise change their sign.
+    # The problem is maximised, so the tables of a minimised sum change their sign.
     for place, (scope, table) in enumerate(terms):
         total.add(place, scope, sign * table)
     if not math.isfinite(total.constant):
@@ -91,7 +91,7 @@ def from_factors(
 
 
 def _check_words(sizes: list[int], names: Any, values: Any) -> None:
-    """Refuses names that are not one for each variable, and one for each value, all different."""
+    """Raise unless each variable and each value has a name, and the names differ."""
     try:
         fit = len(names) == len(sizes) and [len(words) for words in values] == sizes
     except TypeError:
@@ -112,7 +112,7 @@ def _check_different(what: str, words: Sequence[Hashable]) -> None:
     for place, word in enumerate(words):
         try:
             first = places.setdefault(word, place)
-        except TypeError as error:  # a list, say
+        except TypeError as error:  # such as a list
             raise ProblemError(
                 f"{shortened(word)} cannot be a name; pass a text or a number"
             ) from error
@@ -161,7 +161,7 @@ def _sizes(sizes: Any) -> list[int]:
 def _pairs(
     factors: Any,
 ) -> Iterator[tuple[tuple[int, ...], np.ndarray, list[Fraction] | None]]:
-    """Yield scopes and float64 tables, checked but for their shapes, and exact entries.
+    """Yield scopes, float64 tables and exact entries, all checked except for shapes.
 
     The entries of a table are None if float64 holds all of them.
     """
@@ -195,21 +195,21 @@ def _pairs(
 WHOLE_TUPLES = 64
 """Maximum number of allowed tuples for which a factor gets a single variable.
 
-A larger factor gets two variables, for the tuples of either half.
+A larger factor gets two variables, one for the tuples of each half.
 """
 
 MOST_JOINT = 1 << 20
-"""Entries of the table between the two halves of a factor."""
+"""Maximum entries of the table between the two halves of a factor."""
 
 SMALL_TABLES = 1 << 20
-"""Tables of no more entries together are padded to one size, which is fastest."""
+"""Maximum entries of tables that are always padded to one size, which is fastest."""
 
 WORTH_PADDING = 2
-"""Tables that are padded take so many times their own entries at most."""
+"""Maximum ratio of the entries of padded tables to those of the original tables."""
 
 
 class _Sum:
-    """Factors, added up by scope."""
+    """Sum of factors, by scope."""
 
     def __init__(self, sizes: list[int]):
         self.given = len(sizes)
@@ -219,7 +219,7 @@ class _Sum:
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
 
     def add(self, number: int, scope: tuple[int, ...], table: np.ndarray) -> None:
-        """A factor of scores."""
+        """Add a factor of scores."""
         if len(set(scope)) < len(scope) or not all(0 <= v < self.given for v in scope):
             raise ProblemError(
                 f"the scope of factor {number} is {scope}; "
@@ -270,11 +270,11 @@ class _Sum:
         self._add_pair((first, second), joint)
 
     def _stand_in(self, scope: tuple[int, ...], tuples: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return a variable that stands for a scope, and `[tuples]` its value for each tuple.
+        """Return a variable that represents a scope, and its value `[tuples]` for each tuple.
 
         Its values are the different tuples.
 
-        Of one variable it is that variable.
+        A scope of one variable is represented by that variable.
         """
         if len(scope) == 1:
             return scope[0], tuples[:, 0]
@@ -288,7 +288,7 @@ class _Sum:
         return stand_in, which
 
     def problem(self) -> LabelProblem[np.ndarray]:
-        """All of it as arrays."""
+        """Return the problem of the sum."""
         n = len(self.sizes)
         k = max(self.sizes, default=0)
         check_memory(f"{n} variables of up to {k} values", n * k)
@@ -311,17 +311,17 @@ class _Sum:
 
 
 def _codes(tuples: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """`[allowed]`: a number for each tuple of a scope, its place in a table of the scope."""
+    """Return the place `[allowed]` of each tuple in a table of the scope."""
     codes: np.ndarray = np.ravel_multi_index(tuple(tuples.T), shape)
     return codes
 
 
 def _best_cut(tuples: np.ndarray, shape: tuple[int, ...]) -> int:
-    """Return where to split a scope into two halves of few tuples; 0 keeps it whole.
+    """Return the place that splits a scope into two halves of few tuples; 0 for no split.
 
     Args:
         tuples: `[allowed, variables]`.
-        shape: of the factor's table.
+        shape: the shape of the factor's table.
     """
     if len(tuples) <= WHOLE_TUPLES:
         return 0

@@ -1,4 +1,4 @@
-"""Constraints over integers: products and soft ones, by added variables of several values."""
+"""Express products and soft constraints over integers by added variables of several values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Products: TypeAlias = Mapping[tuple[int, ...], Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The left side of a constraint minus its right side, in exact decimals.
+    """Left side of a constraint minus its right side, in exact decimals.
 
     Attributes:
-        label: of the constraint, for errors.
-        products: its terms.
-        constant: added to them.
+        label: the label of the constraint, for errors.
+        products: the terms of the difference.
+        constant: the constant term.
     """
 
     label: Any
@@ -38,7 +38,7 @@ class Side:
         return Side(self.label, negative, -self.constant)
 
     def value(self, numbers: Sequence[int]) -> Fraction:
-        """Return the difference, for the numbers that all variables are."""
+        """Return the difference for given numbers of all variables."""
         terms = self.products.items()
         products = (a * math.prod(numbers[place] for place in scope) for scope, a in terms)
         return sum(products, self.constant)
@@ -46,14 +46,14 @@ class Side:
 
 @dataclass(eq=False)
 class IntegerConstraints(SoftConstraints[Side]):
-    """Constraints of a model over labels, and the variables that they add.
+    """Constraints of a model over labels, with the variables that they add.
 
     Attributes:
-        values: the numbers that each variable can be; those of added variables follow.
+        values: the numbers that each variable can be; those of added variables come last.
         ties: tables that make added variables equal to products, infinite elsewhere.
         costs: tables of penalties.
-        constraints: linear ones over (variable, state).
-        penalties: of soft constraints.
+        constraints: linear constraints over (variable, state).
+        penalties: the penalties of soft constraints.
     """
 
     values: list[Sequence[Any]]
@@ -71,7 +71,7 @@ class IntegerConstraints(SoftConstraints[Side]):
         """Add a variable whose value is the violation that a constraint allows."""
         side = penalty.difference
         self.penalties.append(penalty)
-        numbers = self._numbers(side)  # first, since it refuses products of too many values
+        numbers = self._numbers(side)  # first, since it raises for products of too many values
         levels = [Fraction(0), *self._levels(side)]
         allowed = len(self.values)
         self.values.append(levels)
@@ -136,10 +136,10 @@ class IntegerConstraints(SoftConstraints[Side]):
         return place
 
     def _levels(self, side: Side) -> list[Fraction]:
-        """Return the positive numbers that a side may be, in rising order.
+        """Return the positive values that a side may have, in rising order.
 
         Raises:
-            ProblemError: there are too many of them.
+            ProblemError: there are too many such values.
         """
         choices: list[list[Fraction]] = []
         for scope, coefficient in side.products.items():
@@ -149,7 +149,7 @@ class IntegerConstraints(SoftConstraints[Side]):
 
 
 def _products_of(values: list[Sequence[int]], scope: tuple[int, ...]) -> Iterable[int]:
-    """Return the different products of the values of a scope; a square for one that repeats."""
+    """Return the different products of the values of a scope, which may repeat a variable."""
     if len(set(scope)) == 1:
         return {value ** len(scope) for value in values[0]}
     return {one * other for one in values[0] for other in values[1]}

@@ -27,9 +27,9 @@ def from_integers(model: Any) -> LabelConversion:
     """Return the conversion of a constrained quadratic model, whose integers are labels.
 
     Raises:
-        ProblemError: a real variable, an integer of too many values, a product of more than 4,096
-            pairs of values, a coefficient that is not finite, or a soft constraint whose violations
-            are more than 1,024 or differ by less than rounding.
+        ProblemError: a variable is real, an integer has too many values, a product has more than
+            4,096 pairs of values, a coefficient is not finite, or the violations of a soft
+            constraint are more than 1,024 or differ by less than rounding.
     """
     names = list(model.variables)
     values = [_values(model, name) for name in names]
@@ -38,7 +38,7 @@ def from_integers(model: Any) -> LabelConversion:
     for label, comparison in model.constraints.items():
         _add(sides, label, comparison, place)
     factors = list(_factors(model.objective, place, values))
-    # Products of integers become variables of their own, whose values are only numbered.
+    # Products of integers become extra variables, whose values only have numbers as names.
     added = [range(len(states)) for states in sides.values[len(names) :]]
     conversion = from_factors(
         [len(states) for states in sides.values],
@@ -48,7 +48,7 @@ def from_integers(model: Any) -> LabelConversion:
         values=[*values, *added],
     )
     original: Any = FactorSum(float(model.objective.offset), factors)
-    # The value of an answer pays for its violations, however the labels express them.
+    # The value of an answer includes its violations, however the labels express them.
     if sides.penalties:
         original = Penalised(
             original,

@@ -1,4 +1,4 @@
-"""Models of pgmpy."""
+"""Convert models of pgmpy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .factors import Factor, from_factors
 def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) -> LabelConversion:
     """Convert a pgmpy model: the sum of the logarithms of its factors or tables, maximised.
 
-    Its argmax is the most probable explanation, and `gibbs` of its problem has the exact posterior.
+    Its argmax is the most probable explanation, and `gibbs` of its problem is the exact posterior.
 
     Args:
         model: a `DiscreteMarkovNetwork`, `FactorGraph`, `JunctionTree` or
             `DiscreteBayesianNetwork`.
-        evidence: values that were observed, by the model's names.
+        evidence: the observed values, by the model's names.
 
     Raises:
-        ProblemError: `model` is none of these, or has a factor that is no table.
+        ProblemError: `model` is not such a model, or has a factor that is not a table.
     """
     factors = _tables_of(model)
     names: dict[Hashable, list[Hashable]] = {}
@@ -42,7 +42,7 @@ def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) 
 
 
 def _tables_of(model: Any) -> list[Any]:
-    """A pgmpy model's factors, each a table."""
+    """Return the factors of a pgmpy model, which are tables."""
     if hasattr(model, "get_cpds"):
         return [cpd.to_factor() for cpd in model.get_cpds()]
     if hasattr(model, "get_factors"):
@@ -55,7 +55,7 @@ def _tables_of(model: Any) -> list[Any]:
 def _reordered(
     factor: Any, place: Mapping[Hashable, int], names: Mapping[Hashable, list[Hashable]]
 ) -> Factor:
-    """Places and logarithms of a factor's table, whose values come in the order of `names`."""
+    """Return places and logarithms of a factor's table, with values in the order of `names`."""
     table = np.asarray(factor.values, np.float64)
     for axis, name in enumerate(factor.variables):
         states = list(factor.state_names[name])

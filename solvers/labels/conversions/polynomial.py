@@ -1,4 +1,4 @@
-"""Polynomials of bits as tables over the variables of their largest terms."""
+"""Convert polynomials of bits to tables over the variables of their largest terms."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
     """Return the conversion of a polynomial whose higher terms are tables.
 
     Args:
-        polynomial: what the caller wrote.
+        polynomial: the polynomial as the caller wrote it.
         monomials: its terms over bits.
-        sign: 1 where it is maximised, -1 where it is minimised.
+        sign: 1 if it is maximised, -1 if it is minimised.
 
     Raises:
         ProblemError: a term has too many variables for a table.
@@ -34,7 +34,7 @@ def in_tables(polynomial: Read, monomials: Monomials, sign: int) -> LabelConvers
             )
     tables = {scope: np.zeros((2,) * len(scope)) for scope in largest_scopes(high)}
     for scope, number in high.items():
-        # A term goes to one table that has all of its variables, so that it counts once.
+        # Each term is added to a single table that has all of its variables.
         home = next(one for one in tables if set(scope) <= set(one))
         tables[home][_ones(scope, home)] += number
     for scope, number in monomials.low.items():

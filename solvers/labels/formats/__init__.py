@@ -2,7 +2,7 @@
 
 Among the formats are UAI's competition networks and toulbar2's cost function networks.
 
-Public. Stands on conversions and problem; it does not know how problems are solved.
+Public. It depends on conversions and problems, and not on how problems are solved.
 """
 
 from .reader import FORMATS, read_problem

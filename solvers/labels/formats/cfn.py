@@ -1,4 +1,4 @@
-"""Cost function networks in toulbar2's JSON format.
+"""Read cost function networks in toulbar2's JSON format.
 
 References:
     toulbar2's user documentation, section "CFN format".
@@ -27,8 +27,8 @@ def read_cfn(text: TextFile) -> LabelConversion:
     functions may be lists.
 
     Raises:
-        ProblemFileError: another form, a global cost function, or a cost function of three
-            variables or more that allows too many tuples.
+        ProblemFileError: the file has another form, a global cost function, or a cost function of
+            three variables or more that allows too many tuples.
     """
     content = read_relaxed(text)
     return _Reader(
@@ -40,7 +40,7 @@ def read_cfn(text: TextFile) -> LabelConversion:
 
 
 def _goal_of(text: TextFile, content: Any) -> Any:
-    """Return what the sum of the costs must be."""
+    """Return the goal of the file: its sense and the bound on the sum of the costs."""
     problem = member(text, content, "problem", "the file")
     if not isinstance(problem, dict):
         raise text.error("'problem' must be an object")
@@ -58,7 +58,7 @@ def _named(text: TextFile, content: Any, name: str) -> Mapping[Any, Any]:
 
 
 class _Reader:
-    """What the three parts of a file say."""
+    """Reader of the three parts of a file."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class _Reader:
         self.place = {name: i for i, name in enumerate(self.names)}
 
     def conversion(self) -> LabelConversion:
-        """The whole network."""
+        """Return the conversion of the whole network."""
         if not self.names:
             raise self.text.error("there are no variables")
         factors = [self._factor(name, function) for name, function in self.functions.items()]
@@ -150,7 +150,7 @@ class _Reader:
             table[place] = self._cost(name, cost)
 
     def _costs(self, costs: Any) -> Any:
-        """Return costs, or those of the function that is named in their place."""
+        """Return a list of costs, or the costs of the function that is named instead."""
         shared = None
         if isinstance(costs, str):
             shared = self.functions.get(costs)
@@ -199,7 +199,7 @@ class _Reader:
 
 
 def _has_scope_and_costs(function: Any) -> bool:
-    """Return whether a function is a table, and not one of the global functions."""
+    """Return whether a function is a table rather than a global function."""
     if not isinstance(function, dict):
         return False
     return isinstance(function.get("scope"), list) and "costs" in function

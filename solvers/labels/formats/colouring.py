@@ -1,4 +1,4 @@
-"""Read graphs in the DIMACS format `.col`, whose fewest colours are asked for."""
+"""Read graphs in the DIMACS format `.col`, for colouring with the fewest colours."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def read_colouring(text: TextFile) -> LabelConversion:
     """Read a graph; the problem colours adjacent vertices differently with the fewest colours.
 
     The variables are the vertices, numbered from 1, whose values are colours, and "colour c", which
-    is 1 where a vertex may have colour c. Colours that are in use come first, and the vertices of a
-    clique have the first colours: this leaves out colourings that only exchange colours.
+    is 1 where a vertex may have colour c. Used colours come first, and the vertices of a clique
+    have the first colours. This excludes colourings that only exchange colours.
 
     Raises:
         ProblemFileError: the file has another form, or a loop.
@@ -45,7 +45,7 @@ def read_colouring(text: TextFile) -> LabelConversion:
 
 @dataclass
 class _Graph:
-    """Vertices 0 to n - 1, and edges (i, j) with i < j."""
+    """Graph of vertices 0 to n - 1 and edges (i, j) with i < j."""
 
     n: int
     edges: set[tuple[int, int]] = field(default_factory=set)
@@ -62,7 +62,7 @@ class _Graph:
         return sorted(range(self.n), key=lambda vertex: -len(neighbours[vertex]))
 
     def greedy_colours(self) -> int:
-        """Return how many colours suffice, by a colouring in the order of degrees."""
+        """Return a sufficient number of colours, by greedy colouring in the order of degrees."""
         neighbours = self.neighbours()
         colour: dict[int, int] = {}
         for vertex in self._by_degree(neighbours):
@@ -114,7 +114,7 @@ def _read(text: TextFile) -> _Graph:
 
 
 def _factors(graph: _Graph, clique: list[int], colours: int) -> Iterator[Factor]:
-    """Yield the cost of each colour, and what forbids other assignments."""
+    """Yield the cost of each colour, and the factors that forbid invalid assignments."""
     different = np.where(np.eye(colours, dtype=bool), math.inf, 0.0)
     for edge in graph.edges:
         yield edge, different

@@ -1,4 +1,4 @@
-"""Tables of the comparisons of two variables that toulbar2's wcsp format has by name.
+"""Tables of the named comparisons of two variables in toulbar2's wcsp format.
 
 References:
     toulbar2's user documentation, section "WCSP format", arithmetic cost functions.
@@ -30,7 +30,7 @@ def comparison_table(name: str, numbers: Sequence[int], rows: int, columns: int)
     """Return the costs `[rows, columns]` of the values of two variables x and y.
 
     Args:
-        name: of `COMPARISONS`.
+        name: a key of `COMPARISONS`.
         numbers: the numbers of the cost function.
         rows: number of values of x.
         columns: number of values of y.
@@ -54,13 +54,13 @@ def comparison_table(name: str, numbers: Sequence[int], rows: int, columns: int)
 
 
 def _apart(x: np.ndarray, y: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
-    """Return where one variable is far enough behind the other."""
+    """Return which values of one variable are far enough behind those of the other."""
     apart: np.ndarray = (x >= y + numbers[1]) | (y >= x + numbers[0])
     return apart
 
 
 def _scheduled(x: np.ndarray, y: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
-    """Return costs of values that are far enough apart, or the last ones, which cost something."""
+    """Return the costs of dropped values; other values must be far enough apart."""
     _, _, last_x, last_y, cost_x, cost_y = numbers
     dropped_x = x == last_x
     dropped_y = y == last_y

@@ -17,7 +17,7 @@ def read_dimod(text: TextFile) -> LabelConversion:
     """Read a discrete or a constrained quadratic model, which is minimised; see `from_dimod`.
 
     Raises:
-        ProblemFileError: dimod cannot read the file, or the model is another one.
+        ProblemFileError: dimod cannot read the file, or the model has another type.
         ConversionUnavailableError: dimod is not installed.
     """
     model = description_of(text)

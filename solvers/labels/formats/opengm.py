@@ -28,7 +28,7 @@ PARAMETRIC: Mapping[int, Callable[[np.ndarray, Sequence[float]], np.ndarray]] = 
     16003: lambda apart, p: np.minimum(apart, p[0]) * p[1],
     16006: lambda apart, p: np.where(apart == 0, p[0], p[1]),
 }
-"""Functions of the absolute difference of two labels, with two parameters, by their numbers.
+"""Type numbers of functions of the absolute difference of two labels, with two parameters.
 
 They are the truncated absolute difference, and Potts.
 """
@@ -72,7 +72,7 @@ def _group(text: TextFile, h5py: Any, file: Any) -> Any:
 
 
 def _arrays(text: TextFile, h5py: Any, group: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a group by their paths, whose size is checked before."""
+    """Return the arrays of a group by their paths, after a check of their size."""
     arrays: dict[str, np.ndarray] = {}
     size = 0
     for name in ("header", "numbers-of-states", "factors", *_functions(group)):
@@ -95,7 +95,7 @@ def _functions(group: Any) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """The arrays of a file."""
+    """Arrays of a file."""
 
     text: TextFile
     arrays: Mapping[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""Any file of a label problem, read by the name of its format or by what it looks like."""
+"""Read files of label problems, in a named format or a recognised one."""
 
 from __future__ import annotations
 
@@ -67,12 +67,13 @@ def read_problem(
     Args:
         path: a regular file.
         format: a name of `FORMATS`; None to take it from the first words, or else from the suffix.
-        evidence: a file of the UAI competitions with values that were observed.
+        evidence: a file of the UAI competitions with observed values.
         max_bytes: the largest text after decompression.
 
     Raises:
         ProblemFileError: the file does not hold a problem of that format, or no format fits it.
-        OptionError: no format has that name, `path` is no path, or `max_bytes` no number of bytes.
+        OptionError: no format has that name, `path` is not a path, or `max_bytes` is not a number
+            of bytes.
         OSError: the file may not be read.
 
     Example:

@@ -21,17 +21,17 @@ TOKEN = re.compile(
     r"""|(?P<word>(?:(?!//|/\*)[^\s,:{}\[\]"\#])+)""",
     re.DOTALL,
 )
-"""A piece of a text."""
+"""Pattern of a token."""
 
 DEEPEST = 20
-"""Largest number of lists and objects within one another."""
+"""Maximum depth of nested lists and objects."""
 
 CLOSING = {"{": "}", "[": "]"}
 """The end of each mark that begins an object or a list."""
 
 
 def read_relaxed(text: TextFile) -> Any:
-    """Return the value of a file: strict JSON, or JSON as toulbar2 takes it.
+    """Return the value of a file in strict JSON, or in the JSON that toulbar2 accepts.
 
     Raises:
         ProblemFileError: the text is neither.
@@ -45,7 +45,7 @@ def read_relaxed(text: TextFile) -> Any:
 
 
 class _Relaxed:
-    """A text, read from its start."""
+    """Reader of a text in relaxed JSON."""
 
     def __init__(self, text: TextFile, content: str):
         self._text = text
@@ -63,7 +63,7 @@ class _Relaxed:
         return value
 
     def _next(self, depth: int) -> Any:
-        """Return the value that begins here, and go behind it."""
+        """Return the value that begins here, and move past it."""
         if self._kind is None:
             raise self._error("the text ends before a value")
         if self._kind == "mark":
@@ -111,7 +111,7 @@ class _Relaxed:
         return members
 
     def _ends(self, mark: str) -> bool:
-        """Return whether a collection ends here; if so, go behind its end."""
+        """Return whether a collection ends here; if so, move past its end."""
         if self._kind is None:
             raise self._error(f"the text ends before '{mark}'")
         if (self._kind, self._token) != ("mark", mark):
@@ -120,7 +120,7 @@ class _Relaxed:
         return True
 
     def _advance(self) -> None:
-        """Go to the next token."""
+        """Move to the next token."""
         while self._place < len(self._content):
             match = TOKEN.match(self._content, self._place)
             if match is None:

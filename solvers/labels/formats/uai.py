@@ -1,4 +1,4 @@
-"""UAI networks of variables of any sizes, and their evidence."""
+"""Read UAI networks of variables of any sizes, and their evidence."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..problem import LabelProblem
 
 
 def read_uai(text: TextFile) -> LabelConversion:
-    """From the sum of the natural logarithms of the factors, maximised; a zero is minus infinity.
+    """Read a UAI network: maximise the sum of logarithms of factors, where log 0 = -inf.
 
     Raises:
-        ProblemFileError: another form, or a factor of three variables or more that allows too many
-            tuples.
+        ProblemFileError: the file has another form, or a factor of three variables or more allows
+            too many tuples.
     """
     network = read_network(text, binary=False)
     return from_factors(network.sizes, network.factors)
 
 
 def read_evidence(conversion: LabelConversion, text: TextFile) -> LabelConversion:
-    """The conversion with the other values of observed variables forbidden.
+    """Return the conversion with the other values of observed variables forbidden.
 
-    The file has their number, then each variable with its value; some put the number of such
-    samples, 1, before.
+    The file has the number of observed variables, then each variable with its value. Some files
+    begin with the number of such samples, which must be 1.
 
     Raises:
-        ProblemFileError: another form, more samples than one, or a value that a variable does not
-            have.
+        ProblemFileError: the file has another form, more than one sample, or a value that a
+            variable does not have.
     """
     words = Words(text)
     n = len(conversion.names)

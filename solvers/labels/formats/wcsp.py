@@ -1,4 +1,4 @@
-"""Weighted constraint satisfaction problems in toulbar2's own format.
+"""Read weighted constraint satisfaction problems in toulbar2's own format.
 
 References:
     toulbar2's user documentation, section "WCSP format".
@@ -18,13 +18,13 @@ from ..conversions import Factor, LabelConversion, from_factors
 from .comparisons import COMPARISONS, comparison_table
 
 MOST_ENTRIES = 1 << 26
-"""Of the table of a cost function."""
+"""Maximum number of entries in the table of a cost function."""
 
 MOST = 2**64
 """Largest cost."""
 
 TITLE = re.compile(rb"\s*\S+(\s+[0-9]+){4}\s*$")
-"""The first line: the name of the problem, which may look like a comment, and four numbers."""
+"""Pattern of the first line: a problem name, which may look like a comment, and four numbers."""
 
 
 def read_wcsp(text: TextFile) -> LabelConversion:
@@ -33,8 +33,8 @@ def read_wcsp(text: TextFile) -> LabelConversion:
     The sum of the costs is minimised. A cost at or above the file's upper bound forbids its tuple.
 
     Raises:
-        ProblemFileError: another form, a global or shared cost function, or one of three variables
-            or more that allows too many tuples.
+        ProblemFileError: the file has another form, a global or shared cost function, or a cost
+            function of three variables or more that allows too many tuples.
     """
     words = Words(text, TITLE)
     words.word("the name of the problem")
@@ -73,7 +73,7 @@ def _factors(words: Words, count: int, sizes: list[int], top: int) -> Iterator[F
 
 
 def _named(words: Words, number: int, shape: list[int], top: int) -> np.ndarray:
-    """Read a cost function that has a name in place of costs: a comparison of two variables."""
+    """Read a cost function with a name in place of costs, a comparison of two variables."""
     name = words.word("the name of a cost function").decode(errors="replace")
     if name not in COMPARISONS or len(shape) != 2:
         listed = ", ".join(COMPARISONS)

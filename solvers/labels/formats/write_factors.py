@@ -1,4 +1,4 @@
-"""Write sums of factors as text, a function for each format."""
+"""Write sums of factors as text, with one function for each format."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ MOST_DIGITS = 300
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The objective constant + sum of factors.
+    """Objective constant + sum of factors.
 
     Attributes:
-        names: `[n]`.
+        names: `[n]`, the names of the variables.
         values: `[n]`, the names of the values of each variable.
-        sense: 1 where it is maximised, -1 where it is minimised.
-        constant: added to the factors.
+        sense: 1 if it is maximised, -1 if it is minimised.
+        constant: a number that is added to the factors.
         factors: scopes and tables; an infinite entry forbids a tuple.
     """
 
@@ -79,7 +79,7 @@ def factors_of_bits(conversion: Conversion) -> Factors:
     """Return the objective of a conversion of bits in its own sense.
 
     Raises:
-        ProblemError: see `terms_of`; or it has constraints.
+        ProblemError: `terms_of` raises, or the conversion has constraints.
     """
     terms = terms_of(conversion)
     if terms.constraints:
@@ -127,7 +127,7 @@ def _uai_lines(scores: Factors, shifts: list[float]) -> Iterator[str]:
 
 
 def wcsp_text(factors: Factors) -> tuple[Iterator[str], Relation]:
-    """Write whole costs, each less the least one of its table.
+    """Write whole costs, with the least cost of each table subtracted.
 
     Raises:
         ProblemError: a cost is not whole, or the costs are too large.
@@ -161,7 +161,7 @@ def _wcsp_lines(costs: Factors, tables: list[np.ndarray], top: int) -> Iterator[
 
 
 def cfn_text(factors: Factors) -> tuple[Iterator[str], Relation]:
-    """Write all costs and the names; the bound is beyond every sum.
+    """Write all costs and the names, with a bound beyond every sum.
 
     Raises:
         ProblemError: two variables or two values have the same name as a text.
@@ -214,7 +214,7 @@ def _decimals(value: float) -> int:
 
 
 def _extreme(table: np.ndarray, extreme: Callable[[np.ndarray], float]) -> float:
-    """Return the extreme of the finite entries; 0 without any."""
+    """Return the extreme of the finite entries; 0 without finite entries."""
     finite = np.ravel(table)[np.isfinite(np.ravel(table))]
     if not finite.size:
         return 0.0

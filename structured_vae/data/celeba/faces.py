@@ -21,7 +21,7 @@ from .images import SIDE, face, face_files
 from .lists import ATTRIBUTES, read_attributes, read_partition
 
 PREPARATION: Final = "64 x 64 of the central square, bilinear, cut first"
-"""How the images of a cache file were prepared; a new text gives a new file name."""
+"""Description of the preparation of a cache file's images; a new text gives a new file name."""
 
 WAYS: Final = (
     "structured-vae does not download it: its terms allow non-commercial research only, and "

@@ -1,4 +1,4 @@
-"""Where files of datasets come from: roots, official sources, downloads, the IDX format.
+"""Files of datasets: roots, official sources, downloads, the IDX format.
 
 Private to `data` and to the script that makes the embedded images. Imports only the small modules
 of the root.

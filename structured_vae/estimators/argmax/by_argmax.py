@@ -1,4 +1,4 @@
-"""What estimators share that ask a solver, or a space, for argmaxes of perturbed scores."""
+"""Base of estimators that use argmaxes of perturbed scores, from a solver or a space."""
 
 from __future__ import annotations
 

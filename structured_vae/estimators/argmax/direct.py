@@ -61,8 +61,8 @@ class Direct(ByArgmax):
     z(epsilon) minimises cost~ whatever the scores.
 
     A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3). For one
-    variable of k categories it costs one table of k decodes for the batch, and for n variables of k
-    categories n (k - 1) + 2 decodes.
+    variable of k categories it takes one table of k decodes for the batch. For n variables of k
+    categories it takes n (k - 1) + 2 decodes.
 
     With `flips` m a sample costs m + 1 decodes. Each of n independent bits is decided by its own
     change of the cost, so m of them at random, weighted by n / m, have the same expectation as all.

@@ -1,4 +1,4 @@
-"""Labels that may be exchanged in all variables without a change of any score."""
+"""Find labels that may be exchanged in all variables without a change of any score."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from ..whole_scores import WholeScores
 
 MOST_ENTRIES = 1 << 26
-"""Maximum entries of tables to compare; beyond, no labels of problems with tables are alike."""
+"""Maximum entries of tables to compare; larger problems count as without alike labels."""
 
 
 def alike_labels(scores: WholeScores) -> np.ndarray:
-    """Return `[k]`: the first label that each label may be exchanged with, perhaps itself.
+    """Return `[k]`: the first label with which each label may be exchanged, which may be itself.
 
     Exchanging any two labels with the same first label in all variables keeps every score.
     """
@@ -28,7 +28,7 @@ def alike_labels(scores: WholeScores) -> np.ndarray:
 
 
 def _exchanged(tables: np.ndarray, a: int, b: int) -> bool:
-    """Return whether tables `[t, k, k]` stay the same where two labels are exchanged."""
+    """Return whether tables `[t, k, k]` stay the same if two labels are exchanged."""
     order = np.arange(tables.shape[1])
     order[[a, b]] = b, a
     return bool((tables[:, order[:, None], order] == tables).all())

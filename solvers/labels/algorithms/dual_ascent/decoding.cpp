@@ -5,7 +5,7 @@
 namespace solvers::labels {
 namespace {
 
-// Adds what edges to variables with a label win with each value that is left of i.
+// Adds the gains of edges to labelled variables for each remaining value of i.
 void add_decided(const Graph& graph, const Node& node, Direction direction, Index i,
                  std::span<const Index> labels, std::span<Index> scratch) {
     const std::span<const Value> values = node.values_of(i);

@@ -1,11 +1,11 @@
-// Who is joined with whom, and by what whole scores.
+// Graph of an instance, with whole scores.
 #pragma once
 
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::labels {
 
-// What is less is no sum of allowed scores.
+// Lower bound on sums of allowed scores.
 inline constexpr Index IMPOSSIBLE = -(Index{1} << 60);
 
 // No field is lower, so that sums of some of them stay whole numbers of 64 bits.

@@ -1,4 +1,4 @@
-"""Who is joined with whom, and by what whole scores: what all searches over labels look at."""
+"""Graph of an instance with whole scores, which all searches over labels read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ....compiled.plain import plain
 from ..whole_scores import WholeScores
 
 IMPOSSIBLE: int = kernels.IMPOSSIBLE
-"""What is less is no sum of allowed scores."""
+"""Lower bound on the sum of allowed scores; a lower sum contains a forbidden score."""
 
 
 def graph_of(scores: WholeScores) -> kernels.Graph:
-    """Return the graph of an instance, as the kernels want it."""
+    """Return the graph of an instance in the form that the kernels take."""
     parts = scores.tables
     starts, near, edge = neighbour_lists(len(scores.sizes), parts.pairs)
     side = sides_of(starts, edge, parts.pairs)
@@ -24,5 +24,5 @@ def graph_of(scores: WholeScores) -> kernels.Graph:
 
 
 def score_of(scores: WholeScores, graph: kernels.Graph, labels: np.ndarray) -> int:
-    """Return the whole score of labels `[n]`; less than `IMPOSSIBLE` where they are forbidden."""
+    """Return the whole score of labels `[n]`; less than `IMPOSSIBLE` if they are forbidden."""
     return int(kernels.score_of(plain(scores.unary), graph, np.ascontiguousarray(labels, np.int64)))

@@ -11,13 +11,13 @@ namespace {
 // A message that would be larger is not sent.
 constexpr Index FARTHEST = Index{1} << 57;
 
-// The message to a value that is not left: nothing is won with it.
+// The message to a removed value, which gains nothing.
 constexpr Index GONE = Index{1} << 61;
 
-// Looking at single values takes as long as looking at so many in vectors.
+// Number of values that vectors process in the time of a single value.
 constexpr Index FEW = 3;
 
-// Taking the largest number of a vector takes as long as looking at so many values in vectors.
+// Number of values that vectors process in the time of the maximum of a vector.
 constexpr Index REDUCTION = 40;
 
 // A register's worth of an array of whole numbers, which aliases the array as its elements do.
@@ -76,8 +76,8 @@ Index Messages::begin(Matrix<const Index> unary, std::span<const Index> sizes) {
     return total;
 }
 
-// Leaves an edge nothing above zero; returns what its best pair had, or 0 if all pairs are
-// forbidden.
+// Lowers the scores of an edge to at most zero; returns the score of its best pair, or 0 if all
+// pairs are forbidden.
 Index Messages::first_messages(Index i, Index j, Index e) {
     Index best = FORBIDDEN_FIELD;
     if (graph_.weighted())
@@ -187,7 +187,7 @@ Messages::Edges Messages::take(Index i, Direction direction) {
     return edges;
 }
 
-// Hands a variable the most that an edge wins with each of its values.
+// Gives a variable the maximum gain of an edge with each of its values.
 void Messages::take_most(Index i, std::span<Index> message) {
     Index far = 0;
     for (Value a : node_.values_of(i))
@@ -204,8 +204,7 @@ void Messages::take_most(Index i, std::span<Index> message) {
     }
 }
 
-// Chooses the order in which the pairs of an edge are looked at; all give the same numbers where
-// something can be won.
+// Chooses the order in which the pairs of an edge are read; all orders give the same gains.
 void Messages::most_of_pairs(Index i, Index j, Index e, Index side, std::span<const Index> other) {
     const Index k = length(other);
     const Index by_columns = node_.left[j] * k;

@@ -1,11 +1,11 @@
 // Upper bounds by messages along the edges, improved one variable after the other; values that
-// cannot win are removed.
+// cannot beat the incumbent are removed.
 //
-// An edge e = (i, j) hands m_i(a) to value a of i and m_j(b) to b of j, which leaves it with T(a,
-// b) - m_i(a) - m_j(b). With what it is handed, i has the field h_i(a). Invariant: nothing that is
-// left, of an edge or of a field, is above zero; what was above went into the constant. So the
-// constant is a bound, and a value of i cannot lead above constant + h_i(a). All numbers are int64
-// and all steps exact, so the bound holds to the last bit.
+// An edge e = (i, j) sends m_i(a) to value a of i and m_j(b) to value b of j. The edge keeps T(a,
+// b) - m_i(a) - m_j(b). The unary scores of i and the messages to i add up to its field h_i(a).
+// Invariant: no remaining score of an edge or field is above zero, since positive amounts are moved
+// into the constant. So the constant is a bound, and a state with value a of i scores at most
+// constant + h_i(a). All numbers are int64 and all steps exact, so the bound holds to the last bit.
 //
 // References:
 //     Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -26,7 +26,7 @@ inline bool leads_on(Index from, Index to, Direction direction) {
     return (to > from) == (direction == Direction::forward);
 }
 
-// What is left of the problem somewhere in the search.
+// The remaining problem at a node of the search.
 struct Node {
     Matrix<Index> field;   // [n, k], of the values that are left; none is above zero
     Cube<Index> message;   // [e, 2, k]: to the values of both ends; GONE to those that are not left
@@ -53,11 +53,11 @@ public:
         Index ended_at;  // the variable at which the constant fell to the cut, or -1
     };
 
-    // One visit to every variable of several values.
+    // Visits every variable of several values.
     //
-    // Each takes from its edges what they can win at most with each of its values, and the largest
-    // sum of these goes into the constant; values that lead to no more than `cut` are removed. Then
-    // it gives equal shares to the edges that lead on.
+    // Each variable takes from its edges their maximum for each of its values, and the largest
+    // total moves into the constant. Values that lead to at most `cut` are removed. Then it gives
+    // equal shares to its edges to later variables.
     Swept sweep(Direction direction, Index constant, Index cut, Stop stop);
 
     // Removes the values of a variable inside or outside of the places first .. last - 1 of its

@@ -8,7 +8,7 @@
 namespace solvers::labels {
 namespace {
 
-// Pairs of sweeps at most, there and back.
+// Maximum number of pairs of sweeps, one in each direction.
 constexpr Index ROOT_SWEEPS = 500;
 constexpr Index SWEEPS = 3;
 
@@ -97,7 +97,7 @@ Index LabelSearch::run(Index nodes, Stop stop) {
     return handled;
 }
 
-// Sweeps there and back while it pays; the labels that come with it may be the best so far.
+// Sweeps in both directions while it pays; the resulting labels may be the best so far.
 void LabelSearch::tighten(Index depth, Stop stop) {
     const Node current = node(depth);
     Messages messages(graph_, current, scratch_);
@@ -128,7 +128,7 @@ void LabelSearch::read_labels(const Node& current, Direction direction, bool at_
     offer(trial_);
 }
 
-// Writes a child behind its parent, which keeps the values that are not alike the child's.
+// Writes a child after its parent, which keeps the values that are not alike the child's.
 void LabelSearch::branch(Index depth) {
     const Index child = depth + 1;
     std::copy_n(field_.data() + depth * n_ * k_, n_ * k_, field_.data() + child * n_ * k_);
@@ -156,7 +156,7 @@ void LabelSearch::branch(Index depth) {
     if (parent.left[i] == 0) bound_[depth] = FORBIDDEN_FIELD;  // the child stands for all
 }
 
-// How many values are left, of which none are alike.
+// Number of remaining values, where alike values count once.
 Index LabelSearch::different(std::span<const Value> values, std::span<const Index> alike) {
     ++counts_;
     Index count = 0;
@@ -168,7 +168,7 @@ Index LabelSearch::different(std::span<const Value> values, std::span<const Inde
     return count;
 }
 
-// The variable with the fewest different values for the branches that it has ended.
+// The variable with the fewest different values relative to the branches that it has ended.
 Index LabelSearch::chosen(const Node& current, std::span<const Index> alike) {
     Index best = 0;
     double least = std::numeric_limits<double>::infinity();

@@ -1,14 +1,14 @@
 // Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are
 // int64.
 //
-// A child has one value of one variable, and its sibling the other values. Either continues with
-// the messages of its parent, so that a few sweeps suffice. The variable is one of few values that
+// A child has one value of one variable, and its sibling the other values. Both continue with the
+// messages of their parent, so that a few sweeps suffice. The branching variable has few values and
 // has ended many branches (dom/wdeg).
 //
-// Labels are alike at a node where exchanging any two of them changes neither the problem nor what
-// the branches above have decided. The child with one value then stands for those with all values
-// that are alike, and the sibling loses them all. Only the child with a value tells it from the
-// others; values that bounds remove matter to neither.
+// Labels are alike at a node if exchanging any two of them changes neither the problem nor the
+// decisions of the branches above. The child with one value then represents all children with alike
+// values, and the sibling loses all of these values. Only the child with a value distinguishes it
+// from the others; values that bounds remove do not matter.
 //
 // References:
 //     Boussemart, Hemery, Lecoutre, Sais (2004), Boosting systematic search by weighting
@@ -29,17 +29,17 @@ public:
     //     graph: of the problem; its arrays outlive the search.
     //     unary: `[n, k]`, likewise.
     //     sizes: `[n]`, likewise.
-    //     below_all: less than the score of any assignment.
+    //     below_all: a number below the score of any assignment.
     //     alike: `[k]`: labels with equal numbers below k may be exchanged in all variables.
-    //     step: a better score is better by so much.
-    //     depth: of the stack at first, at least 2.
+    //     step: minimum difference of two different scores.
+    //     depth: initial depth of the stack, at least 2.
     LabelSearch(const Graph& graph, Matrix<const Index> unary, std::span<const Index> sizes,
                 std::span<const Index> alike, Index below_all, Index step, Index depth);
 
-    // Handles up to `nodes` nodes, as far as the stack reaches, or until `stop`; returns how many.
+    // Handles up to `nodes` nodes, until the stack is full or `stop` is set; returns how many.
     Index run(Index nodes, Stop stop);
 
-    // Takes labels `[n]` where they are better than its own.
+    // Replaces the incumbent by labels `[n]` if they are better.
     void offer(std::span<const Index> labels);
 
     bool finished() const { return depth_ < 0; }
@@ -49,7 +49,7 @@ public:
     void double_stack() { resize(2 * static_cast<Index>(bound_.size())); }
     Index variables() const { return n_; }
 
-    // No whole score is larger; `below_all` where all assignments are forbidden.
+    // Upper bound on all whole scores; `below_all` if all assignments are forbidden.
     Index bound() const;
     // The best labels so far; they may change while another thread reads them.
     const std::vector<Index>& labels() const { return labels_; }

@@ -2,22 +2,22 @@
 
 Messages along the edges bound the nodes of the search.
 
-A child has one value of one variable, and its sibling the other values. Either continues with the
-messages of its parent, so that a few sweeps suffice. The variable is one of few values that has
-ended many branches (dom/wdeg).
+A child has one value of one variable, and its sibling the other values. Both continue with the
+messages of their parent, so that a few sweeps suffice. The branching variable has few values and
+has ended many branches (dom/wdeg).
 
-Labels that may be exchanged in all variables (`alike`) count as one value until a branch tells them
-apart.
+Labels that may be exchanged in all variables (`alike`) count as one value until a branch
+distinguishes them.
 
-An edge e = (i, j) hands m_i(a) to value a of i and m_j(b) to b of j, which leaves it with T(a, b) -
-m_i(a) - m_j(b). With what it is handed, i has the field h_i(a). Nothing that is left, of an edge or
-of a field, is above zero: what was above went into the constant. So the constant is a bound, and a
-value of i cannot lead above constant + h_i(a).
+An edge e = (i, j) sends m_i(a) to value a of i and m_j(b) to value b of j. The edge keeps T(a, b) -
+m_i(a) - m_j(b). The unary scores of i and the messages to i add up to its field h_i(a). No
+remaining score of an edge or field is above zero, since positive amounts are moved into the
+constant. So the constant is a bound, and a state with value a of i scores at most constant +
+h_i(a).
 
-A sweep visits the variables in turn. Each takes from its edges what they can win at most with each
-of its values, and the largest sum of these goes into the constant. Then it gives equal shares to
-the edges that lead on. All numbers are int64 and all steps exact, so the bound holds to the last
-bit.
+A sweep visits the variables in order. Each variable takes from its edges their maximum for each of
+its values, and the largest total moves into the constant. Then it gives equal shares to its edges
+to later variables. All numbers are int64 and all steps exact, so the bound holds to the last bit.
 
 References:
     Boussemart, Hemery, Lecoutre, Sais (2004), Boosting systematic search by weighting constraints.
@@ -39,29 +39,29 @@ from .alike import alike_labels
 from .graph import graph_of
 
 ROOT_SWEEPS = 500
-"""Pairs of sweeps at the root at most, there and back."""
+"""Maximum number of pairs of sweeps at the root, one in each direction."""
 
 NANOSECONDS = 3.0
-"""For an entry of a message, in a sweep; an entry of a table takes as long."""
+"""Nanoseconds for an entry of a message in a sweep; an entry of a table takes as long."""
 
 VISITS_A_CALL = 1 << 20
-"""Nodes times entries of messages, some milliseconds: how finely the limit of work is kept."""
+"""Nodes times message entries in one call of the kernel, which takes some milliseconds."""
 
 DEPTH = 16
-"""Of the stack at first, where there is memory for it."""
+"""Initial depth of the stack, if memory suffices."""
 
 STACK_MEMORY = 1 << 30
-"""Bytes of the stack; a search that would need more stops, without a proof."""
+"""Maximum bytes of the stack; a search that needs more stops without a proof."""
 
 
 class LabelSearch:
-    """A search for one instance that can be stopped and resumed."""
+    """Search for one instance, which can be stopped and resumed."""
 
     def __init__(self, scores: WholeScores, labels: np.ndarray | None = None):
-        """Does no search yet.
+        """Prepare the search without starting it.
 
         Args:
-            scores: of the instance.
+            scores: the scores of the instance.
             labels: `[n]` to start from.
         """
         n, k = scores.unary.shape
@@ -87,40 +87,40 @@ class LabelSearch:
 
     @property
     def labels(self) -> np.ndarray:
-        """`[n]`: the best so far; forbidden ones where no others were found."""
+        """The best labels so far, `[n]`; forbidden labels if no allowed ones were found."""
         labels: np.ndarray = self._search.labels
         return labels
 
     @property
     def finished(self) -> bool:
-        """Whether everything was searched."""
+        """Whether the search is complete."""
         return bool(self._search.finished)
 
     @property
     def bound(self) -> float:
-        """No score is larger; minus infinity where all assignments are forbidden."""
+        """Upper bound on all scores; minus infinity if all assignments are forbidden."""
         whole = int(self._search.bound)
         if whole == self._below_all:
             return -np.inf
         return self._scores.bound(whole)
 
     def offer(self, labels: np.ndarray) -> None:
-        """Takes labels `[n]` where they are better than its own."""
+        """Replace the incumbent by labels `[n]` if they are better."""
         self._search.offer(np.ascontiguousarray(labels, np.int64))
 
     def run(self, deadline: Deadline, visits: float = np.inf) -> None:
-        """Continue until all is searched, or the deadline has passed, or the stack is full.
+        """Continue until the search is complete, the deadline has passed, or the stack is full.
 
         Args:
-            deadline: when to end.
-            visits: number of nodes times entries of messages to stop at, about.
+            deadline: time at which the search stops.
+            visits: approximate number of nodes times message entries at which the search stops.
         """
         handled = 0
-        # A call does about the same work for any size, so that the deadline is looked at in time.
+        # A call does about the same work for any size, so that the deadline is checked in time.
         at_once = max(1, VISITS_A_CALL // self._size)
         if self._search.fresh and not deadline.passed:
-            # One long call. Until it ends the bound of the root is that of all, so that it can be
-            # read meanwhile.
+            # One long call. Until it ends, the bound of the root is valid, so that it can be read
+            # meanwhile.
             with deadline.flag(self._root_seconds(), self._known) as stop:
                 self._search.run(1, stop)
         if self.finished:
@@ -128,8 +128,8 @@ class LabelSearch:
         with deadline.flag() as stop:
             while not self.finished and not deadline.passed and handled * self._size < visits:
                 if self._search.full:
-                    # A deeper stack does not fit: the search
-                    # ends here with the bound of its open nodes.
+                    # A deeper stack does not fit, so the search ends with the bound of its open
+                    # nodes.
                     if 2 * self._search.bytes > STACK_MEMORY:
                         break
                     self._search.double_stack()
@@ -137,7 +137,7 @@ class LabelSearch:
                 deadline.tell(self._known)
 
     def _root_seconds(self) -> float:
-        """What the bound of the root takes, about, where no sweep is left out."""
+        """Return the approximate seconds of the root bound if it runs all sweeps."""
         if len(self._scores.tables.weights):
             of_entry = 1
         else:
@@ -145,5 +145,5 @@ class LabelSearch:
         return float(1e-9 * NANOSECONDS * 2 * ROOT_SWEEPS * self._size * of_entry)
 
     def _known(self) -> Known:
-        """The labels may change while they are read: who hears of them scores them."""
+        """Return labels and bound so far; the labels have no score, since they may change."""
         return Known.of(self.labels, self.bound)

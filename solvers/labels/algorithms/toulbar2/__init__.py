@@ -1,1 +1,1 @@
-"""The search of toulbar2, whose library knows one problem a process, in a process of its own."""
+"""Run toulbar2's search in a separate process, since its library holds one problem per process."""

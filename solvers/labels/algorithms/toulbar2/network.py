@@ -17,19 +17,19 @@ from ..dual_ascent.graph import IMPOSSIBLE
 from ..whole_scores import WholeScores
 
 AT_ONCE = 100
-"""Functions that are written between two looks at the time."""
+"""Number of functions that are written between two checks of the time."""
 
 FORBIDS = "top"
-"""In the place of a cost, until the top is known."""
+"""Placeholder of forbidden costs until the top is known."""
 
 
 class Costs(NamedTuple):
-    """A function, but for its variables.
+    """Costs of a function, without its variables.
 
     Attributes:
         best: the score at which the cost is zero.
-        most: the largest cost that does not forbid.
-        text: the default cost, how many values have others, and these, a line each.
+        most: the largest cost of an allowed tuple.
+        text: the default cost, the number of exceptions, and one line for each exception.
     """
 
     best: int
@@ -40,7 +40,7 @@ class Costs(NamedTuple):
 def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | None:
     """Write the costs of an instance and return the constant, or None if time runs out.
 
-    No cost is below zero, and all together are less than the top, from which on costs forbid.
+    No cost is negative. Their sum is below the top, and costs at or above the top forbid.
     """
     constant = 0
     top = 1
@@ -64,7 +64,7 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
 
 
 def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
-    """How many variables and which, and the costs of their values."""
+    """Yield the number and list of variables of each function, with the costs of their values."""
     for i, size in enumerate(scores.sizes.tolist()):
         yield f"1 {i}", _listed(scores.unary[i, :size])
     pairs, table_of, tables, weights = scores.tables

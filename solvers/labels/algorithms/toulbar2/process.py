@@ -1,4 +1,4 @@
-"""A process that searches one network after the other, and ends when it is told to."""
+"""Process that searches one network after the other, and stops on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....limits.deadline import Deadline, uncounted
 from . import worker
 
 GRACE = 1.0
-"""Seconds to say what was found, after the word to end; then the process is killed."""
+"""Seconds between the request to stop and the kill, in which the process may still answer."""
 
 EXACT = 1 << 53
 """Limit up to which every whole number has an exact float.
@@ -29,11 +29,11 @@ From here on, the float nearest to a bound may lie above it.
 
 
 class Found(NamedTuple):
-    """What is known of a network.
+    """Result of the search of a network.
 
     Attributes:
-        labels: `[n]`, the best; None for none.
-        least: no cost is less; None where everything costs the top.
+        labels: `[n]`, the best labels; None without any.
+        least: a lower bound on the cost; None if every assignment costs the top.
     """
 
     labels: np.ndarray | None
@@ -41,30 +41,30 @@ class Found(NamedTuple):
 
 
 class Process:
-    """toulbar2, for one network after the other; started when the first one comes."""
+    """Process of toulbar2, which starts with the first network and searches one at a time."""
 
     def __init__(self) -> None:
-        """Starts nothing yet."""
+        """Start no process yet."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Process:
-        """Itself."""
+        """Return this object."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Ends the process."""
+        """End the process."""
         self.end()
 
     def search(
         self, network: Path, n: int, deadline: Deadline, hear: Callable[[np.ndarray], object]
     ) -> Found:
-        """What toulbar2 finds until the deadline.
+        """Search a network until the deadline, and return the result.
 
         Args:
-            network: a wcsp file.
-            n: number of its variables.
-            deadline: when to end.
-            hear: gets labels `[n]` whenever better ones are found.
+            network: the path of a wcsp file.
+            n: number of variables of the network.
+            deadline: time at which the search stops.
+            hear: called with labels `[n]` whenever better labels are found.
 
         Raises:
             SolveFailedError: the process ended without an answer.
@@ -83,21 +83,21 @@ class Process:
                 if len(words) == n and all(word.isdecimal() for word in words):
                     labels = np.array(words, np.int64)
                     hear(labels)
-            else:  # killed, or its own end
+            else:  # the process ended
                 self.end()
                 if not stop.rung:
                     raise SolveFailedError(
                         f"toulbar2 ended without an answer, with status {process.returncode}"
                     )
                 return Found(labels, 0)
-        if stop.rung:  # it may be in a state that no other network should find
+        if stop.rung:  # its state may be unfit for another network
             self.end()
         elif words[2] == "nothing":
             return Found(None, None)
         return Found(labels, _whole_below(float(words[1])))
 
     def end(self) -> None:
-        """Ends the process; the next search starts another."""
+        """End the process; the next search starts another one."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -112,14 +112,14 @@ class Process:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     text=True,
-                    # Ctrl-C is for who waits, and comes as the deadline's word
+                    # the waiting process handles Ctrl-C by its deadline
                     start_new_session=True,
                 )
         return self._process
 
 
 class _Stop:
-    """The word to end, and the end of a process that does not listen."""
+    """Request to stop, and kill of a process that does not respond."""
 
     def __init__(self, process: subprocess.Popen[str]):
         self._process = process
@@ -138,13 +138,13 @@ class _Stop:
 
 
 def _ask(process: subprocess.Popen[str], network: Path) -> None:
-    with suppress(BrokenPipeError):  # it has ended, and says nothing more
+    with suppress(BrokenPipeError):  # it has ended, and writes nothing more
         process.stdin.write(f"{network}\n")  # type: ignore[union-attr]  # it has pipes
         process.stdin.flush()  # type: ignore[union-attr]
 
 
 def _whole_below(bound: float) -> int:
-    """The whole lower bound of which the nearest float is reported."""
+    """Return a whole lower bound that is valid although `bound` is rounded to a float."""
     if bound < EXACT:
         return max(0, math.floor(bound))
     return max(0, int(math.nextafter(bound, 0.0)))

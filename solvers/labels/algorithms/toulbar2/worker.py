@@ -2,9 +2,9 @@
 
 The process reads the names of wcsp files from its input and writes what toulbar2 finds.
 
-Of each file: lines of values, the best so far, as toulbar2 prints them; then `END`, the lower bound
-on the costs, and whether the search found anything. A signal of interruption ends a search with
-what it has.
+For each file, it writes lines with the best values so far, as toulbar2 prints them. Then it writes
+`END`, the lower bound on the costs, and whether the search found anything. An interrupt signal ends
+a search with its current result.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import signal
 import sys
 
 ENDLESS = 10**6
-"""Seconds: who started this process keeps the time."""
+"""Time limit in seconds, which is never reached: the parent process keeps the time."""
 
 DIES_WITH_PARENT = 1
-"""`PR_SET_PDEATHSIG` of Linux."""
+"""Number of `PR_SET_PDEATHSIG` on Linux."""
 
 
 def main() -> None:
-    """Searches until the input ends."""
+    """Search networks until the input ends."""
     _end_with_parent()
     from pytoulbar2 import CFN
 
@@ -32,7 +32,7 @@ def main() -> None:
         except network.Contradiction:
             print("END 0 nothing", flush=True)
             continue
-        network.CFN.timer(ENDLESS)  # which makes it hear signals
+        network.CFN.timer(ENDLESS)  # so that it handles signals
         solution = network.Solve(showSolutions=1)
         outcome = "values"
         if solution is None:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """A search must not outlive who waits for it."""
+    """End this process with its parent, which waits for the search."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
 
