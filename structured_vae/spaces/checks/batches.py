@@ -44,6 +44,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
     """
     refuse_recording("the structure")
     require_scores(scores)
+    check_dense(scores, "scores", StructureError)
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         length = "n"
         if n is not None:
@@ -66,6 +67,8 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
 def require_scores(scores: object, name: str = "scores") -> None:
     """Raise unless these are scores as torch computes with them.
 
+    They may be on the device meta, where training steps are traced without values.
+
     Args:
         scores: what a caller passed.
         name: name of the argument, for messages.
@@ -73,8 +76,10 @@ def require_scores(scores: object, name: str = "scores") -> None:
     Raises:
         StructureError: they are not a dense floating-point tensor of 16 bits or more.
     """
-    if is_of_floats(scores):
-        return
+    if isinstance(scores, torch.Tensor):
+        is_plain = scores.layout == torch.strided and not (scores.is_nested or scores.is_quantized)
+        if is_plain and scores.is_floating_point() and scores.element_size() > 1:
+            return
     received = shortened(scores)
     if isinstance(scores, torch.Tensor):
         received = f"{scores.dtype}, {scores.layout}"
