@@ -205,6 +205,15 @@ def test_triangle_free_graphs_of_high_degree_are_recognised_too():
     assert next(iter(turns(problem, Deadline.after(None)))).solver.name == "clique_cover"
 
 
+def test_a_limit_on_nodes_ends_the_search():
+    problem = independent_set(nx.gnp_random_graph(120, 0.1, seed=0))
+    limited = solve(problem, solver=solver_class("clique_cover")(nodes=1))
+    assert not limited.optimal
+    ended = solve(problem, solver="clique_cover")
+    assert ended.optimal
+    assert limited.score <= ended.score <= limited.bound
+
+
 def test_the_limit_on_nodes_is_a_positive_whole_number():
     with pytest.raises(OptionError, match="nodes"):
         solver_class("clique_cover")(nodes=0)
