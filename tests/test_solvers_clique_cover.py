@@ -179,7 +179,7 @@ def test_auto_proves_what_linear_programs_leave_open():
     random = np.random.default_rng(0)
     for graph in (nx.gnp_random_graph(120, 0.3, seed=1), nx.gnp_random_graph(150, 0.15, seed=2)):
         problem = independent_set(graph, random.integers(1, 100, len(graph)).astype(float))
-        assert "exclude each other" in select_solver(problem).reason
+        assert "cliques of such pairs" in select_solver(problem).reason
         solution = solve(problem)
         assert solution.optimal
         assert solution.solver == "clique_cover"
@@ -203,6 +203,15 @@ def test_triangle_free_graphs_of_high_degree_are_recognised_too():
     graph.add_edges_from((i, i + 1) for i in range(3))
     problem = independent_set(graph, np.arange(1.0, 81.0))
     assert next(iter(turns(problem, Deadline.after(None)))).solver.name == "clique_cover"
+
+
+def test_a_limit_on_nodes_ends_the_search():
+    problem = independent_set(nx.gnp_random_graph(120, 0.1, seed=0))
+    limited = solve(problem, solver=solver_class("clique_cover")(nodes=1))
+    assert not limited.optimal
+    ended = solve(problem, solver="clique_cover")
+    assert ended.optimal
+    assert limited.score <= ended.score <= limited.bound
 
 
 def test_the_limit_on_nodes_is_a_positive_whole_number():

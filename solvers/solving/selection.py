@@ -202,17 +202,17 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
-    if one_state and _sparse().first_penalties(problem) is not None:
-        return Selection(
-            _sparse().SparsePortfolio(),
-            "penalties make groups of variables exclude each other: a search with constraints in "
-            "their place, mostly after branch_and_bound for a moment",
-        )
     if one_state and _sparse().exclusive(problem):
         return Selection(
             _sparse().SparsePortfolio(),
             "nearly all pairs exclude each other, as in an independent set: "
             "a search with cliques of such pairs, then others",
+        )
+    if one_state and _sparse().first_penalties(problem) is not None:
+        return Selection(
+            _sparse().SparsePortfolio(),
+            "penalties make groups of variables exclude each other: a search with constraints in "
+            "their place, mostly after branch_and_bound for a moment",
         )
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return _in_turn(problem)
