@@ -46,9 +46,9 @@ def of_words_of_components():
     yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == 0.5  # "at least half"
     yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
-    rest = f"{share(one_by_one.IMPROVED_SHARE)} or {one_by_one.MOST_IMPROVED:g} seconds"
-    yield f"this time is [all but {rest}]"
-    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}, and `cp_sat` otherwise"
+    seconds = f"all but {one_by_one.MOST_IMPROVED:g} seconds if that is longer"
+    yield f"all but {share(one_by_one.IMPROVED_SHARE)}, or {seconds}"
+    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}; otherwise `cp_sat`"
 
 
 def of_the_first_choice():
@@ -57,10 +57,11 @@ def of_the_first_choice():
     yield f"| 3 | n at most {selection.ENUMERABLE} |"
     yield f"| 4 | width at most {selection.TREE_LIKE}: "
     states = power(selection.ELIMINABLE_STATES)
-    yield f"| 6 | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
+    yield f"| 6a | width w at most {selection.ELIMINABLE}, and n 2^w at most {states} |"
     shared = f"width at most {selection.SHARED_WIDTH}"
     entries = power(selection.SHARED_ENTRIES)
-    yield f"| 6 | at least {selection.MANY} instances, {shared}, and at most {entries} entries |"
+    several = f"at least {selection.MANY} instances, {shared}"
+    yield f"| 6b | {several}, and at most {entries} entries per instance |"
     yield f"| 7 | n at most {largest('exhaustive')} |"
     yield f"| 9 | mean degree at most {selection.SPARSE_DEGREE} |"
     yield f"| 10 | at most {power(selection.QUICK_ENTRIES)} entries |"
@@ -71,7 +72,7 @@ def of_the_first_choice():
 
 def of_the_steps():
     yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
-    yield f"at most {power(sparse.QUICK_ENTRIES)} entries, `elimination` runs alone"
+    yield f"| 1 | `elimination` | its tables have at most {power(sparse.QUICK_ENTRIES)} entries |"
     yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
     groups = f"at most {penalties.FEW_GROUPS} groups per variable"
     cut = f"{share(portfolio.CUT_SHARE)} of the remaining time"
@@ -82,28 +83,28 @@ def of_the_steps():
     yield f"`clique_cover` runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     seconds = f"{cut}, and at most {sparse.CLIQUE_SECONDS:g} seconds"
-    yield f"| E3 | few pairs per variable | {degree} | `clique_cover` for {seconds};"
+    yield f"| E3 | sparse | {degree} | `clique_cover` for {seconds};"
     yield f"a [short run](#short-runs) of `clique_cover`, and `cp_sat` for {cut}; then"
     yield f"nearly all pairs are exclusive, and n is at most {largest('clique_cover'):,} |"
-    small = f"n at most {sparse.MOST_TURNED}, and mean degree above {sparse.EDGE_DEGREE}"
-    yield f"| small and dense | {small};"
+    small = f"n at most {sparse.MOST_TURNED}, mean degree above {sparse.EDGE_DEGREE}"
+    yield f"| small and dense | {small},"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| P4 | few pairs per variable | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
     yield f"| P5 | medium size | n at most {largest('branch_and_bound')} |"
     largest_part = largest("branch_and_bound")
     yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
-    yield f"| mostly in a field, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
+    yield f"| with fields, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
     yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
 
 
 def of_short_runs():
     yield f"| none | {sparse.CUT_SECONDS:g} seconds |"
-    ends = f"at least {sparse.CUT_SECONDS:g} and at most {sparse.MOST_SECONDS:g} seconds"
-    yield f"{share(sparse.TURN_SHARE)} of the remaining time, but {ends}"
-    cut = share(portfolio.CUT_SHARE)
-    yield f"never takes more than {cut} of the remaining time"
+    least = f"raised to {sparse.CUT_SECONDS:g} seconds if it is shorter"
+    most = f"cut to {sparse.MOST_SECONDS:g} seconds if it is longer"
+    yield f"{share(sparse.TURN_SHARE)} of the remaining time, {least}, and {most}"
+    yield f"the length is cut to {share(portfolio.CUT_SHARE)} of the remaining time"
     for left, of_time in ((1, "second"), (20, "seconds"), (1000, "seconds")):
         usual = max(sparse.CUT_SECONDS, sparse.TURN_SHARE * left)
         length = min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left)
@@ -112,28 +113,27 @@ def of_short_runs():
 
 def of_sparse_components():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"row P4 there: {degree}, and n at most {sparse.MOST_CUT:,}."
+    yield f"row P4 there, with {degree} and n at most {sparse.MOST_CUT:,}."
     ends = f"{sparse.MOST_SECONDS:g} seconds and {share(portfolio.CUT_SHARE)} of the remaining time"
-    yield f"the time of the tables, but at most {ends}"
-    entries = f"at most {power(sparse.MOST_ENTRIES)} entries"
-    within = f"within {share(sparse.TABLES_SHARE)} of the remaining time"
-    yield f"| S1 | mostly in a field | {entries}, and their time is within the remaining time |"
-    yield f"| S2 | not mostly in a field | {entries}, and their time is {within} |"
-    branched = f"n at most {sparse.BRANCHED}, and mean degree at least {sparse.BRANCHED_DEGREE}"
-    yield f"| S3 | mostly in a field | {branched} |"
-    n, degree = largest("branch_and_bound"), sparse.RACED_DEGREE
-    yield f"| open race | n at most {n}, and pairs"
-    yield f"has to be at least {degree}; for a component mostly in a field,"
-    yield f"it has to be at least {sparse.BRANCHED_DEGREE}."
+    yield f"a run as long as `elimination` would take, but at most {ends}"
+    entries = f"at most {power(sparse.MOST_ENTRIES)} entries, and the time of the tables is within"
+    part = f"{share(sparse.TABLES_SHARE)} of the remaining time"
+    yield f"| S1 | with fields; {entries} the remaining time |"
+    yield f"| S2 | without fields; {entries} {part} |"
+    yield f"| S3 | with fields, and n at most {sparse.BRANCHED} |"
+    yield f"is a *candidate* if n is at most {largest('branch_and_bound')}"
+    with_fields = f"at least {sparse.BRANCHED_DEGREE} with fields"
+    yield f"mean degree is at least {sparse.RACED_DEGREE} without fields, or {with_fields}"
     small = f"n at most {sparse.MOST_TURNED}, and mean degree at least {sparse.RACED_DEGREE}"
-    yield f"| S0 | not mostly in a field | {small} |"
-    yield f"`dual_ascent` again, with {power(sparse.LONG_VISITS)} visits, about 80 ms;"
+    yield f"| S0 | without fields, {small} |"
+    yield f"`dual_ascent` with {power(sparse.LONG_VISITS)} visits, about 80 ms;"
     yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of the absolute scores"
-    yield f"| S4 | any | open race, and the time of the tables is {within} |"
+    for row in ("S4", "S6"):
+        yield f"| {row} | the time of the tables is within {part} |"
+    yield "| S5 | the time of the tables is longer |"
     exact = 60 * (1 - one_by_one.IMPROVED_SHARE)
-    yield f"A short run is {share(sparse.TURN_SHARE)} of the {exact:g} seconds that the exact search"
-    yield "| S5 | any | open race, and the time of the tables is longer |"
-    yield f"| S6 | any | the time of the tables is {within} |"
+    short = f"a short run has {share(sparse.TURN_SHARE)} of that"
+    yield f"Of a limit of 60 seconds, the backends have {exact:g}, and {short}"
 
 
 def of_large_problems():
@@ -141,7 +141,8 @@ def of_large_problems():
     pairs = f"{sparse.MOST_MODELLED:,}"
     part = share(portfolio.CUT_SHARE)
     yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} seconds"
-    turns = f"`semidefinite` for {part} of the time, `cplex` or `cp_sat` for at most {part}"
+    first = f"`semidefinite` for {part} of the remaining time"
+    turns = f"{first}; then `cplex`, else `cp_sat`, for {part} of what then remains"
     yield f"| at most {n} | at most {pairs} | set | {turns}"
     yield f"| at most {n} | more than {pairs} | set |"
     yield f"| more than {n} |"
@@ -231,8 +232,8 @@ def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
         "",
         text,
     )
-    text = re.sub(r"[Rr]ows? \d+(, \d+)*( (to|and) \d+)?|\b[CEPS]\d\b", "", text)
-    text = re.sub(r"stages? \d( and \d)?|Steps? \d|group are 1|n = 576", "", text)
+    text = re.sub(r"[Rr]ows? \d+[ab]?(, \d+[ab]?)*( (to|and) \d+[ab]?)?|\b[CEPS]\d\b", "", text)
+    text = re.sub(r"stages? \d( and \d)?|[Ss]teps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
     assert not re.findall(r".{30}\d.{10}", text)
 
@@ -289,7 +290,7 @@ ROWS = {
     3: lambda: (dense(20), "is at most 20"),
     4: lambda: (chain_of(np.tile([1.0, -1.0], 15)), "treewidth is at most"),
     5: lambda: (grid(30, 30, -1.0), "bit flips"),
-    6: lambda: (grid(12, 30), "treewidth is at most"),
+    "6a": lambda: (grid(12, 30), "treewidth is at most"),
     7: lambda: (dense(22), "is at most 25"),
     8: lambda: (one_hot(9, 4), "penalties"),
     9: lambda: (grid(24, 24), "mean degree"),
