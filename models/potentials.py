@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, Self, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from .states import all_labels, all_states, label_index, of_variables, state_ind
 from .traced import is_traced
 
 
+@runtime_checkable
 class LatentSpace(Protocol):
     """The set of states that a latent variable may take, as networks need it.
 
@@ -42,6 +43,10 @@ class LatentSpace(Protocol):
 
     def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
         """Return states `[count, n]`, drawn with probability exp(scores . z) / Z."""
+
+    @property
+    def tractable(self) -> bool:
+        """Whether sums over the states, weighted by exp(scores . z), are known."""
 
     @property
     def arguments(self) -> dict[str, int | str]:

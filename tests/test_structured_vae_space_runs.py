@@ -140,6 +140,7 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
         ({"space": "subset", "k": 9, "n": 5}, "space subset of n = 5 bits: k = 9 is more than"),
         ({"space": "subset", "encoder": "supermodular"}, "no scores of pairs"),
         ({"space": "subset", "k": 2, "prior": "gibbs"}, "prior gibbs"),
+        ({"space": "assignment", "n": 4, "prior": "factorised"}, "needs sums over the states"),
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
         ({"space": "assignment", "n": 5}, "n must be rows times columns"),
         ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),

@@ -17,6 +17,7 @@ from structured_vae import (
     Assignments,
     Bits,
     Categories,
+    ConfigError,
     Constant,
     CostOfBits,
     Direct,
@@ -447,3 +448,89 @@ def test_what_cannot_have_a_space_is_refused():
         paper_vae("categorical", k=4, space=KOfN(2))
     with pytest.raises(StructureError, match="k = 5 is more than the number of variables, 4"):
         paper_vae("independent", n=4, space=KOfN(5))
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_no_bound_over_a_space_is_refined_by_flips_that_leave_it(name):
+    space, n, _ = SPACES[name]
+    with pytest.raises(ConfigError, match="a flip of a bit may leave; set refine to 0"):
+        evaluate(tiny(space, n), [(IMAGES,)], PerturbAndMAP, seeded(), samples=5, refine=3)
+
+
+def test_a_refined_bound_over_all_bits_is_no_less_than_the_likelihood_over_the_list():
+    vae = tiny(Bits(), 5)
+    with torch.no_grad():
+        costs = vae.decoder.table(IMAGES, torch.from_numpy(all_bits(5)).double()).numpy()
+    exact = np.mean(-np.log(np.exp(-costs).mean(axis=1)))
+    found = evaluate(vae, [(IMAGES,)], Gibbs, seeded(), samples=5, refine=2)
+    assert found.quantities["refined_bound"].value >= exact - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("prior", "space", "message"),
+    [
+        ("linear", KOfN(2), "the prior linear is over all states, and not over KOfN"),
+        ("made", KOfN(2), "the prior made is over all states, and not over KOfN"),
+        ("transformer", KOfN(2), "the prior transformer is over all states, and not over KOfN"),
+        ("gibbs", KOfN(2), "the prior gibbs has scores of pairs"),
+        ("made", Assignments(2), "the prior made is over all states, and not over Assignments"),
+        ("factorised", Assignments(2), "needs sums over the states of Assignments"),
+    ],
+)
+def test_a_prior_over_other_states_than_the_model_is_refused(prior, space, message):
+    with pytest.raises(SettingError, match=message):
+        paper_vae("independent", pixels=6, n=4, prior=prior, space=space)
+    vae = paper_vae("independent", pixels=6, n=4, prior=prior)
+    with pytest.raises(SettingError, match=message):
+        vae.restrict(space)
+    assert vae.space is None
+    assert vae.encoder.space is None
+    later = paper_vae("independent", pixels=6, n=4, space=space)
+    later.prior = vae.prior
+    if prior in ("linear", "made", "transformer"):
+        with pytest.raises(SettingError, match=message):
+            evaluate(later, [(IMAGES.float(),)], PerturbAndMAP, seeded(), samples=5)
+
+
+def test_the_space_of_the_potentials_of_your_own_network_is_that_of_the_model():
+    class Scores(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 5)
+
+        def forward(self, x):
+            return Potentials(self.layer(x), space=KOfN(2))
+
+    assert DiscreteVAE(Scores(), nn.Linear(5, 6), pixels=6).space == KOfN(2)
+    made = paper_vae("independent", n=5, prior="made").prior
+    with pytest.raises(SettingError, match="over all states, and not over KOfN"):
+        DiscreteVAE(Scores(), nn.Linear(5, 6), pixels=6, prior=made)
+
+
+def test_a_posterior_over_a_part_of_the_states_of_the_prior_is_refused():
+    vae = tiny(None, 5, "made")
+
+    def over_subsets(potentials):
+        return Gibbs(potentials, KOfN(2))
+
+    with pytest.raises(ConfigError, match=r"posterior is over KOfN.*, and the prior over Bits"):
+        evaluate(vae, [(IMAGES,)], over_subsets, seeded(), samples=5)
+
+
+def test_a_prior_over_all_states_of_bits_is_one_over_the_space_of_all_bits():
+    vae = tiny(Bits(), 4, "made")
+    assert vae.sample(3, seeded()).shape == (3, 6)
+    other = tiny(None, 4, "made")
+    bounds = [
+        evaluate(one, [(IMAGES,)], Gibbs, seeded()).quantities["bound"].value
+        for one in (vae, other)
+    ]
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("value", [OnlyAnArgmax(), KOfN, 3, "subset"], ids=str)
+def test_an_object_that_is_no_space_is_refused_by_a_vae(value):
+    with pytest.raises(SettingError, match=r"structured_vae\.spaces\.as_space"):
+        paper_vae("independent", n=4, space=value)
+    vae = paper_vae("independent", pixels=6, n=4, space=as_space(OnlyAnArgmax()))
+    assert as_set(vae.space.states(4, torch.zeros(1))) == as_set(SPACES["custom"][2])

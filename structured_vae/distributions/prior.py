@@ -215,6 +215,7 @@ def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
 
 
 def _excess_of_density(prior: LearntPrior, vae: DiscreteVAE) -> PriorExcess:
+    vae.check_prior()  # a density over all states is none over a space
     if not vae.categorical:
         return DensityExcess(prior, Bits(), vae.n * math.log(2))
     values = vae.n // vae.variables

@@ -35,6 +35,7 @@ from ...evaluation.importance import (
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from ...evaluation.refinement import INDEXED_BITS, refined_bound
 from ...objectives.costs import Reconstruction
+from ...spaces import space_of
 
 ENUMERATED_BITS = 16
 """The most states, 2^16, that are enumerated: about 100 images per second of one core."""
@@ -78,11 +79,15 @@ def evaluate(
             is drawn if it is more than `samples`.
 
     Raises:
-        ConfigError: importance weights are requested of a posterior whose density is not known; or
-            refinement of a model of more than 62 bits, or of categories, which need none.
+        ConfigError: the posterior is over other states than a learnt prior; importance weights are
+            requested of a posterior whose density is not known; or
+            refinement of a model of more than 62 bits, of categories, which need none, or over a
+            space, whose states a flip of a bit may leave.
+        SettingError: the prior is over other states than the model.
     """
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
+        view.check_space()
         view.check_importance()
         view.check_refinement()
         batches = [view.columns(batch[0]) for batch in image_batches]
@@ -146,6 +151,22 @@ class _View:
         """The number of draws per image of a posterior whose density is known."""
         return draws_needed(self.samples, self.importance)
 
+    def check_space(self) -> None:
+        """Raise if the posterior is over other states than a learnt prior.
+
+        Raises:
+            ConfigError: it is.
+            SettingError: the prior is over other states than the model.
+        """
+        if self._prior is None:
+            return
+        space = space_of(self.vae.blank())
+        if self._probe.space != space:
+            raise ConfigError(
+                f"the posterior is over {self._probe.space!r}, and the prior over {space!r}: make "
+                "the model over one space, DiscreteVAE(..., space=...)"
+            )
+
     def check_importance(self) -> None:
         """Raise if importance weights are requested and the density of q is not known.
 
@@ -163,14 +184,17 @@ class _View:
         """Raise if moves are requested that this posterior does not take.
 
         Raises:
-            ConfigError: moves are requested, and there are too many bits, or categories.
+            ConfigError: moves are requested, and there are too many bits, categories, or a space.
         """
-        too_many = self.vae.categorical or self.vae.n > INDEXED_BITS
+        space = self._probe.space
+        too_many = not space.free_flips or self.vae.n > INDEXED_BITS
         if not self.refine or not too_many:
             return
         latents = f"{self.vae.n} bits"
-        if self.vae.categorical:
+        if space.categorical:
             latents = "categories"
+        elif not space.free_flips:
+            latents = f"only the states of {space}, which a flip of a bit may leave"
         raise ConfigError(
             f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
             f"{latents}; set refine to 0"
