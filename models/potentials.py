@@ -33,8 +33,13 @@ class LatentSpace(Protocol):
     def states(self, n: int, like: torch.Tensor) -> AllStates:
         """Return every state `[states, n]`, of the type and on the device of `like`."""
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+    def index(self, z: torch.Tensor, states: AllStates | None = None) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
+        """
 
     def uniform(
         self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
@@ -125,11 +130,16 @@ class LinearScores(ABC):
             return self._free_states()
         return self.space.states(self.unary.shape[-1], self.unary)
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+    def index(self, z: torch.Tensor, states: AllStates | None = None) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
+        """
         if self.space is None:
             return self._free_index(z)
-        return self.space.index(z)
+        return self.space.index(z, states)
 
     @abstractmethod
     def _free_states(self) -> AllStates:

@@ -42,8 +42,9 @@ ASSIGNMENT = TrainConfig(space="assignment", n=4, hidden=4, epochs=2, picture_ev
         (ASSIGNMENT, Assignments(2, 2), False),
         (replace(ASSIGNMENT, estimator="implicit_mle"), Assignments(2, 2), False),
         (replace(ASSIGNMENT, space="matching", n=6, rows=2), Matchings(2, 3), False),
+        (replace(ASSIGNMENT, n=25), Assignments(5, 5), False),
     ],
-    ids=["direct", "ram", "score function", "assignment", "implicit mle", "matching"],
+    ids=["direct", "ram", "score function", "assignment", "implicit mle", "matching", "5 x 5"],
 )
 def test_a_run_over_a_space_resumes_and_says_what_its_bound_is(tmp_path, config, space, exact):
     train(config, tmp_path / "whole", progress=False)

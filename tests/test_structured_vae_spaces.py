@@ -1,7 +1,7 @@
 """Spaces of states: what each says of itself is compared with a list of all its states."""
 
 import math
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 
 import networkx as nx
 import numpy as np
@@ -37,7 +37,8 @@ from structured_vae import (
     paper_recipe,
 )
 from structured_vae.errors import EstimatorError, StructureError
-from structured_vae.spaces import as_space, space_of
+from structured_vae.explorer.explored_model import Explored
+from structured_vae.spaces import Segments, as_space, grid_paths, space_of
 
 
 class EvenBits(StateSpace):
@@ -250,6 +251,111 @@ def test_uniform_permutations_are_equally_frequent():
     assert (counts - 2000).abs().max() < LEVEL * math.sqrt(2000 * 5 / 6)
 
 
+def grid_walks(side):
+    """The paths through a grid as states, by which of their steps go down."""
+    moves = 2 * (side - 1)
+    arcs = grid_paths(side, side).arcs.tolist()
+    states = []
+    for downwards in combinations(range(moves), side - 1):
+        nodes = [0]
+        for move in range(moves):
+            nodes.append(nodes[-1] + (side if move in downwards else 1))
+        walk = [[a, b] for a, b in pairwise(nodes)]
+        states.append([float(arc in walk) for arc in arcs])
+    return np.array(states)
+
+
+def partial_matchings(rows, columns):
+    """Every matching, by the column of each row; column number `columns` is none."""
+    states = []
+    for picked in product(range(columns + 1), repeat=rows):
+        taken = [column for column in picked if column < columns]
+        if len(set(taken)) == len(taken):
+            states.append(np.eye(columns + 1)[list(picked), :columns].ravel())
+    return np.array(states)
+
+
+def segmentations(n, k, longest):
+    """Every way to cut n positions, as the state that lists its segments."""
+
+    def cuts(first):
+        if first == n:
+            yield []
+        for after in range(first + 1, min(first + longest, n) + 1):
+            for label in range(k):
+                for rest in cuts(after):
+                    yield [(first, after, label), *rest]
+
+    return Segments(n, k, longest).states_of(list(cuts(0))).numpy()
+
+
+class FewOfMany(StateSpace):
+    """A custom space of three states of 20 bits, which knows how many there are."""
+
+    LIST = np.eye(20)[[0, 7, 19]] + np.eye(20)[[3, 3, 4]]
+
+    def argmax(self, scores):
+        states = torch.from_numpy(self.LIST).to(scores)
+        return states[(scores @ states.T).argmax(dim=-1)]
+
+    def log_count(self, n):
+        return math.log(3)
+
+
+LONG_STATES = {
+    "5 x 5 permutations": (Assignments(5), matrices(5, 5)),
+    "6 x 3 assignments": (
+        Assignments(6, 3),
+        matrices(3, 6).reshape(-1, 3, 6).swapaxes(1, 2).reshape(-1, 18),
+    ),
+    "5 x 4 matchings": (Matchings(5, 4), partial_matchings(5, 4)),
+    "4 x 4 grid": (grid_paths(4, 4), grid_walks(4)),
+    "6 x 6 grid": (grid_paths(6, 6), grid_walks(6)),
+    "knapsack of 20": (Knapsack([1] * 20, 2), subsets(20, [0, 1, 2])),
+    "segments": (Segments(4, 2, 3), segmentations(4, 2, 3)),
+    "1 of 70": (KOfN(1), np.eye(70)),
+    "tree of a ring": (
+        SpanningTrees([[i, (i + 1) % 20] for i in range(20)]),
+        1 - np.eye(20),
+    ),
+    "custom": (FewOfMany(), FewOfMany.LIST),
+}
+every_long_space = pytest.mark.parametrize("name", LONG_STATES)
+
+
+@every_long_space
+def test_a_space_of_few_states_lists_them_however_many_entries_they_have(name):
+    space, expected = LONG_STATES[name]
+    n = expected.shape[1]
+    states = space.states(n, torch.zeros(1))
+    assert len(states) == len(expected)
+    assert as_set(states) == as_set(expected)
+    assert space.log_count(n) == pytest.approx(math.log(len(expected)), abs=1e-6)
+    numbers = [sum(1 << i for i, bit in enumerate(z) if bit) for z in states.tolist()]
+    assert numbers == sorted(numbers)
+    order = np.random.default_rng(0).permutation(len(states)).tolist()
+    assert space.index(states[order]).tolist() == order
+    other = np.random.default_rng(1).permutation(len(states))
+    places = space.index(states[order], states[other])
+    assert other[places].tolist() == order
+
+
+@pytest.mark.parametrize(
+    ("space", "n"),
+    [(Assignments(10), 100), (Matchings(8), 64), (KOfN(15), 60), (Knapsack([1] * 22, 22), 22)],
+)
+def test_a_list_of_too_many_states_is_refused(space, n):
+    with pytest.raises(StructureError, match=r"2\^20"):
+        space.states(n, torch.zeros(1))
+
+
+def test_uniform_matchings_are_equally_frequent():
+    z = Matchings(2, 3).uniform(6, 13_000, seeded(), torch.zeros(1))
+    _, counts = torch.unique(z, dim=0, return_counts=True)
+    assert as_set(z) == as_set(partial_matchings(2, 3))
+    assert (counts - 1000).abs().max() < LEVEL * math.sqrt(1000 * 12 / 13)
+
+
 # --- distributions over a space -----------------------------------------------------------------
 
 
@@ -415,6 +521,24 @@ def test_a_vae_over_permutations_labels_its_bound():
     estimate = Direct()(vae.encoder(IMAGES), objective.cost, seeded())
     estimate.surrogate.mean().backward()
     assert all(p.grad is not None for p in vae.parameters())
+
+
+@every_long_space
+def test_the_likelihood_over_a_space_is_that_over_the_list_whatever_the_length(name):
+    space, expected = LONG_STATES[name]
+    vae = tiny(space, expected.shape[1])
+    with torch.no_grad():
+        costs = vae.decoder.table(IMAGES, torch.from_numpy(expected).double()).numpy()
+    exact = np.mean(-np.log(np.exp(-costs).mean(axis=1)))
+    found = evaluate(vae, [(IMAGES,)], PerturbAndMAP, seeded(), samples=20).quantities
+    assert found["minus_log_p"].kind == "exact"
+    assert found["minus_log_p"].value == pytest.approx(exact, abs=1e-6)
+    assert found["bound"].kind == "bound"
+    assert found["bound"].value > exact
+    assert vae.sample(3, seeded()).shape == (3, 6)
+    model = Explored(vae.float().eval(), None, (2, 3))
+    encoded = model.encode(model.score(np.zeros(6, dtype=np.float32)), {}, count=2)
+    assert as_set(encoded.best.states) <= as_set(expected)
 
 
 @pytest.mark.parametrize("name", ["3 of 6", "permutations", "assignments"])

@@ -10,7 +10,7 @@ import torch
 
 from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
-from models.states import all_states
+from models.states import MOST_BITS
 from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
@@ -18,16 +18,14 @@ from ..errors import StructureError, shortened
 from ..noise import gumbel_differences
 from .checks.batches import refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
+from .listing import listed_by_argmax, places_among
 from .structure import StateSums, Structure, is_structure, refuse_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CODED_BITS: Final = 62
-"""Most bits of a state that has a code, a number of 64 bits by which `index` finds it."""
-
-FILTERED_BITS: Final = 16
-"""Most bits for which a space that cannot list its states filters all bit vectors."""
+COUNTED_BITS: Final = 16
+"""Most bits for which a space that does not know the number of its states lists them."""
 
 
 class StateSpace(ABC):
@@ -142,7 +140,7 @@ class StateSpace(ABC):
             return float(
                 self.gibbs(torch.zeros((1, n), dtype=torch.float64, device="cpu")).log_partition
             )
-        if n <= FILTERED_BITS:
+        if n <= COUNTED_BITS:
             return math.log(len(self.states(n, torch.zeros(1, device="cpu"))))
         return None
 
@@ -151,27 +149,29 @@ class StateSpace(ABC):
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
-        """Return every state `[states, n]`.
+        """Return every state `[states, n]`, by at most n calls of the argmax for each.
 
         Args:
             n: entries of a state.
             like: a tensor of the type and device that the states get.
 
         Raises:
-            StructureError: there are too many to list.
+            StructureError: there are more than 2^20 states.
         """
-        if n > FILTERED_BITS:
-            raise StructureError(
-                f"a table of the states of {self} takes at most {FILTERED_BITS} bits; got n = {n}"
-            )
-        candidates = all_states(n, like)
-        return candidates[self.contains(candidates)]
+        if self._knows_count:
+            self._check_listed(n)
+        return listed_by_argmax(self._best, n, like, 2**MOST_BITS)
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
-        bits = torch.arange(z.shape[-1], device=z.device)
-        codes = (self.states(z.shape[-1], z).long() << bits).sum(dim=-1)
-        return torch.searchsorted(codes, (z.long() << bits).sum(dim=-1))
+    def index(self, z: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
+        """
+        if states is None:
+            states = self.states(z.shape[-1], z)
+        return places_among(states, z)
 
     def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
         """Return states `[..., n, n]` next to `z [..., n]`: at place i one with z_i changed.
@@ -339,6 +339,24 @@ class StateSpace(ABC):
             f"{self} computes the argmax without a certificate, so there is no Solution: call "
             "layer(unary) instead of layer.solve(unary)"
         )
+
+    @property
+    def _knows_count(self) -> bool:
+        """Whether `log_count` needs no list of the states."""
+        return self.tractable or type(self).log_count is not StateSpace.log_count
+
+    def _check_listed(self, n: int) -> None:
+        """Raise if a space that knows the number of its states has too many to list.
+
+        Raises:
+            StructureError: there are more than 2^20 states.
+        """
+        log_count = self.log_count(n)
+        if log_count is not None and log_count > MOST_BITS * math.log(2) + 1e-6:
+            raise StructureError(
+                f"a table takes at most 2^{MOST_BITS} states; {self!r} of n = {n} has "
+                f"exp({log_count:.1f})"
+            )
 
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""

@@ -395,7 +395,7 @@ class _View:
         """Return -log p(x | z) `[draws, batch]`, by the table of all states where there is one."""
         if table is None:
             return Reconstruction(self.vae.decoder, x)(z)
-        return table.gather(1, potentials.index(z).T).T
+        return table.gather(1, potentials.index(z, self._states).T).T
 
     def _drawn(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
