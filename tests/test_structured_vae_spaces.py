@@ -12,6 +12,7 @@ from torch import nn
 
 from models import CategoricalPotentials, DiscreteVAE, Potentials, paper_vae
 from models.errors import SettingError
+from solvers.constraints import cardinality
 from structured_vae import (
     RAM,
     Assignments,
@@ -32,13 +33,25 @@ from structured_vae import (
     ScoreFunction,
     SpanningTrees,
     StateSpace,
+    TableDirect,
+    TrainConfig,
     elbo_recipe,
     evaluate,
     paper_recipe,
 )
 from structured_vae.errors import EstimatorError, StructureError
+from structured_vae.estimators.registry import ESTIMATORS
 from structured_vae.explorer.explored_model import Explored
-from structured_vae.spaces import Segments, as_space, grid_paths, space_of
+from structured_vae.objectives.costs import Reconstruction
+from structured_vae.spaces import (
+    ConstrainedBits,
+    SecondOrderChains,
+    Segments,
+    as_space,
+    grid_paths,
+    space_of,
+)
+from structured_vae.vaes.fitting import fitting_estimator
 
 
 class EvenBits(StateSpace):
@@ -658,3 +671,62 @@ def test_an_object_that_is_no_space_is_refused_by_a_vae(value):
         paper_vae("independent", n=4, space=value)
     vae = paper_vae("independent", pixels=6, n=4, space=as_space(OnlyAnArgmax()))
     assert as_set(vae.space.states(4, torch.zeros(1))) == as_set(SPACES["custom"][2])
+
+
+EVERY_SPACE_OF_BITS = {name: entry for name, entry in SPACES.items() if not entry[0].categorical}
+EVERY_SPACE_OF_BITS |= {
+    "segments": (Segments(2, 2, 2), 16, segmentations(2, 2, 2)),
+    "second order": (SecondOrderChains(3, 2), 12, np.zeros((8, 12))),
+    "constraints": (ConstrainedBits([cardinality(2)]), 4, subsets(4, [2])),
+}
+
+
+def fitted(config, vae):
+    """Return the estimator of a configuration, or None and why it does not fit."""
+    try:
+        return fitting_estimator(config, vae, "auto").double(), ""
+    except ConfigError as error:
+        return None, str(error)
+
+
+@pytest.mark.spread(6)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("name", EVERY_SPACE_OF_BITS)
+def test_every_estimator_trains_over_a_space_or_is_refused_with_those_that_fit(name, estimator):
+    space, n, _ = EVERY_SPACE_OF_BITS[name]
+    vae = tiny(space, n)
+    config = TrainConfig(encoder="independent", n=n, estimator=estimator)
+    used, refusal = fitted(config, vae)
+    if used is None:
+        assert f"the estimator {estimator} does not fit" in refusal
+        fitting = refusal.rpartition("Estimators that fit: ")[2].split(", ")
+        assert {"direct", "implicit_mle"} <= set(fitting)
+        assert estimator not in fitting
+        assert ("exact" in fitting) == space.tractable
+        return
+    q = used.posterior(vae.encoder(IMAGES))
+    objective = elbo_recipe(vae, IMAGES, q, used.kl)
+    estimate = used(q, objective.cost, seeded())
+    assert space.contains(estimate.z.reshape(-1, n)).all()
+    total = estimate.surrogate + objective.kl
+    total.mean().backward()
+    assert all(weight.grad.isfinite().all() for weight in vae.parameters())
+
+
+@pytest.mark.parametrize("estimator", ["exact", "maximum_likelihood", "ram", "table_direct", "arm"])
+def test_a_misfit_over_permutations_names_the_estimators_that_fit(estimator):
+    config = TrainConfig(space="assignment", n=9, estimator=estimator)
+    used, refusal = fitted(config, tiny(Assignments(3), 9))
+    assert used is None
+    assert "the sums over the states of Assignments are not known" in refusal
+    assert "Estimators that fit: direct, implicit_mle, adaptive_implicit_mle" in refusal
+
+
+def test_direct_optimization_by_a_table_needs_no_sums_with_noise_on_the_unary_scores():
+    vae = tiny(Assignments(3), 9)
+    h = vae.encoder(IMAGES)
+    assert TableDirect(noise="unary").why_not(h) == ()
+    (reason,) = TableDirect().why_not(h)
+    assert "sums over the states of Assignments" in reason
+    estimate = TableDirect(noise="unary")(h, Reconstruction(vae.decoder, IMAGES), seeded())
+    assert vae.space.contains(estimate.z.reshape(-1, 9)).all()
