@@ -45,6 +45,7 @@ from structured_vae.explorer.explored_model import Explored
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.spaces import (
     ConstrainedBits,
+    PairwiseLabels,
     SecondOrderChains,
     Segments,
     as_space,
@@ -127,6 +128,16 @@ SPACES = {
         4,
         np.array([z for z in all_bits(4) if (z.reshape(2, 2).sum(0) <= 1).all()
                   and (z.reshape(2, 2).sum(1) <= 1).all()], dtype=float),
+    ),
+    "labels": (
+        PairwiseLabels(2, 2, [[0, 1]]),
+        8,
+        np.array([[*a, *b, *np.outer(a, b).ravel()] for a in np.eye(2) for b in np.eye(2)]),
+    ),
+    "labels of sizes": (
+        PairwiseLabels(2, 3, [[1, 0]], sizes=[3, 2]),
+        15,
+        np.array([[*a, *b, *np.outer(b, a).ravel()] for a in np.eye(3) for b in np.eye(3)[:2]]),
     ),
     "custom": (EvenBits(), 4, bits_where(4, lambda z: z.sum() % 2 == 0)),
 }  # fmt: skip
@@ -362,6 +373,17 @@ def test_a_list_of_too_many_states_is_refused(space, n):
         space.states(n, torch.zeros(1))
 
 
+def test_states_of_labels_used_to_be_made_by_states():
+    labels = torch.tensor([[1, 0], [0, 1]])
+    space = PairwiseLabels(2, 2, [[0, 1]])
+    with pytest.warns(DeprecationWarning, match="is now states_of"):
+        states = space.states(labels)
+    assert states.tolist() == [[0, 1, 1, 0, 0, 0, 1, 0], [1, 0, 0, 1, 0, 1, 0, 0]]
+    assert torch.equal(space.states_of(labels), states)
+    with pytest.raises(StructureError, match="= 8 entries; got n = 4"):
+        space.check(4)
+
+
 def test_uniform_matchings_are_equally_frequent():
     z = Matchings(2, 3).uniform(6, 13_000, seeded(), torch.zeros(1))
     _, counts = torch.unique(z, dim=0, return_counts=True)
@@ -495,7 +517,7 @@ IMAGES = torch.from_numpy(np.random.default_rng(0).integers(0, 2, size=(8, 6))).
 
 
 @pytest.mark.parametrize("prior", ["uniform", "factorised"])
-@pytest.mark.parametrize("name", ["3 of 6", "trees", "paths"])
+@pytest.mark.parametrize("name", ["3 of 6", "trees", "paths", "labels of sizes"])
 def test_the_bound_of_a_vae_over_a_space_is_that_over_the_list(name, prior):
     space, n, expected = SPACES[name]
     vae = tiny(space, n, prior)
