@@ -674,6 +674,20 @@ def test_a_posterior_over_a_part_of_the_states_of_the_prior_is_refused():
 
     with pytest.raises(ConfigError, match=r"posterior is over KOfN.*, and the prior over Bits"):
         evaluate(vae, [(IMAGES,)], over_subsets, seeded(), samples=5)
+    with pytest.raises(ConfigError, match=r"posterior is over KOfN.*, and the prior over Bits"):
+        elbo_recipe(vae, IMAGES, over_subsets(vae.encoder(IMAGES)), "density")
+    with pytest.raises(ConfigError, match=r"posterior is over KOfN.*, and the prior over Bits"):
+        evaluate(tiny(None, 5), [(IMAGES,)], over_subsets, seeded(), samples=5)
+    with pytest.raises(ConfigError, match=r"posterior is over Bits.*, and the prior over KOfN"):
+        elbo_recipe(tiny(KOfN(2), 5, "factorised"), IMAGES, vae.encoder(IMAGES), "density")
+
+
+def test_spaces_of_one_object_are_the_same():
+    one = OnlyAnArgmax()
+    assert as_space(one) == as_space(one)
+    assert as_space(one) != as_space(OnlyAnArgmax())
+    vae = paper_vae("independent", n=4, space=as_space(one))
+    vae.restrict(as_space(one))
 
 
 def test_a_prior_over_all_states_of_bits_is_one_over_the_space_of_all_bits():

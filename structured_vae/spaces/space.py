@@ -462,6 +462,12 @@ class CustomSpace(StateSpace):
         sums: StateSums = self.structure.gibbs(scores)  # type: ignore[attr-defined]  # tractable
         return sums
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CustomSpace) and self.structure is other.structure
+
+    def __hash__(self) -> int:
+        return hash((CustomSpace, id(self.structure)))
+
     def __str__(self) -> str:
         return type(self.structure).__name__
 

@@ -21,7 +21,7 @@ from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, histogram_kl
 from ...distributions.kl import Kind, kl_ceiling, kl_of_unary
-from ...distributions.prior import PriorExcess, excess_of
+from ...distributions.prior import PriorExcess, check_states, excess_of
 from ...errors import ConfigError
 from ...evaluation.bound import excess_of_unary
 from ...evaluation.importance import (
@@ -35,7 +35,6 @@ from ...evaluation.importance import (
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from ...evaluation.refinement import INDEXED_BITS, refined_bound
 from ...objectives.costs import Reconstruction
-from ...spaces import space_of
 
 ENUMERATED_BITS = 16
 """The most states, 2^16, that are enumerated: about 100 images per second of one core."""
@@ -79,7 +78,7 @@ def evaluate(
             is drawn if it is more than `samples`.
 
     Raises:
-        ConfigError: the posterior is over other states than a learnt prior; importance weights are
+        ConfigError: the posterior is over other states than the prior; importance weights are
             requested of a posterior whose density is not known; or
             refinement of a model of more than 62 bits, of categories, which need none, or over a
             space, whose states a flip of a bit may leave.
@@ -87,7 +86,7 @@ def evaluate(
     """
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
-        view.check_space()
+        check_states(vae, view.probe.potentials)
         view.check_importance()
         view.check_refinement()
         batches = [view.columns(batch[0]) for batch in image_batches]
@@ -151,29 +150,13 @@ class _View:
         """The number of draws per image of a posterior whose density is known."""
         return draws_needed(self.samples, self.importance)
 
-    def check_space(self) -> None:
-        """Raise if the posterior is over other states than a learnt prior.
-
-        Raises:
-            ConfigError: it is.
-            SettingError: the prior is over other states than the model.
-        """
-        if self._prior is None:
-            return
-        space = space_of(self.vae.blank())
-        if self._probe.space != space:
-            raise ConfigError(
-                f"the posterior is over {self._probe.space!r}, and the prior over {space!r}: make "
-                "the model over one space, DiscreteVAE(..., space=...)"
-            )
-
     def check_importance(self) -> None:
         """Raise if importance weights are requested and the density of q is not known.
 
         Raises:
             ConfigError: importance weights are requested, and the density of q is not known.
         """
-        if self.importance and not self._probe.has_density:
+        if self.importance and not self.probe.has_density:
             raise ConfigError(
                 "importance-weighted bounds need the density of the posterior, which is not known "
                 "for an argmax under noise where variables depend on each other: leave importance "
@@ -186,7 +169,7 @@ class _View:
         Raises:
             ConfigError: moves are requested, and there are too many bits, categories, or a space.
         """
-        space = self._probe.space
+        space = self.probe.space
         too_many = not space.free_flips or self.vae.n > INDEXED_BITS
         if not self.refine or not too_many:
             return
@@ -252,7 +235,7 @@ class _View:
         if self._is_summed and kl[0] == "exact":
             gap = "exact"
         active = "sampled"
-        if self._probe.tractable:
+        if self.probe.tractable:
             active = "exact"
         likelihood = ("bound", f"-log p(x), importance-weighted, {self.samples} samples")
         if self._decoded is not None:
@@ -282,7 +265,7 @@ class _View:
         if self._is_summed:
             return ("exact", "over all states")
         draws = self.samples
-        if self._probe.has_density:
+        if self.probe.has_density:
             draws = self.draws
         return ("sampled", f"{draws} samples")
 
@@ -292,12 +275,12 @@ class _View:
         if self._prior is not None:
             name = "KL(q || prior)"
         sampled = ("sampled", f"{name}, {self.draws} samples")
-        if self._probe.tractable:
-            kind = KINDS[self._probe.tightest_kl().kind]
+        if self.probe.tractable:
+            kind = KINDS[self.probe.tightest_kl().kind]
             if kind == "exact" and self._prior_is_sampled:
                 return sampled
             return (kind, name)
-        if self._probe.has_density:
+        if self.probe.has_density:
             return sampled
         return ("bound", f"histogram of {self.samples} samples")
 
@@ -311,14 +294,14 @@ class _View:
             return ("sampled", "the same")
         if is_kl:
             return ("exact", "the same")
-        if kl_of_unary(self._probe.potentials).kind == "bound":
+        if kl_of_unary(self.probe.potentials).kind == "bound":
             return ("bound", "log of the number of states")
         return ("not a bound", "unary scores alone")
 
     @property
     def _is_summed(self) -> bool:
         """Whether the reconstruction is a sum over all states."""
-        return self._decoded is not None and self._probe.tractable
+        return self._decoded is not None and self.probe.tractable
 
     @property
     def _prior_is_sampled(self) -> bool:
@@ -439,7 +422,7 @@ class _View:
     @cached_property
     def _states(self) -> torch.Tensor | None:
         """Return every latent state, if there are not too many."""
-        potentials = self._probe.potentials
+        potentials = self.probe.potentials
         if potentials.state_count > 2**ENUMERATED_BITS:
             return None
         return potentials.states()
@@ -452,6 +435,6 @@ class _View:
         return self.vae.decoder.decoded(self._states)
 
     @cached_property
-    def _probe(self) -> Distribution:
+    def probe(self) -> Distribution:
         """Return the posterior of a blank image."""
         return self.posterior(self.vae.blank())
