@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, Self, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from .states import all_labels, all_states, label_index, of_variables, state_ind
 from .traced import is_traced
 
 
+@runtime_checkable
 class LatentSpace(Protocol):
     """The set of states that a latent variable may take, as networks need it.
 
@@ -33,8 +34,13 @@ class LatentSpace(Protocol):
     def states(self, n: int, like: torch.Tensor) -> AllStates:
         """Return every state `[states, n]`, of the type and on the device of `like`."""
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+    def index(self, z: torch.Tensor, states: AllStates | None = None) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
+        """
 
     def uniform(
         self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
@@ -43,6 +49,10 @@ class LatentSpace(Protocol):
 
     def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
         """Return states `[count, n]`, drawn with probability exp(scores . z) / Z."""
+
+    @property
+    def tractable(self) -> bool:
+        """Whether sums over the states, weighted by exp(scores . z), are known."""
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -148,11 +158,16 @@ class LinearScores(ABC):
             return self._free_states()
         return self.space.states(self.unary.shape[-1], self.unary)
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+    def index(self, z: torch.Tensor, states: AllStates | None = None) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`.
+
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
+        """
         if self.space is None:
             return self._free_index(z)
-        return self.space.index(z)
+        return self.space.index(z, states)
 
     @abstractmethod
     def _free_states(self) -> AllStates:

@@ -94,10 +94,10 @@ def test_imports_inside_functions_are_of_optional_packages():
         for module in imports_inside_functions(file)
     }
     own = {(file, module) for file, module in found if module.partition(".")[0] not in OPTIONAL}
-    # Commands that need no network start without torch.
-    assert {
-        (file, module) for file, module in own if COMMANDS not in (ROOT / file).parents
-    } == set()
+    # Commands that need no network start without torch. The explorer's page imports Streamlit.
+    assert {(file, module) for file, module in own if COMMANDS not in (ROOT / file).parents} == {
+        ("structured_vae/explorer/serve.py", ".loaded")
+    }
 
 
 def test_every_folder_opens_with_its_rule():

@@ -1,6 +1,8 @@
 """The public names of `structured_vae`, `models` and `solvers`, and the former ones."""
 
 import importlib
+import re
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +34,10 @@ def test_names_that_left_the_top_level_warn_and_name_their_module(package):
 def test_a_name_that_never_was_is_an_attribute_error(package):
     with pytest.raises(AttributeError, match=r"attribute .*no_such_name"):
         importlib.import_module(package).no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("package", ["structured_vae", "models"])
+def test_the_decision_about_public_names_counts_them(package):
+    (page,) = (Path(__file__).parents[1] / "docs" / "decisions").glob("0011-*.md")
+    row = re.search(rf"^\| `{package}` \| \d+ \| (\d+) \|$", page.read_text(), re.MULTILINE)
+    assert int(row[1]) == len(importlib.import_module(package).__all__)

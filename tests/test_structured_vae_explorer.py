@@ -154,6 +154,8 @@ def test_perturb_and_map_is_the_posterior_of_a_training_by_it(bits, x):
     direct = replace(bits, training=TrainConfig(n=4, estimator="direct", solver="cplex"))
     perturbed = direct.encode(direct.score(x), {2: 1})
     assert perturbed.how == "perturb-and-MAP, 2000 draws"
+    assert direct.score(x).posterior.density.endswith("those of perturb-and-MAP are not known")
+    assert bits.score(x).posterior.density == "exp(score) / Z"
     assert perturbed.marginals[2] == 1
     given = bits.encode(bits.score(x), {2: 1})
     assert perturbed.state == given.state

@@ -42,8 +42,9 @@ ASSIGNMENT = TrainConfig(space="assignment", n=4, hidden=4, epochs=2, picture_ev
         (ASSIGNMENT, Assignments(2, 2), False),
         (replace(ASSIGNMENT, estimator="implicit_mle"), Assignments(2, 2), False),
         (replace(ASSIGNMENT, space="matching", n=6, rows=2), Matchings(2, 3), False),
+        (replace(ASSIGNMENT, n=25), Assignments(5, 5), False),
     ],
-    ids=["direct", "ram", "score function", "assignment", "implicit mle", "matching"],
+    ids=["direct", "ram", "score function", "assignment", "implicit mle", "matching", "5 x 5"],
 )
 def test_a_run_over_a_space_resumes_and_says_what_its_bound_is(tmp_path, config, space, exact):
     train(config, tmp_path / "whole", progress=False)
@@ -140,6 +141,7 @@ def test_the_page_opens_a_run_over_a_space(tmp_path):
         ({"space": "subset", "k": 9, "n": 5}, "space subset of n = 5 bits: k = 9 is more than"),
         ({"space": "subset", "encoder": "supermodular"}, "no scores of pairs"),
         ({"space": "subset", "k": 2, "prior": "gibbs"}, "prior gibbs"),
+        ({"space": "assignment", "n": 4, "prior": "factorised"}, "needs sums over the states"),
         ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
         ({"space": "assignment", "n": 5}, "n must be rows times columns"),
         ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),
@@ -168,3 +170,45 @@ def test_an_export_of_a_space_that_is_not_installed_says_so(tmp_path, monkeypatc
     message = capsys.readouterr().err
     assert "space must be one of bits, assignment, matching" in message
     assert "got 'subset'" in message
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fixed", [{}, {1: 1}, {0: 0, 4: 1}], ids=str)
+def test_the_page_shows_the_posterior_of_the_training_over_a_space(fixed):
+    torch.manual_seed(0)
+    vae = paper_vae("independent", pixels=9, n=5, hidden=4, space=KOfN(2)).eval()
+    for weight in vae.encoder.parameters():
+        torch.nn.init.normal_(weight)
+    image = np.zeros(9, dtype=np.float32)
+    states = np.array([z for z in np.ndindex(2, 2, 2, 2, 2) if sum(z) == 2])
+    allowed = states[[all(z[i] == value for i, value in fixed.items()) for z in states]]
+    unary = vae.encoder(torch.zeros(1, 9)).unary[0].detach().double().numpy()
+    weights = np.exp(allowed @ unary)
+    gibbs = weights @ allowed / weights.sum()
+    noise = np.random.default_rng(0).logistic(size=(100_000, 5))
+    best = allowed[((unary + noise) @ allowed.T).argmax(axis=1)]
+    error = 4 / np.sqrt(2000)
+
+    by_sums = Explored(vae, replace(SUBSET, estimator="ram"), (3, 3))
+    exact = by_sums.encode(by_sums.score(image), fixed)
+    assert exact.how == "the Gibbs distribution, exact"
+    np.testing.assert_allclose(exact.marginals, gibbs, atol=1e-6)
+
+    by_argmax = Explored(vae, replace(SUBSET, estimator="direct"), (3, 3))
+    scored = by_argmax.score(image)
+    drawn = by_argmax.encode(scored, fixed)
+    assert drawn.how == "perturb-and-MAP, 2000 draws"
+    assert "those of perturb-and-MAP are not known" in scored.posterior.density
+    np.testing.assert_allclose(drawn.marginals, best.mean(axis=0), atol=error / 2)
+    if not fixed:  # otherwise both are close
+        assert np.abs(best.mean(axis=0) - gibbs).max() > error / 2
+    assert drawn.state == exact.state
+
+
+def test_the_page_shows_permutations_whose_training_is_not_known():
+    vae = paper_vae("independent", pixels=9, n=25, hidden=4, space=Assignments(5)).eval()
+    model = Explored(vae, None, (3, 3))
+    encoded = model.encode(model.score(np.zeros(9, dtype=np.float32)), {0: 1})
+    assert encoded.how == "the Gibbs distribution, exact"
+    assert encoded.marginals[0] == pytest.approx(1)
+    assert encoded.marginals.sum() == pytest.approx(5)

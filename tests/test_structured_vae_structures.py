@@ -605,10 +605,10 @@ def test_labels_that_no_memory_holds():
 def test_labels_must_be_values_of_their_own_variable(labels):
     structure = PairwiseLabels(2, 3, [[0, 1]], sizes=[3, 2])
     if labels[1] < 2:
-        assert structure.labels(structure.states(torch.tensor(labels))).tolist() == labels
+        assert structure.labels(structure.states_of(torch.tensor(labels))).tolist() == labels
         return
     with pytest.raises(StructureError, match="values that their variables have"):
-        structure.states(torch.tensor(labels))
+        structure.states_of(torch.tensor(labels))
 
 
 def test_a_matching_leaves_pairs_of_score_zero_out():

@@ -40,7 +40,21 @@ class GibbsPrior(Prior):
         return of_potentials(self.potentials())
 
     def check_space(self, space: LatentSpace) -> None:
-        """Accept any space: `sample` and the scores are over its states."""
+        """Accept a space whose sums are known: `sample` and the scores are over its states.
+
+        Raises:
+            SettingError: the prior has pairwise scores, or the sums over the space are not known.
+        """
+        if self.potentials().pairwise is not None:
+            raise SettingError(
+                f"the prior {self.name} has scores of pairs, and sums over {space} have none: take "
+                "the prior factorised or uniform"
+            )
+        if not space.tractable:
+            raise SettingError(
+                f"the prior {self.name} needs sums over the states of {space}, which are not "
+                "known: take the prior uniform"
+            )
 
     def log_prob(self, z: Binary) -> Costs:
         """Raise, since log Z is a sum over the states.

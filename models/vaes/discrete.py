@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Final, cast
 from warnings import warn
 
@@ -53,7 +54,8 @@ class DiscreteVAE(Pretrained):
 
     Raises:
         SettingError: encoder and decoder have different n, or one has bits and the other
-            categories; or `likelihood` is not that of the decoder.
+            categories; `likelihood` is not that of the decoder; or `space` is no space, or the
+            prior cannot be restricted to it.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
     Example:
@@ -160,13 +162,16 @@ class DiscreteVAE(Pretrained):
         Raises:
             NetworkError: the networks take images of another size, or return something else than
                 potentials and images.
-            SettingError: the networks have different n, or one has bits and the other categories.
+            SettingError: the networks have different n, or one has bits and the other categories;
+                or the prior cannot be restricted to the space of the potentials.
         """
         like = self._like()
         failure = f"the encoder cannot take an image of {pixels} pixels"
         try:
             with torch.no_grad(), evaluating(self):
                 potentials = self.encoder(like.new_zeros(1, pixels))
+                if self.space is None and potentials.space is not None:
+                    self.restrict(potentials.space)
                 self._check_agreement()
                 failure = (
                     f"the decoder cannot take a state of {potentials.unary.shape[-1]} variables"
@@ -183,13 +188,26 @@ class DiscreteVAE(Pretrained):
         """Restrict z to the states of a space, to which all later potentials belong.
 
         Raises:
-            SettingError: the encoder has pairwise scores or categories, or the model is over
-                another space.
+            SettingError: `space` is no space, the encoder has pairwise scores or categories, the
+                model is over another space, or the prior cannot be restricted to this one.
         """
         if self.space is not None and self.space != space:
             raise SettingError(f"this model is over the states of {self.space!r}; got {space!r}")
-        self.encoder.space = self._checked_space(space)
+        self._check_space(space)
+        self.encoder.space = space
         self.space = space
+
+    def check_prior(self) -> None:
+        """Raise unless the prior is over the states of the model.
+
+        Raises:
+            NetworkError: as for `n`.
+            SettingError: the prior is over other states.
+        """
+        if self.prior is not None:
+            self.prior.check(self.n, self.variables, self.categorical)
+        if self.space is not None:
+            self._check_prior_over(self.space)
 
     def blank(self) -> AnyPotentials:
         """Return the potentials of one blank image, without gradient, in evaluation mode."""
@@ -271,7 +289,10 @@ class DiscreteVAE(Pretrained):
         """
         like = self._like()
         if self.prior is not None:
-            return self.decoder.mean(self.prior.sample(count, generator, self.space))
+            space = self.space
+            if space is not None and self._is_whole(space):
+                space = None
+            return self.decoder.mean(self.prior.sample(count, generator, space))
         if self.space is not None:
             return self.decoder.mean(self.space.uniform(self.n, count, generator, like))
         if self.categorical:
@@ -296,19 +317,48 @@ class DiscreteVAE(Pretrained):
             return self.encoder.pixels
         return pixels
 
-    def _checked_space(self, space: LatentSpace) -> LatentSpace:
-        """Return the space, if the encoder gives scores of bits without pairs.
+    def _check_space(self, space: LatentSpace) -> None:
+        """Raise unless the encoder gives scores for the states of a space, which the prior takes.
 
         Raises:
-            SettingError: the encoder has pairwise scores or categories.
+            SettingError: it is no space, the encoder has pairwise scores or categories, or the
+                prior cannot be restricted to it.
         """
+        if isinstance(space, type) or not isinstance(space, LatentSpace):
+            raise SettingError(
+                f"space must be a space of states, such as structured_vae.KOfN(3); got {space!r}. "
+                "structured_vae.spaces.as_space makes one of any object with an argmax"
+            )
         encoder = self.encoder
         if not encoder.takes(space):
             raise SettingError(
                 f"a space of states needs an encoder of bits without pairwise scores, such as "
                 f"independent; got {encoder_name(encoder) or encoder.name}"
             )
-        return space
+        if self._knows_n:
+            self._check_prior_over(space)
+
+    @property
+    def _knows_n(self) -> bool:
+        """Whether n is known: a custom encoder has to see an image first."""
+        try:
+            return self.n >= 0
+        except NetworkError:
+            return False
+
+    def _check_prior_over(self, space: LatentSpace) -> None:
+        """Raise unless the prior can be restricted to a space.
+
+        Raises:
+            SettingError: it cannot.
+        """
+        if self.prior is not None and not self._is_whole(space):
+            self.prior.check_space(space)
+
+    def _is_whole(self, space: LatentSpace) -> bool:
+        """Return whether a space of bits has all 2^n states."""
+        log_count = space.log_count(self.n)
+        return log_count is not None and math.isclose(log_count, self.n * math.log(2))
 
     def _check_agreement(self) -> None:
         """Raise unless encoder, prior and decoder have the same latent variables.
@@ -318,8 +368,7 @@ class DiscreteVAE(Pretrained):
         Raises:
             SettingError: they differ.
         """
-        if self.prior is not None:
-            self.prior.check(self.n, self.variables, self.categorical)
+        self.check_prior()
         self.decoder.agree(self.n, self.variables, self.categorical)
 
     def _described(self) -> dict[str, int | str]:

@@ -163,7 +163,7 @@ class PairwiseCRF(nn.Module):
         """
         structure = self.structure
         if are_labels(target):
-            return _product(scores, structure.states(target).to(scores))
+            return _product(scores, structure.states_of(target).to(scores))
         if target.dtype == torch.bool:
             unary, tables = structure.parts(scores)
             possible = structure.scores(unary.masked_fill(~target, -torch.inf), tables)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import torch
 
@@ -16,11 +17,13 @@ from models.states import state_index
 from ..errors import ConfigError
 from ..spaces import StateSpace, space_of
 from ..spaces.completions import Completions
-from ..spaces.space import CODED_BITS
 from .argmax import POTENTIALS, AnySolver, checked_solver, perturb_and_map
 from .distribution import Moments
 from .gibbs import Gibbs
 from .kl import KL, kl_ceiling, kl_of_unary
+
+CODED_BITS: Final = 62
+"""Most bits of a state that has a code, a number of 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from models.potentials import AnyPotentials
 from models.priors import LearntPrior
 
 from ..errors import ConfigError
-from ..spaces import Bits, Categories, StateSpace
+from ..spaces import Bits, Categories, StateSpace, space_of
 from .distribution import Distribution
 from .gibbs import Gibbs
 from .kl import kl_ceiling
@@ -214,7 +214,27 @@ def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
     )
 
 
+def check_states(vae: DiscreteVAE, potentials: AnyPotentials) -> None:
+    """Raise unless potentials are of the states over which the prior of a model is.
+
+    Args:
+        vae: the model.
+        potentials: those of a posterior.
+
+    Raises:
+        ConfigError: they are of other states, so that no KL of the posterior to the prior is known.
+    """
+    space = space_of(potentials)
+    expected = space_of(replace(potentials, space=vae.space))
+    if space != expected:
+        raise ConfigError(
+            f"the posterior is over {space!r}, and the prior over {expected!r}: make the model "
+            "over one space, DiscreteVAE(..., space=...)"
+        )
+
+
 def _excess_of_density(prior: LearntPrior, vae: DiscreteVAE) -> PriorExcess:
+    vae.check_prior()  # a density over all states is none over a space
     if not vae.categorical:
         return DensityExcess(prior, Bits(), vae.n * math.log(2))
     values = vae.n // vae.variables

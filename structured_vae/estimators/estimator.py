@@ -217,11 +217,15 @@ class Estimator(nn.Module, ABC):
         return first_derivative_only(surrogate, name, potentials.unary, potentials.pairwise)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return the reasons why this estimator cannot take such potentials; empty where it can."""
+        """Return the reasons why this estimator cannot take such potentials; empty where it can.
+
+        An override adds its own reasons to these.
+        """
         h = self._in_space(potentials)
-        if self.kl in ("density", "weighted"):
-            return no_pairs(h) + self._distribution.why_not(h)
-        return no_pairs(h)
+        if self.kl == "folded":
+            return no_pairs(h)
+        # All other estimates ask for the density of the distribution.
+        return no_pairs(h) + self._distribution.why_not(h)
 
     def forward(
         self,

@@ -26,8 +26,8 @@ class Exact(Estimator):
     kl = "density"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return a reason where there are more than 2^20 states."""
-        return too_many_states(potentials)
+        """Return a reason where there are more than 2^20 states, or no sums over them."""
+        return super().why_not(potentials) + too_many_states(potentials)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
@@ -54,8 +54,8 @@ class MaximumLikelihood(Estimator):
     other_objective = "-log p(x), and KL(p(z | x) || q(z | x)) with p held fixed"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return a reason where there are more than 2^20 states."""
-        return too_many_states(potentials)
+        """Return a reason where there are more than 2^20 states, or no sums over them."""
+        return super().why_not(potentials) + too_many_states(potentials)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

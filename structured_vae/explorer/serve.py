@@ -10,8 +10,6 @@ from pathlib import Path
 from models import DiscreteVAE
 
 from ..errors import MissingPackageError, RunError
-from .explored_model import open_model
-from .own_networks import NETWORKS
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGE = Path(__file__).with_name("page.py")
@@ -44,15 +42,15 @@ def explore(
             "the explorer needs Streamlit, which is not installed: "
             "pip install 'structured-vae[explorer]'"
         )
-    open_model(folder, model)  # whose errors belong here rather than on the page
+    from .loaded import prepare  # needs Streamlit
+
+    resolved = str(Path(folder).resolve())
+    prepare(resolved, model)  # its errors belong here rather than on the page
     _check_free(address, port)
     from click import ClickException
     from streamlit.web.cli import main
 
     _ask_nobody()
-    resolved = str(Path(folder).resolve())
-    if model is not None:
-        NETWORKS[resolved] = model
     command = ["run", str(PAGE), *_options(address, port), "--", resolved]
     try:
         main(command, standalone_mode=False)

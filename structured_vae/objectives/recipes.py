@@ -11,7 +11,7 @@ from models import DiscreteVAE
 from models.potentials import AnyPotentials
 
 from ..distributions import Distribution, Gibbs
-from ..distributions.prior import PriorExcess, excess_of
+from ..distributions.prior import PriorExcess, check_states, excess_of
 from ..errors import EstimatorError, shortened
 from .costs import Cost, Reconstruction, WithDensity, WithKL, WithPrior
 
@@ -85,7 +85,7 @@ def paper_recipe(
     reconstruction = Reconstruction(vae.decoder, x)
     if kl_term == "folded":
         return Objective(reconstruction)
-    return whole_bound(reconstruction, q, kl_term, kl_weight, excess_of(vae))
+    return whole_bound(reconstruction, q, kl_term, kl_weight, _excess(vae, q))
 
 
 def elbo_recipe(
@@ -100,7 +100,7 @@ def elbo_recipe(
     For an autoregressive prior, E_q[-log p(z)] is part of the sampled cost, even if the entropy of
     q is exact.
     """
-    return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, excess_of(vae))
+    return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, _excess(vae, q))
 
 
 def check_kl_term(kl_term: object) -> None:
@@ -148,11 +148,26 @@ def whole_bound(
         else:
             posterior = q
         return _beside_kl(cost, posterior, kl_weight, prior)
+    potentials = _potentials_of(q).detach()
+    return Objective(WithKL(_with_prior(cost, prior, kl_weight), potentials, kl_weight))
+
+
+def _potentials_of(q: Distribution | AnyPotentials) -> AnyPotentials:
+    """Return the potentials of a posterior, which may be given by them alone."""
     if isinstance(q, AnyPotentials):
-        potentials = q
-    else:
-        potentials = q.potentials
-    return Objective(WithKL(_with_prior(cost, prior, kl_weight), potentials.detach(), kl_weight))
+        return q
+    return q.potentials
+
+
+def _excess(vae: DiscreteVAE, q: Distribution | AnyPotentials) -> PriorExcess | None:
+    """Return the excess of the model's prior over the states of q; None for the uniform prior.
+
+    Raises:
+        ConfigError: q and a learnt prior are over different states.
+    """
+    if vae.prior is not None:
+        check_states(vae, _potentials_of(q))
+    return excess_of(vae)
 
 
 def _with_prior(cost: Cost, prior: PriorExcess | None, weight: float = 1.0) -> Cost:

@@ -18,6 +18,7 @@ from ..noise import random_numbers
 from .checks.batches import checked, integers, positive_integer, shaped
 from .checks.counts import check_batch
 from .checks.scores import masked
+from .listing import in_order
 from .space import StateSpace
 
 
@@ -26,6 +27,9 @@ class _TwoSides(StateSpace):
     """A space of pairs of rows and columns, as z `[rows columns]`."""
 
     name: ClassVar[str]
+
+    single: ClassVar[bool]
+    """Whether a member of the smaller side may be in no pair."""
 
     rows: int
     columns: int | None = None
@@ -70,6 +74,21 @@ class _TwoSides(StateSpace):
         if self.columns is not None:
             named["columns"] = self.columns
         return named
+
+    def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
+        """Return every state `[states, n]`.
+
+        Raises:
+            StructureError: there are more than 2^20 states, instances differ in size, or n is not
+                rows times columns.
+        """
+        rows, columns = self._one_size(n)
+        self._check_listed(n)
+        if rows <= columns:
+            states = _pairings(rows, columns, self.single)
+        else:
+            states = _pairings(columns, rows, self.single).transpose(-1, -2)
+        return in_order(states.reshape(-1, n)).to(like)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -147,6 +166,7 @@ class Assignments(_TwoSides):
     """
 
     name: ClassVar[str] = "assignment"
+    single: ClassVar[bool] = False
 
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of injections of the smaller side into the larger."""
@@ -208,13 +228,37 @@ class Matchings(_TwoSides):
     """
 
     name: ClassVar[str] = "matching"
+    single: ClassVar[bool] = True
 
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of matchings of all sizes."""
+        return math.log(sum(_matchings_by_size(*self._one_size(n))))
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return matchings `[count, n]`, each drawn with equal probability.
+
+        The number of pairs is drawn first. The rows and columns that are first in random orders of
+        both sides are then paired, so that all matchings of that number are equally probable.
+        """
         rows, columns = self._one_size(n)
-        sizes = range(min(rows, columns) + 1)
-        counts = (math.comb(rows, m) * math.comb(columns, m) * math.factorial(m) for m in sizes)
-        return math.log(sum(counts))
+        counts = _matchings_by_size(rows, columns)
+        weights = [size / max(counts) for size in counts]
+        sizes = torch.multinomial(
+            torch.tensor(weights, dtype=torch.float64, device=like.device),
+            count,
+            replacement=True,
+            generator=generator,
+        )
+
+        def ranks(members: int) -> torch.Tensor:
+            noise = torch.rand((count, members), generator=generator, device=like.device)
+            return noise.argsort(dim=-1)
+
+        of_rows = ranks(rows)[:, :, None]
+        paired = (of_rows == ranks(columns)[:, None, :]) & (of_rows < sizes[:, None, None])
+        return paired.reshape(count, n).to(like.dtype)
 
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a matching of highest score `[..., batch, n]`, as `Structure` specifies.
@@ -231,6 +275,32 @@ class Matchings(_TwoSides):
         flat = self._flat(scores)
         assigned = self._assigned(flat.clamp_min(0), scores.shape[:-1])
         return shaped(assigned * (flat > 0), scores, self)
+
+
+def _matchings_by_size(rows: int, columns: int) -> list[int]:
+    """Return the numbers of matchings with 0, 1, ... pairs."""
+    sizes = range(min(rows, columns) + 1)
+    return [math.comb(rows, m) * math.comb(columns, m) * math.factorial(m) for m in sizes]
+
+
+def _pairings(rows: int, columns: int, single: bool) -> torch.Tensor:
+    """Return every way to pair the rows with different columns, `[states, rows, columns]`.
+
+    Args:
+        rows: number of rows; at most `columns` unless a row may be in no pair.
+        columns: number of columns.
+        single: whether a row may be in no pair.
+    """
+    z = torch.zeros((1, rows, columns), device="cpu")
+    for row in range(rows):
+        free = z.sum(dim=1) == 0
+        places, chosen = free.nonzero().unbind(dim=-1)
+        extended = z[places]
+        extended[torch.arange(len(places), device="cpu"), row, chosen] = 1
+        if single:
+            extended = torch.cat([z, extended])
+        z = extended
+    return z
 
 
 def _sizes(sizes: object, shape: tuple[int, int]) -> tuple[tuple[int, int], ...]:

@@ -105,7 +105,7 @@ class Bits(StateSpace):
         """
         return all_states(n, like)
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
+    def index(self, z: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
         """Return `[...]`, the place in `states`: the bits as a binary number, lowest bit first."""
         return state_index(z)
 

@@ -133,7 +133,7 @@ class Categories(StateSpace):
         """
         return all_labels(self.variables, n // self.variables, like)
 
-    def index(self, z: torch.Tensor) -> torch.Tensor:
+    def index(self, z: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
         """Return `[...]`, the place in `states`."""
         values = of_variables(z, self.variables)
         return label_index(values.argmax(dim=-1), values.shape[-1])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import torch
@@ -25,17 +26,19 @@ from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_int
 from .checks.scores import EdgesLike, masked
 from .checks.shapes import require_shape
 from .checks.solvers import check_solver
+from .listing import in_order
+from .space import StateSpace
 from .sums.distribution import StructureGibbs
 from .sums.label_operators import label_log_partition
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseLabels:
+class PairwiseLabels(StateSpace):
     """The labellings of n variables of k values each, as vectors of zeros and ones.
 
     In these vectors every pairwise score is linear. z `[n k + e k k]` is one at i k + a where
     x_i = a, and at n k + edge k k + a k + b where the ends of an edge have the values a and b.
-    `scores` makes such a vector from scores of variables and of pairs, and `states` from labels;
+    `scores` makes such a vector from scores of variables and of pairs, and `states_of` from labels;
     `labels` reads the labels back. Argmax, log Z, marginals and samples are those of
     `solvers.labels`, batched; log Z and marginals have gradients, on the device of the scores.
 
@@ -160,7 +163,62 @@ class PairwiseLabels:
         """Return the labels `[..., n]` of states `[..., n k + e k k]`."""
         return self.parts(z)[0].argmax(dim=-1)
 
-    def states(self, labels: torch.Tensor) -> torch.Tensor:
+    def check(self, n: int) -> None:
+        """Raise unless n is the length of the states.
+
+        Raises:
+            StructureError: it is not.
+        """
+        if n != self.dimension:
+            raise StructureError(
+                f"states of these labels have n k + e k k = {self.dimension} entries; got n = {n}"
+            )
+
+    def log_count(self, n: int) -> float:
+        """Return the logarithm of the number of labellings.
+
+        Raises:
+            StructureError: n is not the length of the states.
+        """
+        self.check(n)
+        return float(np.log(np.asarray(self.sizes, dtype=np.float64)).sum())
+
+    def states(self, n: int | torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+        """Return every state `[states, n k + e k k]`.
+
+        Args:
+            n: entries of a state. Labels in its place are deprecated: call `states_of`.
+            like: a tensor of the type and device that the states get; None for float32.
+
+        Raises:
+            StructureError: n is not the length of the states, or there are more than 2^20.
+
+        Warns:
+            DeprecationWarning: labels are passed.
+        """
+        if isinstance(n, torch.Tensor):
+            warn(
+                "PairwiseLabels.states(labels) is now states_of(labels)",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return self.states_of(n)
+        self._check_listed(n)
+        choices = [torch.arange(size, device="cpu") for size in np.asarray(self.sizes).tolist()]
+        every = torch.cartesian_prod(*choices).reshape(-1, self.n)
+        states = in_order(self.states_of(every))
+        if like is None:
+            return states
+        return states.to(like)
+
+    def contains(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether each of `z [..., n k + e k k]` is the state of some labels."""
+        labels = self.labels(z)
+        exist = (labels < self._value_counts.to(z.device)).all(dim=-1)
+        allowed = torch.where(exist[..., None], labels, 0)
+        return exist & (self.states_of(allowed).to(z) == z).all(dim=-1)
+
+    def states_of(self, labels: torch.Tensor) -> torch.Tensor:
         """Return the states `[..., n k + e k k]` of labels `[..., n]`, as float32.
 
         Raises:
@@ -210,7 +268,7 @@ class PairwiseLabels:
         problem = self._problem(flat)
         with impossible_instances_named(problem):
             best = labels.solve(problem, solver=self.solver).labels
-        return shaped(self.states(best), scores, self)
+        return shaped(self.states_of(best), scores, self)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n k + e k k]`.
@@ -281,7 +339,7 @@ class PairwiseLabels:
         uniforms = random_numbers(
             torch.rand, shape, generator=generator, device=generator.device, dtype=torch.float64
         )
-        return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
+        return self.states_of(labels.gibbs(self._problem(flat)).sample(uniforms))
 
 
 @contextmanager

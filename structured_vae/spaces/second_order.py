@@ -27,7 +27,7 @@ class SecondOrderChains(SpaceOfPaths):
     x_(i+2)].
 
     z `[k k + (n - 2) k k k]` is one at the first pair of labels, and at each triple, so the score
-    is linear in z. `scores` makes the vector of scores, `states` and `labels` convert labels.
+    is linear in z. `scores` makes the vector of scores, `states_of` and `labels` convert labels.
     Argmax, log Z, marginals and samples are exact, by dynamic programming over pairs of labels in
     O(n k^3).
 

@@ -18,16 +18,14 @@ from ..errors import StructureError, shortened
 from ..noise import gumbel_differences, random_numbers
 from .checks.batches import check_dense, refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
+from .listing import listed_by_argmax, places_among
 from .structure import StateSums, Structure, is_structure, refuse_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CODED_BITS: Final = 62
-"""Most bits of a state that has a code, a number of 64 bits by which `index` finds it."""
-
-LISTED_BITS: Final = 16
-"""Most bits for which the states of a space are listed without asking for their number before."""
+COUNTED_BITS: Final = 16
+"""Most bits for which a space that does not know the number of its states lists them."""
 
 
 class StateSpace(ABC):
@@ -142,7 +140,7 @@ class StateSpace(ABC):
             return float(
                 self.gibbs(torch.zeros((1, n), dtype=torch.float64, device="cpu")).log_partition
             )
-        if n <= LISTED_BITS:
+        if n <= COUNTED_BITS:
             return math.log(len(self.states(n, torch.zeros(1, device="cpu"))))
         return None
 
@@ -152,59 +150,29 @@ class StateSpace(ABC):
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
-        """Return every state `[states, n]`, in the order of their codes.
+        """Return every state `[states, n]`, by at most n calls of the argmax for each.
 
         Args:
             n: entries of a state.
             like: a tensor of the type and device that the states get.
 
         Raises:
-            StructureError: there are more than 2^20, or the space cannot count those of more than
-                16 entries.
+            StructureError: there are more than 2^20 states.
         """
-        if n > LISTED_BITS:
-            self._refuse_long_table(n)
-        starts = torch.zeros((1, 0), dtype=like.dtype, device=like.device)
-        for place in range(n):
-            zeros = torch.nn.functional.pad(starts, (0, 1))
-            ones = torch.nn.functional.pad(starts, (0, 1), value=1.0)
-            starts = torch.cat([zeros, ones])
-            # The best state by these scores has the same start, if any state has it.
-            scores = torch.nn.functional.pad(2 * starts - 1, (0, n - place - 1))
-            starts = starts[(self._best(scores)[:, : place + 1] == starts).all(dim=-1)]
-        return starts
+        if self._knows_count:
+            self._check_listed(n)
+        return listed_by_argmax(self._best, n, like, 2**MOST_BITS)
 
-    def _refuse_long_table(self, n: int) -> None:
-        """Raise if there are too many states of n entries to list them.
-
-        Raises:
-            StructureError: there are, or their number is not known.
-        """
-        count = self.log_count(n)
-        if count is None:
-            raise StructureError(
-                f"a table of the states of {self} takes at most {LISTED_BITS} bits, as their "
-                f"number is not known; got n = {n}"
-            )
-        if count > MOST_BITS * math.log(2) + 1e-6:
-            raise StructureError(
-                f"a table takes at most 2^{MOST_BITS} states; {self.described(n)} has "
-                f"exp({count:.1f})"
-            )
-
-    def index(self, z: torch.Tensor) -> torch.Tensor:
+    def index(self, z: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
         """Return `[...]`, the place in `states` of each state of `z [..., n]`.
 
-        Raises:
-            StructureError: n is more than 62.
+        Args:
+            z: states.
+            states: every state, where the caller has listed them; None to list them.
         """
-        if z.shape[-1] > CODED_BITS:
-            raise StructureError(
-                f"the place of a state takes at most {CODED_BITS} bits; got n = {z.shape[-1]}"
-            )
-        bits = torch.arange(z.shape[-1], device=z.device)
-        codes = (self.states(z.shape[-1], z).long() << bits).sum(dim=-1)
-        return torch.searchsorted(codes, (z.long() << bits).sum(dim=-1))
+        if states is None:
+            states = self.states(z.shape[-1], z)
+        return places_among(states, z)
 
     def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
         """Return states `[..., n, n]` next to `z [..., n]`: at place i one with z_i changed.
@@ -375,6 +343,24 @@ class StateSpace(ABC):
             "layer(unary) instead of layer.solve(unary)"
         )
 
+    @property
+    def _knows_count(self) -> bool:
+        """Whether `log_count` needs no list of the states."""
+        return self.tractable or type(self).log_count is not StateSpace.log_count
+
+    def _check_listed(self, n: int) -> None:
+        """Raise if a space that knows the number of its states has too many to list.
+
+        Raises:
+            StructureError: there are more than 2^20 states.
+        """
+        log_count = self.log_count(n)
+        if log_count is not None and log_count > MOST_BITS * math.log(2) + 1e-6:
+            raise StructureError(
+                f"a table takes at most 2^{MOST_BITS} states; {self!r} of n = {n} has "
+                f"exp({log_count:.1f})"
+            )
+
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():
@@ -480,6 +466,12 @@ class CustomSpace(StateSpace):
             return super().gibbs(scores)
         sums: StateSums = self.structure.gibbs(scores)  # type: ignore[attr-defined]  # tractable
         return sums
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CustomSpace) and self.structure is other.structure
+
+    def __hash__(self) -> int:
+        return hash((CustomSpace, id(self.structure)))
 
     def __str__(self) -> str:
         return type(self.structure).__name__

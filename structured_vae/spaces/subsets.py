@@ -11,14 +11,13 @@ from typing import cast
 import numpy as np
 import torch
 
-from models.states import MOST_BITS
-
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
 from .checks.batches import UNREACHABLE, checked, integers, log_add, shaped
 from .checks.counts import Counts, by_row, check_batch, check_instances, counts_of, largest
 from .checks.scores import masked
-from .space import CODED_BITS, StateSpace
+from .listing import in_order
+from .space import StateSpace
 from .sums.distribution import StructureGibbs
 from .sums.trellis import Weights, tables, trace
 
@@ -119,23 +118,15 @@ class KOfN(StateSpace):
         """Return every subset `[states, n]`.
 
         Raises:
-            StructureError: k > n, k differs by instance, there are more than 2^20 subsets, or n is
-                larger than 62.
+            StructureError: k > n, k differs by instance, or there are more than 2^20 subsets.
         """
-        if self.log_count(n) > MOST_BITS * math.log(2) or n > CODED_BITS:
-            raise StructureError(
-                f"a table takes at most 2^{MOST_BITS} states of {CODED_BITS} bits; {self!r} of "
-                f"n = {n} has exp({self.log_count(n):.1f})"
-            )
+        self._check_listed(n)
         fewest, most = self._one_instance
-        codes = [
-            sum(1 << i for i in chosen)
-            for ones in range(fewest, most + 1)
-            for chosen in combinations(range(n), ones)
-        ]
-        bits = torch.arange(n, device=like.device)
-        ordered = torch.tensor(sorted(codes), device=like.device)
-        return (ordered[:, None] >> bits & 1).to(like.dtype)
+        parts = []
+        for ones in range(fewest, most + 1):
+            chosen = torch.tensor(list(combinations(range(n), ones)), dtype=torch.long)
+            parts.append(torch.zeros((len(chosen), n)).scatter_(-1, chosen, 1.0))
+        return in_order(torch.cat(parts)).to(like)
 
     @property
     def arguments(self) -> dict[str, int | str]:

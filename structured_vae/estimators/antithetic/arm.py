@@ -51,7 +51,8 @@ class AntitheticPair(Sampled, ABC):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        return not_independent_bits(potentials, type(self).__name__)
+        reasons = super().why_not(potentials)
+        return reasons + not_independent_bits(potentials, type(self).__name__)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -47,7 +47,8 @@ class ARMS(Sampled):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        return not_independent_bits(potentials, "ARMS")
+        reasons = super().why_not(potentials)
+        return reasons + not_independent_bits(potentials, "ARMS")
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

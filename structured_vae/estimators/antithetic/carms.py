@@ -60,7 +60,9 @@ class CARMS(Sampled):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are bits or pairwise scores."""
-        return not_categories(potentials, "CARMS") + not_factorised(potentials, "CARMS")
+        reasons = super().why_not(potentials)
+        reasons += not_categories(potentials, "CARMS")
+        return reasons + not_factorised(potentials, "CARMS")
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -79,16 +79,17 @@ class PerturbedArgmax(ByArgmax):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where the solver needs signs of pairwise scores, which noise changes."""
+        reasons = super().why_not(potentials)
         if is_structure(self.solver) or potentials.pairwise is None or potentials.edges is None:
-            return super().why_not(potentials)
+            return reasons
         if space_of(potentials).categorical or isinstance(self.solver, LabelSolver):
-            return ()  # solvers of labels take tables of every sign
+            return reasons  # solvers of labels take tables of every sign
         # These scores are frustrated wherever there is a triangle.
         noisy = -torch.ones(potentials.pairwise.shape[-1])
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edge_array())
         solver = resolve(self.solver, problem)
-        return tuple(
+        return reasons + tuple(
             "their pairwise scores get noise too, "
             f"and solver '{solver.name}' cannot take that: {reason}"
             for reason in solver.why_not(problem)[:1]

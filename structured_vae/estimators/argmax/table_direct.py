@@ -85,8 +85,14 @@ class TableDirect(Estimator):
         return PerturbAndMAP(potentials)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Return a reason where there are more than 2^20 states."""
-        return too_many_states(potentials)
+        """Return a reason where there are more than 2^20 states, or no sums over them.
+
+        With noise on the unary scores, sums are not needed.
+        """
+        reasons = super().why_not(potentials) + too_many_states(potentials)
+        if self.noise == "states":
+            return reasons + Gibbs.why_not(potentials)
+        return reasons
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -46,7 +46,8 @@ class LocalDisARM(Sampled):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are pairwise scores or categories."""
-        return not_independent_bits(potentials, type(self).__name__)
+        reasons = super().why_not(potentials)
+        return reasons + not_independent_bits(potentials, type(self).__name__)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

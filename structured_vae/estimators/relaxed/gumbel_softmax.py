@@ -129,7 +129,8 @@ class Relaxation(Estimator, ABC):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where variables depend on each other, since nothing relaxes them."""
-        return not_factorised(potentials, self.relaxation)
+        reasons = super().why_not(potentials)
+        return reasons + not_factorised(potentials, self.relaxation)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

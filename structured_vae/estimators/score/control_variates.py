@@ -54,7 +54,8 @@ class ControlVariate(Estimator, ABC):
 
         The distribution of the scores given their argmax is then not known.
         """
-        return not_factorised(potentials, "a control variate by reparameterisation")
+        reasons = super().why_not(potentials)
+        return reasons + not_factorised(potentials, "a control variate by reparameterisation")
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int

@@ -10,9 +10,9 @@ import torch
 from models import Potentials
 from models.potentials import AnyPotentials
 
-from ...distributions import Distribution
+from ...distributions import Distribution, Gibbs
 from ...spaces import space_of
-from .listed_states import ConditionalBits, ListedStates
+from .listed_states import ConditionalBits, ListedStates, PerturbedStates
 from .one_category import OneCategory
 from .shown_posterior import ShownPosterior
 from .solved_bits import SolvedBits
@@ -28,7 +28,7 @@ def shown_posterior(
         posterior: makes the posterior of the training from potentials.
     """
     if potentials.space is not None:
-        return ListedStates.of_space(potentials)
+        return _over_space(potentials, posterior)
     if not space_of(potentials).free_flips:
         return OneCategory(potentials)
     scores = cast("Potentials", potentials)
@@ -36,3 +36,16 @@ def shown_posterior(
     if wide.has_density and not wide.tractable:
         return ConditionalBits.of_density(wide)
     return SolvedBits(scores, posterior)
+
+
+def _over_space(
+    potentials: AnyPotentials, posterior: Callable[[AnyPotentials], Distribution]
+) -> ShownPosterior:
+    """Return the listed states of a space, for the posterior of the training."""
+    # The list gives the sums of the Gibbs distribution, also where its space has none.
+    if posterior is Gibbs:
+        return ListedStates.of_space(potentials)
+    wide = cast("Potentials", potentials).widened(torch.float64)
+    if posterior(wide).tractable:
+        return ListedStates.of_space(potentials)
+    return PerturbedStates.of_posterior(wide, posterior)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -16,7 +16,8 @@ from models.states import all_states
 
 from ...distributions import Distribution
 from ...errors import RunError
-from .shown_posterior import Fixed, Ranked, ShownPosterior
+from ...spaces import space_of
+from .shown_posterior import DRAWS, GIBBS_OF_SCORES, Fixed, Ranked, ShownPosterior
 
 ROWS: Final = 1 << 14
 """The number of states whose scores are computed at once."""
@@ -118,6 +119,54 @@ class ListedStates(ShownPosterior):
         return allowed.nonzero()[:, 0]
 
 
+@dataclass(frozen=True, eq=False)
+class PerturbedStates(ListedStates):
+    """The states of a space, whose posterior is the best one under noisy scores.
+
+    Its probabilities are not known where the variables depend on each other, so marginals come from
+    draws. States are ranked by their scores.
+
+    Attributes:
+        potentials: one row of scores, in float64.
+        posterior: makes the posterior of the training from potentials.
+    """
+
+    potentials: AnyPotentials = field(kw_only=True)
+    posterior: Callable[[AnyPotentials], Distribution] = field(kw_only=True)
+
+    @classmethod
+    def of_posterior(
+        cls, potentials: AnyPotentials, posterior: Callable[[AnyPotentials], Distribution]
+    ) -> PerturbedStates:
+        """Return the states of the space of one row of potentials."""
+        listed = ListedStates.of_space(potentials)
+        return cls(
+            listed.states,
+            listed.score,
+            listed.dtype,
+            f"perturb-and-MAP, {DRAWS} draws",
+            potentials=potentials,
+            posterior=posterior,
+        )
+
+    @property
+    def density(self) -> str:
+        """How the probability of a state follows from its score, in words."""
+        return GIBBS_OF_SCORES
+
+    def marginals(
+        self, fixed: Fixed, generator: torch.Generator
+    ) -> tuple[NDArray[np.float64], str]:
+        """Return P(z_i = 1) `[n]` given the fixed bits, from draws of the posterior."""
+        self._places(fixed)  # raises where no state has these bits
+        h = self.potentials
+        clamped = replace(h, unary=space_of(h).clamped(h.unary, dict(fixed)))
+        z = self.posterior(clamped).sample(generator, DRAWS)[:, 0]
+        for i, value in fixed.items():
+            z = z[z[:, i] == value]
+        return z.double().mean(dim=0).numpy(), self.how
+
+
 class ConditionalBits(ListedStates):
     """All states of an autoregressive posterior, scored by their log density.
 
@@ -125,11 +174,15 @@ class ConditionalBits(ListedStates):
     gives the best state or exact samples. Sums over all states do.
     """
 
-    density = "the product of the conditionals; the score is its log"
     couplings = (
         "Pairwise scores of this image: in a red pair, the lower bit being 1 makes the higher bit "
         "more probable; in a blue pair, less probable."
     )
+
+    @property
+    def density(self) -> str:
+        """How the probability of a state follows from its score, in words."""
+        return "the product of the conditionals; the score is its log"
 
     @classmethod
     def of_density(cls, q: Distribution) -> ConditionalBits:
@@ -152,7 +205,10 @@ class ConditionalBits(ListedStates):
 class PriorStates(ListedStates):
     """All states of a learnt prior whose density is known."""
 
-    density = "the density of the prior; the score is its log"
+    @property
+    def density(self) -> str:
+        """How the probability of a state follows from its score, in words."""
+        return "the density of the prior; the score is its log"
 
     @classmethod
     def of_density(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -13,6 +13,14 @@ from numpy.typing import NDArray
 
 Fixed: TypeAlias = Mapping[int, int]
 """The bits that keep a value; for categories at most one, with the value 1."""
+
+DRAWS: Final = 2000
+"""Samples of a perturb-and-MAP posterior, for marginals with an error of about 0.01."""
+
+GIBBS_OF_SCORES: Final = (
+    "exp(score) / Z, the Gibbs distribution of the scores; those of perturb-and-MAP are not known"
+)
+"""How the probability of a state follows from its score where the posterior is another one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +51,17 @@ class ShownPosterior(ABC):
     """The states of one image, or of the prior, with their scores and probabilities.
 
     Attributes:
-        density: how the probability of a state follows from its score, in words.
         couplings: what pairwise scores mean, in words.
     """
 
-    density: str = "exp(score) / Z"
     couplings: ClassVar[str] = (
         "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
     )
+
+    @property
+    def density(self) -> str:
+        """How the probability of a state follows from its score, in words."""
+        return "exp(score) / Z"
 
     @abstractmethod
     def ranked(self, fixed: Fixed, count: int) -> Ranked:

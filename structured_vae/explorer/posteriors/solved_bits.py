@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +15,7 @@ from models import Potentials
 from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, Gibbs
-from .shown_posterior import Fixed, Ranked, ShownPosterior
-
-DRAWS: Final = 2000
-"""Samples of a perturb-and-MAP posterior, for marginals with an error of about 0.01."""
+from .shown_posterior import DRAWS, GIBBS_OF_SCORES, Fixed, Ranked, ShownPosterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +29,13 @@ class SolvedBits(ShownPosterior):
 
     potentials: Potentials
     posterior: Callable[[AnyPotentials], Distribution]
+
+    @property
+    def density(self) -> str:
+        """How the probability of a state follows from its score, in words."""
+        if self.posterior(self.potentials).tractable:
+            return super().density
+        return GIBBS_OF_SCORES
 
     def ranked(self, fixed: Fixed, count: int) -> Ranked:
         """Return the `count` best states with the fixed bits, with their certificates."""

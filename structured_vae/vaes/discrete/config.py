@@ -289,9 +289,15 @@ class DiscreteConfig(RecipeConfig, EncoderConfig):
                 f"the encoder {self.encoder} and the space {self.space} both have an option {name}"
             )
         try:
-            space_of_options(self.space, self.n, self.options_of_space)
+            space = space_of_options(self.space, self.n, self.options_of_space)
         except ConfigError as error:
             yield str(error)
+            return
+        if self.prior == "factorised" and space is not None and not space.tractable:
+            yield (
+                f"prior factorised needs sums over the states of the space {self.space}, which are "
+                "not known: set prior to uniform"
+            )
 
 
 def _has_categories(encoder: object) -> bool:

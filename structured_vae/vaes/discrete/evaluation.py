@@ -21,7 +21,7 @@ from models.potentials import AnyPotentials
 
 from ...distributions import Distribution, histogram_kl
 from ...distributions.kl import Kind, kl_ceiling, kl_of_unary
-from ...distributions.prior import PriorExcess, excess_of
+from ...distributions.prior import PriorExcess, check_states, excess_of
 from ...errors import ConfigError
 from ...evaluation.bound import excess_of_unary
 from ...evaluation.importance import (
@@ -78,11 +78,15 @@ def evaluate(
             is drawn if it is more than `samples`.
 
     Raises:
-        ConfigError: importance weights are requested of a posterior whose density is not known; or
-            refinement of a model of more than 62 bits, or of categories, which need none.
+        ConfigError: the posterior is over other states than the prior; importance weights are
+            requested of a posterior whose density is not known; or
+            refinement of a model of more than 62 bits, of categories, which need none, or over a
+            space, whose states a flip of a bit may leave.
+        SettingError: the prior is over other states than the model.
     """
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine, tuple(importance))
+        check_states(vae, view.probe.potentials)
         view.check_importance()
         view.check_refinement()
         batches = [view.columns(batch[0]) for batch in image_batches]
@@ -152,7 +156,7 @@ class _View:
         Raises:
             ConfigError: importance weights are requested, and the density of q is not known.
         """
-        if self.importance and not self._probe.has_density:
+        if self.importance and not self.probe.has_density:
             raise ConfigError(
                 "importance-weighted bounds need the density of the posterior, which is not known "
                 "for an argmax under noise where variables depend on each other: leave importance "
@@ -163,14 +167,17 @@ class _View:
         """Raise if moves are requested that this posterior does not take.
 
         Raises:
-            ConfigError: moves are requested, and there are too many bits, or categories.
+            ConfigError: moves are requested, and there are too many bits, categories, or a space.
         """
-        too_many = self.vae.categorical or self.vae.n > INDEXED_BITS
+        space = self.probe.space
+        too_many = not space.free_flips or self.vae.n > INDEXED_BITS
         if not self.refine or not too_many:
             return
         latents = f"{self.vae.n} bits"
-        if self.vae.categorical:
+        if space.categorical:
             latents = "categories"
+        elif not space.free_flips:
+            latents = f"only the states of {space}, which a flip of a bit may leave"
         raise ConfigError(
             f"a posterior of up to {INDEXED_BITS} bits can be refined, and this one has "
             f"{latents}; set refine to 0"
@@ -228,7 +235,7 @@ class _View:
         if self._is_summed and kl[0] == "exact":
             gap = "exact"
         active = "sampled"
-        if self._probe.tractable:
+        if self.probe.tractable:
             active = "exact"
         likelihood = ("bound", f"-log p(x), importance-weighted, {self.samples} samples")
         if self._decoded is not None:
@@ -258,7 +265,7 @@ class _View:
         if self._is_summed:
             return ("exact", "over all states")
         draws = self.samples
-        if self._probe.has_density:
+        if self.probe.has_density:
             draws = self.draws
         return ("sampled", f"{draws} samples")
 
@@ -268,12 +275,12 @@ class _View:
         if self._prior is not None:
             name = "KL(q || prior)"
         sampled = ("sampled", f"{name}, {self.draws} samples")
-        if self._probe.tractable:
-            kind = KINDS[self._probe.tightest_kl().kind]
+        if self.probe.tractable:
+            kind = KINDS[self.probe.tightest_kl().kind]
             if kind == "exact" and self._prior_is_sampled:
                 return sampled
             return (kind, name)
-        if self._probe.has_density:
+        if self.probe.has_density:
             return sampled
         return ("bound", f"histogram of {self.samples} samples")
 
@@ -287,14 +294,14 @@ class _View:
             return ("sampled", "the same")
         if is_kl:
             return ("exact", "the same")
-        if kl_of_unary(self._probe.potentials).kind == "bound":
+        if kl_of_unary(self.probe.potentials).kind == "bound":
             return ("bound", "log of the number of states")
         return ("not a bound", "unary scores alone")
 
     @property
     def _is_summed(self) -> bool:
         """Whether the reconstruction is a sum over all states."""
-        return self._decoded is not None and self._probe.tractable
+        return self._decoded is not None and self.probe.tractable
 
     @property
     def _prior_is_sampled(self) -> bool:
@@ -371,7 +378,7 @@ class _View:
         """Return -log p(x | z) `[draws, batch]`, by the table of all states where there is one."""
         if table is None:
             return Reconstruction(self.vae.decoder, x)(z)
-        return table.gather(1, potentials.index(z).T).T
+        return table.gather(1, potentials.index(z, self._states).T).T
 
     def _drawn(
         self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
@@ -415,7 +422,7 @@ class _View:
     @cached_property
     def _states(self) -> torch.Tensor | None:
         """Return every latent state, if there are not too many."""
-        potentials = self._probe.potentials
+        potentials = self.probe.potentials
         if potentials.state_count > 2**ENUMERATED_BITS:
             return None
         return potentials.states()
@@ -428,6 +435,6 @@ class _View:
         return self.vae.decoder.decoded(self._states)
 
     @cached_property
-    def _probe(self) -> Distribution:
+    def probe(self) -> Distribution:
         """Return the posterior of a blank image."""
         return self.posterior(self.vae.blank())

@@ -8,8 +8,10 @@ from typing import Final, TypeVar
 import torch
 
 from models import DiscreteVAE, paper_vae
+from models.errors import SettingError
 from models.priors import Prior, PriorOptions, States, named_prior
 
+from ...errors import ConfigError
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...objectives.recipes import RECIPES
@@ -89,17 +91,17 @@ class StatesKind(Kind[Config, DiscreteVAE]):
             return estimator.posterior(vae.encoder(x)).sample(noise)[0]
 
         def with_prior(prior: Prior) -> DiscreteVAE:
-            return DiscreteVAE(vae.encoder, vae.decoder, prior=prior, space=vae.space)
+            try:
+                return DiscreteVAE(vae.encoder, vae.decoder, prior=prior, space=vae.space)
+            except SettingError as error:
+                raise ConfigError(str(error)) from error
 
         values = 0
         if vae.categorical:
             values = vae.n // vae.variables
 
         def fresh(options: PriorOptions) -> Prior | None:
-            prior = named_prior(options, States(vae.variables, values))
-            if prior is not None and vae.space is not None:
-                prior.check_space(vae.space)
-            return prior
+            return named_prior(options, States(vae.variables, values))
 
         return Coded(fresh, codes, with_prior)
 
