@@ -1,13 +1,17 @@
 """What "auto" takes for labels: the choice costs little, and the answer is worth its time."""
 
 import itertools
+import time
 import tracemalloc
+import types
 
 import numpy as np
+import pytest
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+import solvers.limits.deadline
 from solvers import select_solver
 from solvers.constraints import at_most
 from solvers.labels import LabelProblem, solve, solver_class
@@ -111,3 +115,25 @@ def test_a_cut_is_taken_exactly_where_the_bits_allow_one(seed):
     cut = solver_class("bits")("max_flow")
     chosen = select_solver(problem).solver
     assert (chosen == cut) == (not cut.why_not(problem))
+
+
+SHAPES = {
+    "dense, 20 values": (100, 20, dense_edges(100), 1.0),
+    "dense, 40 values": (30, 40, dense_edges(30), 0.3),
+    "grid": (144, 30, grid_edges(12), 0.4),
+    "chain": (300, 130, chain_edges(300), 0.3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_auto_is_as_good_as_a_search_in_equal_time(shape, monkeypatch):
+    n, k, edges, seconds = SHAPES[shape]
+    problem = random_problem(n, k, edges)
+    # Limits count the time of this process alone, so that others on the machine do not matter.
+    clock = types.SimpleNamespace(monotonic=time.process_time)
+    monkeypatch.setattr(solvers.limits.deadline, "time", clock)
+    solve(problem, solver="dual_ascent", time_limit=seconds)  # loads what it needs
+    auto = solve(problem, time_limit=seconds)
+    for name in ("dual_ascent", "expansion_moves"):
+        searched = solve(problem, solver=name, time_limit=seconds)
+        assert auto.score >= 0.9 * searched.score, name
