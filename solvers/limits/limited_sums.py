@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -66,11 +67,14 @@ def check_time() -> None:
 
 
 @contextmanager
-def stop_of_sums() -> Iterator[np.ndarray]:
+def stop_of_sums(work: float = math.inf) -> Iterator[np.ndarray]:
     """Yield a flag `[1]` uint8 for a kernel, which becomes nonzero when it has to end.
 
     That is when the time of the sums is over, or when an exception such as Ctrl-C leaves this
     context while a thread still runs the kernel.
+
+    Args:
+        work: estimated seconds of the work inside; short work is not watched.
 
     Raises:
         TimeLimitError: the time is over.
@@ -83,7 +87,7 @@ def stop_of_sums() -> Iterator[np.ndarray]:
         finally:
             flag.fill(1)
         return
-    with limit.deadline.flag() as flag:
+    with limit.deadline.flag(work) as flag:
         try:
             yield flag
         finally:
