@@ -284,6 +284,18 @@ def test_a_long_chain_that_time_cuts_off_is_almost_solved():
     assert late.bound <= exact.score + 25.0
 
 
+def test_fixed_variables_stay_where_time_cuts_off():
+    n = 10
+    edges = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+    unary = np.ones(n)
+    unary[4] = -50.0
+    problem = Problem.from_arrays(unary, np.zeros(n - 1), edges=edges)
+    late = solve(
+        problem, solver="elimination", constraints=[cardinality(3)], fix={4: 1}, time_limit=1e-9
+    )
+    assert (late.z[4], late.z.sum(), late.score) == (1, 3, -48.0)
+
+
 def test_the_tables_of_counts_end_with_the_time():
     n = 8000
     edges = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)

@@ -25,8 +25,11 @@ from ...problems.problem import EPSILON, Problem
 STEPS = 40
 """Maximum number of prices."""
 
-LEAST_STEPS = 10
-"""Number of prices that are tried even if there is no time; each takes time linear in n."""
+LEAST_ENTRIES = 1 << 20
+"""Number of scores that all prices together may read even if there is no time.
+
+They take some hundredths of a second.
+"""
 
 Maximise = Callable[[Problem], States]
 """Return the best states `[batch, n]` of a problem over the same forest, without a count."""
@@ -61,7 +64,7 @@ def relax_count(
         counts: the least and the greatest count; fixed values and the group allow one of them.
         values: `[n]`: 0 or 1 for fixed variables, -1 for the others.
         maximise: of states that keep the fixed values.
-        deadline: of the prices after the first `LEAST_STEPS`.
+        deadline: of the prices after those that read `LEAST_ENTRIES` scores.
     """
     low, high = counts
     bound = np.full(problem.batch, np.inf)
@@ -72,8 +75,9 @@ def relax_count(
     steepest = 1.0 + _largest_gains(problem)
     lower = -steepest
     upper = steepest.copy()
+    entries = problem.batch * (problem.n + problem.e)
     for step in range(STEPS):
-        if step >= LEAST_STEPS and deadline.passed:
+        if step * entries >= LEAST_ENTRIES and deadline.passed:
             break
         priced = replace(problem, unary=problem.unary + price[:, None] * group)
         z = maximise(priced)
@@ -134,4 +138,5 @@ def _gains(problem: Problem, z: States) -> np.ndarray:
     pairwise = np.asarray(problem.pairwise, np.float64)
     np.add.at(field.T, first, (pairwise * z[:, second]).T)
     np.add.at(field.T, second, (pairwise * z[:, first]).T)
-    return field * (1 - 2 * z)
+    gains: np.ndarray = field * (1 - 2 * z)
+    return gains
