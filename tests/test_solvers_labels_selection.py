@@ -118,8 +118,8 @@ def test_a_cut_is_taken_exactly_where_the_bits_allow_one(seed):
 
 
 SHAPES = {
-    "dense, 20 values": (100, 20, dense_edges(100), 1.0),
-    "dense, 40 values": (30, 40, dense_edges(30), 0.3),
+    "dense, 20 values": (100, 20, dense_edges(100), 0.4),
+    "dense, 40 values": (60, 40, dense_edges(60), 0.5),
     "grid": (144, 30, grid_edges(12), 0.4),
     "chain": (300, 130, chain_edges(300), 0.3),
 }
