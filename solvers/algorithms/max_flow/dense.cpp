@@ -58,7 +58,7 @@ public:
     void maximise() {
         std::ranges::fill(distance_, Index{0});
         bool active = true;
-        while (active && !stop_.requested()) {
+        while (active) {
             active = false;
             const Index depth = find_layers();
             for (Index d = depth - 1; d > 0; --d)
