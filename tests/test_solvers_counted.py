@@ -1,6 +1,7 @@
 """Counts of variables in the tables of an elimination: against enumeration, and against a search."""
 
 import itertools
+import time
 
 import networkx as nx
 import numpy as np
@@ -245,6 +246,69 @@ def test_a_count_that_time_cuts_off_has_honest_bounds(seconds):
     assert proved.optimal.all()
     assert (late.z.sum(axis=1) == 20).all()
     assert (late.bound >= proved.score - problem.rounding).all()
+
+
+@examples(60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.sampled_from(["any", "chain", "star"]))
+def test_a_tree_that_time_cuts_off_has_honest_bounds(seed, n, kind):
+    random = np.random.default_rng(seed)
+    problem = problem_of(random, n, kind)
+    constraints, test = drawn(random, n)
+    try:
+        exact = solve(problem, solver="elimination", constraints=constraints)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            solve(problem, solver="elimination", constraints=constraints, time_limit=1e-9)
+        return
+    late = solve(problem, solver="elimination", constraints=constraints, time_limit=1e-9)
+    assert all(test(z) for z in late.z.tolist())
+    assert (late.score <= exact.score + problem.rounding).all()
+    assert (late.bound >= exact.score - problem.rounding).all()
+
+
+def test_a_long_chain_that_time_cuts_off_is_almost_solved():
+    """An odd count of variables in pairs that want to be equal: no price gives it."""
+    n = 3000
+    edges = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+    pairwise = np.where(np.arange(n - 1) % 2 == 0, 20.0, 0.1)
+    unary = np.random.default_rng(0).normal(-10.0, 1.0, n)
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    count = [cardinality(601)]
+    exact = solve(problem, solver="elimination", constraints=count)
+    late = solve(problem, solver="elimination", constraints=count, time_limit=1e-9)
+    assert exact.optimal
+    assert not late.optimal
+    assert late.z.sum() == 601
+    assert late.bound >= exact.score
+    assert late.score >= exact.score - 1.0
+    assert late.bound <= exact.score + 25.0
+
+
+def test_fixed_variables_stay_where_time_cuts_off():
+    n = 10
+    edges = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+    unary = np.ones(n)
+    unary[4] = -50.0
+    problem = Problem.from_arrays(unary, np.zeros(n - 1), edges=edges)
+    late = solve(
+        problem, solver="elimination", constraints=[cardinality(3)], fix={4: 1}, time_limit=1e-9
+    )
+    assert (late.z[4], late.z.sum(), late.score) == (1, 3, -48.0)
+
+
+def test_the_tables_of_counts_end_with_the_time():
+    n = 8000
+    edges = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+    random = np.random.default_rng(0)
+    problem = Problem.from_arrays(random.normal(size=n), random.normal(size=n - 1), edges=edges)
+
+    def seconds(**limit):
+        start = time.process_time()
+        solve(problem, solver="elimination", constraints=[cardinality(2000)], **limit)
+        return time.process_time() - start
+
+    seconds(time_limit=1e-9)  # loads what it needs
+    assert seconds(time_limit=1e-9) < seconds() / 2
 
 
 def test_other_constraints_are_refused():

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError
+from solvers.compiled._kernels import labels as kernels
 from solvers.labels import LabelProblem, gibbs
 from solvers.labels.algorithms import sum_bounds
 from solvers.labels.algorithms.tree_messages import Tree
+from solvers.limits.interrupts import in_threads
 
 some = examples(60)
 seeds = st.integers(0, 2**32 - 1)
@@ -195,3 +197,52 @@ def test_large_problems_have_bounds():
 def test_what_is_no_method_is_refused(method):
     with pytest.raises(OptionError, match="method must be"):
         gibbs([[0.0, 1.0]], method=method)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_kernels_of_passes_that_have_to_end_change_nothing(stopped):
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    random = np.random.default_rng(0)
+    problem = LabelProblem.from_arrays(
+        random.normal(size=(3, 4)), random.normal(size=(3, 4, 4)), edges=edges
+    )
+    tree = Tree.of(problem)
+    unary = np.array(problem.unary[0])
+    weights = tree.forest_weights()
+    stop = np.full(1, stopped, np.uint8)
+    message = np.zeros((3, 2, 4))
+    bound, _ = kernels.pass_on(tree.kernel, unary, weights, message, True, 0.0, stop)
+    assert (bound == np.inf) == stopped
+    assert (not message.any()) == stopped
+    of_variables = np.zeros((3, 4))
+    arrays = (unary, weights, message, of_variables, np.zeros((3, 4, 4)))
+    kernels.beliefs(tree.kernel, *arrays, stop)
+    assert (not of_variables.any()) == stopped
+    q = np.full((3, 4), 0.25)
+    kernels.raise_bound(tree.kernel, unary, q, stop)
+    assert bool((q == 0.25).all()) == stopped
+
+
+@pytest.mark.parametrize("method", ["trw", "loopy", "mean_field"])
+def test_passes_over_many_entries_leave_the_thread_that_hears_signals(method, monkeypatch):
+    """The same sums come from a thread, which is told to end where an exception leaves the call."""
+    edges = np.stack((np.arange(299), np.arange(1, 300)), axis=1)
+    random = np.random.default_rng(0)
+    unary = random.normal(size=(300, 8))
+    tables = random.normal(size=(299, 8, 8))
+    expected = gibbs(unary, tables, edges=edges, method=method).log_partition
+    threads = []
+
+    def noted(calls, workers):
+        threads.append(workers)
+        return in_threads(calls, workers)
+
+    monkeypatch.setattr(sum_bounds, "in_threads", noted)
+    monkeypatch.setattr(sum_bounds, "SHORT_ENTRIES", 1 << 30)
+    alone = gibbs(unary, tables, edges=edges, method=method).log_partition
+    assert not threads
+    monkeypatch.setattr(sum_bounds, "SHORT_ENTRIES", 1)
+    apart = gibbs(unary, tables, edges=edges, method=method).log_partition
+    assert threads
+    np.testing.assert_array_equal(expected, alone)
+    np.testing.assert_array_equal(alone, apart)

@@ -137,6 +137,18 @@ def test_kernels_against_enumeration(argmax):
 
 
 @pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
+def test_a_flow_that_has_to_end_leaves_upper_bounds(argmax):
+    unary, pairwise, edges = drawn(120, 40, np.random.default_rng(1), batch=3)
+    scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))
+    arrays = (scores.unary, scores.pairwise, scores.edges)
+    _, doubled = argmax(*arrays)
+    z, bound = argmax(*arrays, stop=np.ones(1, np.uint8))
+    assert np.isin(z, (0, 1)).all()
+    assert (bound > doubled).any()
+    assert (bound >= doubled).all()
+
+
+@pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
 def test_slices_in_threads_are_the_batch(argmax):
     unary, pairwise, edges = drawn(120, 40, np.random.default_rng(1), batch=300)
     scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))

@@ -335,6 +335,12 @@ def test_blocks_are_the_biconnected_components(seed):
         seen |= nodes
 
 
+def test_a_search_for_blocks_that_has_to_end_leaves_one():
+    path = np.array(nx.path_graph(9).edges, np.int64)
+    number, count = blocks_of(9, path, np.ones(1, np.uint8))
+    assert (number.tolist(), count) == ([0] * 8, 1)
+
+
 def test_cliques_are_searched_apart_within_their_shares_of_the_time():
     random = np.random.default_rng(3)
     parts = [nx.complete_graph(7), nx.complete_graph(10)]

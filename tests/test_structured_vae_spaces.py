@@ -701,7 +701,9 @@ def test_a_prior_over_all_states_of_bits_is_one_over_the_space_of_all_bits():
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("value", [OnlyAnArgmax(), KOfN, 3, "subset"], ids=["an object", "a class", "a number", "a name"])
+@pytest.mark.parametrize(
+    "value", [OnlyAnArgmax(), KOfN, 3, "subset"], ids=["an object", "a class", "a number", "a name"]
+)
 def test_an_object_that_is_no_space_is_refused_by_a_vae(value):
     with pytest.raises(SettingError, match=r"structured_vae\.spaces\.as_space"):
         paper_vae("independent", n=4, space=value)

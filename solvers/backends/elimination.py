@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,8 @@ class Elimination(ArgmaxSolver):
     takes 8 bytes. A width of 26 takes 3 to 11 GiB, and seconds to two minutes. Tables of gigabytes
     are filled one after the other. If a time limit ends the elimination, local search gives the
     state, and there is no bound. On trees and chains it also takes constraints on the number of
-    ones in a group: the count becomes one more dimension of the tables.
+    ones in a group: the count becomes one more dimension of the tables. If a time limit
+    ends such a call, a price on each variable of the group gives a feasible state and a bound.
 
     Attributes:
         threads: maximum number of threads; None for all cores.
@@ -143,14 +144,15 @@ class Elimination(ArgmaxSolver):
     def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:
         count = constraints.as_count()
         forest = problem.topology.recall(forest_of)
-        z = None
+        maximiser = None
         if count is not None and forest is not None:  # always, by `why_not_within`
-            z = counted_max_sum(
-                problem, forest, count.group, (count.low, count.high), count.values, self.threads
+            counts = (count.low, count.high)
+            maximiser = counted_max_sum(
+                problem, forest, count.group, counts, count.values, self.threads, deadline
             )
-        if z is None or count is None:
+        if maximiser is None or count is None:
             raise InfeasibleError(constraints.names)
-        return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
+        return replace(maximiser, stats={"width": 1, "counts": count.high + 1})
 
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking | None:
         """Return the `count` states of highest score; None if tables take half a gigabyte."""

@@ -82,10 +82,15 @@ def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]
         return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
     scores = FixedPoint.of(problem)
     arrays = (scores.unary, scores.pairwise, scores.edges)
+    argmax = sparse_argmax
     if _is_dense(problem):
-        z, doubled = dense_argmax(*arrays, threads)
-    else:
-        z, doubled = sparse_argmax(*arrays, threads)
+        argmax = dense_argmax
+    stop = np.zeros(1, np.uint8)
+    try:
+        z, doubled = argmax(*arrays, threads, stop)
+    finally:
+        # After an exception such as Ctrl-C, a thread may still run the kernel.
+        stop.fill(1)
     # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
 

@@ -54,9 +54,9 @@ std::size_t blocks_of(const Triangle& triangle) {
     return std::size_t{1} << depth_of(triangle.n);
 }
 
-void bound_infer(Edges edges, Index n, Rows coefficients, Array<double, 1> references,
-                 Array<double, 2> cumulative, Array<double, 2> weights, Array<double, 1> log_z,
-                 Array<double, 2> marginals) {
+void bound_infer(Edges edges, Index n, StopFlag stop, Rows coefficients,
+                 Array<double, 1> references, Array<double, 2> cumulative, Array<double, 2> weights,
+                 Array<double, 1> log_z, Array<double, 2> marginals) {
     const std::size_t batch = batch_of(log_z);
     const Triangle triangle = triangle_of(n, edges);
     const std::size_t count = triangle.places.size();
@@ -66,8 +66,9 @@ void bound_infer(Edges edges, Index n, Rows coefficients, Array<double, 1> refer
     require_shape(cumulative, {batch, blocks}, "there is a running sum for each block");
     require_shape(weights, {batch, blocks}, "there is a weight for each block");
     require_shape(marginals, {batch, count}, "there is a marginal for each place");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    infer(triangle, view(coefficients),
+    infer(triangle, flag, view(coefficients),
           {view(references), view(cumulative), view(weights), view(log_z), view(marginals)});
 }
 
@@ -80,14 +81,15 @@ Running running_of(const Triangle& triangle, std::size_t batch, const Rows& coef
     return {view(coefficients), view(references), view(sums)};
 }
 
-void bound_draw(Edges edges, Index n, Rows coefficients, Numbers references, Rows cumulative,
-                Rows uniforms, Array<std::int8_t, 3> z) {
+void bound_draw(Edges edges, Index n, StopFlag stop, Rows coefficients, Numbers references,
+                Rows cumulative, Rows uniforms, Array<std::int8_t, 3> z) {
     const Triangle triangle = triangle_of(n, edges);
     const Running running = running_of(triangle, batch_of(z), coefficients, references, cumulative);
     require_shape(z, {batch_of(uniforms), uniforms.shape(1), static_cast<std::size_t>(n)},
                   "z has n columns for each uniform");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    draw(triangle, running, view(uniforms), view(z));
+    draw(triangle, flag, running, view(uniforms), view(z));
 }
 
 // What is filled for each chosen variable.
@@ -107,8 +109,8 @@ Completed completed_of(const Array<const double, 3>& uniforms, const Array<const
     return {view(z), joined_view(completed), view(conditionals)};
 }
 
-void bound_complete(Edges edges, Index n, Rows coefficients, Numbers references, Rows weights,
-                    Array<const double, 3> uniforms, Array<const Index, 3> chosen,
+void bound_complete(Edges edges, Index n, StopFlag stop, Rows coefficients, Numbers references,
+                    Rows weights, Array<const double, 3> uniforms, Array<const Index, 3> chosen,
                     Array<std::int8_t, 3> z, Array<std::int8_t, 4> completed,
                     Array<double, 3> conditionals) {
     const Triangle triangle = triangle_of(n, edges);
@@ -116,8 +118,9 @@ void bound_complete(Edges edges, Index n, Rows coefficients, Numbers references,
     require_shape(uniforms, {batch_of(z), z.shape(1), static_cast<std::size_t>(n)},
                   "there is a uniform for each variable");
     const Completed filled = completed_of(uniforms, chosen, z, completed, conditionals);
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    complete(triangle, running, view(uniforms), view(chosen), filled);
+    complete(triangle, flag, running, view(uniforms), view(chosen), filled);
 }
 
 Drawn drawn_of(std::size_t batch, std::size_t n, const Array<const std::int8_t, 3>& z,
@@ -132,10 +135,10 @@ Drawn drawn_of(std::size_t batch, std::size_t n, const Array<const std::int8_t, 
     return {view(z), view(chosen), view(changes)};
 }
 
-void bound_derive(Edges edges, Index n, Rows coefficients, Numbers references, Rows weights,
-                  Numbers totals, Array<const std::int8_t, 3> z, Array<const Index, 3> chosen,
-                  Array<const double, 3> changes, Rows directions, Numbers means,
-                  Array<double, 2> products) {
+void bound_derive(Edges edges, Index n, StopFlag stop, Rows coefficients, Numbers references,
+                  Rows weights, Numbers totals, Array<const std::int8_t, 3> z,
+                  Array<const Index, 3> chosen, Array<const double, 3> changes, Rows directions,
+                  Numbers means, Array<double, 2> products) {
     const std::size_t batch = batch_of(products);
     const Triangle triangle = triangle_of(n, edges);
     const std::size_t count = triangle.places.size();
@@ -145,8 +148,10 @@ void bound_derive(Edges edges, Index n, Rows coefficients, Numbers references, R
     require_shape(means, {batch}, "there is a mean for each instance");
     require_shape(totals, {batch}, "there is a total for each instance");
     require_shape(products, {batch, count}, "there is a product for each place");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    derive(triangle, running, drawn, {view(directions), view(means), view(totals)}, view(products));
+    derive(triangle, flag, running, drawn, {view(directions), view(means), view(totals)},
+           view(products));
 }
 
 // --- elimination ------------------------------------------------------------------------------
@@ -262,7 +267,7 @@ BIND_KERNELS(gibbs_distribution, m) {
     const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
     const auto by_enumeration = [&](const char* name, auto kernel, const char* text,
                                     auto... names) {
-        m.def(name, kernel, array("edges"), nb::arg("n"), array("coefficients"),
+        m.def(name, kernel, array("edges"), nb::arg("n"), array("stop"), array("coefficients"),
               array("references"), array(names)..., text);
     };
     m.attr("BLOCK_BITS") = BLOCK_BITS;

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "solvers/compiled/stop.hpp"
 #include "solvers/gibbs_distribution/lanes.hpp"
 
 namespace solvers::gibbs_distribution {

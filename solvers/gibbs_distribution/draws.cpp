@@ -56,14 +56,15 @@ Index state_at(Weights& weights, double reference, std::span<const double> cumul
 
 }  // namespace
 
-void draw(const Triangle& triangle, const Running& running, Matrix<const double> uniforms,
-          Cube<std::int8_t> z) {
+void draw(const Triangle& triangle, Stop stop, const Running& running,
+          Matrix<const double> uniforms, Cube<std::int8_t> z) {
     Weights weights(triangle.n);
     Block block;
     for (Index b = 0; b < z.depth; ++b) {
         weights.load(running.coefficients[b], triangle);
         const std::span<const double> cumulative = running.sums[b];
         for (Index k = 0; k < z.rows; ++k) {
+            if (stop.requested()) return;
             const double target = std::min(uniforms(b, k), BELOW_ONE) * cumulative.back();
             const Index state = state_at(weights, running.references[b], cumulative, target, block);
             write_state(state, z[b][k]);

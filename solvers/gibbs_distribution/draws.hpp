@@ -21,8 +21,8 @@ struct Running {
 //     running: with the sums up to the end of each block.
 //     uniforms: `[batch, samples]`, in [0, 1).
 //     z: `[batch, samples, n]`.
-void draw(const Triangle& triangle, const Running& running, Matrix<const double> uniforms,
-          Cube<std::int8_t> z);
+void draw(const Triangle& triangle, Stop stop, const Running& running,
+          Matrix<const double> uniforms, Cube<std::int8_t> z);
 
 // Writes the bits of a state.
 inline void write_state(Index state, std::span<std::int8_t> z) {

@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Edges
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
+from ..limits.limited_sums import stop_of_sums
 from .enumeration import RunningSums
 
 LOAD_NANOSECONDS = 500.0  # per instance
@@ -35,6 +36,9 @@ def draw(
     instances = (sums.coefficients, sums.references, sums.blocks)
     arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), z)
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * uniforms.shape[1]
-    if uniforms.size:  # without samples, loading instances is not needed
-        over_slices(partial(kernels.draw, edges, n), *arrays, nanoseconds=work, threads=threads)
+    if not uniforms.size:  # without samples, no instance is loaded
+        return z
+    with stop_of_sums(1e-9 * work * len(z)) as stop:
+        kernel = partial(kernels.draw, edges, n, stop)
+        over_slices(kernel, *arrays, nanoseconds=work, threads=threads)
     return z

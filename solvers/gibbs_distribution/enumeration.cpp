@@ -26,7 +26,8 @@ double run_up(std::span<const double> lines, std::span<double> cumulative,
 
 }  // namespace
 
-void infer(const Triangle& triangle, Matrix<const double> coefficients, const Inferred& inferred) {
+void infer(const Triangle& triangle, Stop stop, Matrix<const double> coefficients,
+           const Inferred& inferred) {
     Weights weights(triangle.n);
     Sums sums(depth_of(triangle.n));
     std::vector<double> storage(weights.size() * weights.size());
@@ -36,8 +37,10 @@ void infer(const Triangle& triangle, Matrix<const double> coefficients, const In
         const double reference = weights.find_reference();
         inferred.references[b] = reference;
         sums.clear();
-        for (Index h = 0; h < weights.count(); ++h)
+        for (Index h = 0; h < weights.count(); ++h) {
+            if (stop.requested()) return;
             weights.visit(h, reference, [&](const auto& block) { sums.add(h, block); });
+        }
         const double total = run_up(sums.lines(), inferred.cumulative[b], inferred.weights[b]);
         inferred.log_z[b] = reference + std::log(total);
         sums.fill_moments(moments);

@@ -21,6 +21,7 @@ struct Inferred {
     Matrix<double> marginals;      // [batch, n + e]
 };
 
-void infer(const Triangle& triangle, Matrix<const double> coefficients, const Inferred& inferred);
+void infer(const Triangle& triangle, Stop stop, Matrix<const double> coefficients,
+           const Inferred& inferred);
 
 }  // namespace solvers::gibbs_distribution

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Edges, Pairwise, Scores, Unary
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
+from ..limits.limited_sums import stop_of_sums
 
 MAX_VARIABLES = 20
 """Maximum number of variables for enumeration.
@@ -62,6 +63,7 @@ def infer(
     log_z = np.empty(batch)
     marginals = np.empty_like(coefficients)
     work = NANOSECONDS * (2**n + 2**12)
-    kernel = partial(kernels.infer, edges, n)
-    over_slices(kernel, *sums, log_z, marginals, nanoseconds=work, threads=threads)
+    with stop_of_sums(1e-9 * work * batch) as stop:
+        kernel = partial(kernels.infer, edges, n, stop)
+        over_slices(kernel, *sums, log_z, marginals, nanoseconds=work, threads=threads)
     return log_z, marginals, sums

@@ -93,12 +93,13 @@ void Tree::fill(std::span<const double> leaves) {
     }
 }
 
-void complete(const Triangle& triangle, const Running& running, Cube<const double> uniforms,
-              Cube<const Index> chosen, const Completed& completed) {
+void complete(const Triangle& triangle, Stop stop, const Running& running,
+              Cube<const double> uniforms, Cube<const Index> chosen, const Completed& completed) {
     Sampler sampler(triangle);
     for (Index b = 0; b < uniforms.depth; ++b) {
         sampler.load(running.coefficients[b], running.references[b], running.sums[b]);
         for (Index k = 0; k < uniforms.rows; ++k) {
+            if (stop.requested()) return;
             const std::span<const double> u = uniforms[b][k];
             write_state(sampler.draw(u), completed.z[b][k]);
             const Matrix<std::int8_t> others = completed.completed[b * uniforms.rows + k];

@@ -41,7 +41,7 @@ struct Completed {
 //     running: with the sums of each block by itself.
 //     uniforms: `[batch, samples, n]`, in [0, 1), one a variable.
 //     chosen: `[batch, samples, m]`, variables.
-void complete(const Triangle& triangle, const Running& running, Cube<const double> uniforms,
-              Cube<const Index> chosen, const Completed& completed);
+void complete(const Triangle& triangle, Stop stop, const Running& running,
+              Cube<const double> uniforms, Cube<const Index> chosen, const Completed& completed);
 
 }  // namespace solvers::gibbs_distribution

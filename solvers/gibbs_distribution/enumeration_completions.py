@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Edges, States
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
+from ..limits.limited_sums import stop_of_sums
 from .draws import DRAW_NANOSECONDS, LOAD_NANOSECONDS
 from .enumeration import RunningSums
 
@@ -53,6 +54,8 @@ def complete(
         completed,
         conditionals,
     )
-    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[:1].size
-    over_slices(partial(kernels.complete, edges, n), *arrays, nanoseconds=work, threads=threads)
+    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
+    with stop_of_sums(1e-9 * work * len(z)) as stop:
+        kernel = partial(kernels.complete, edges, n, stop)
+        over_slices(kernel, *arrays, nanoseconds=work, threads=threads)
     return z, completed, conditionals

@@ -113,9 +113,13 @@ public:
         for (Index h = 0; h < tilt_.count(); ++h) tilt_.base(h) += rates_[h];
     }
 
-    void write(std::span<double> products) {
+    // Leaves `products` as they are where it has to end.
+    void write(Stop stop, std::span<double> products) {
         sums_.clear();
-        for (Index h = 0; h < weights_.count(); ++h) add_block(h);
+        for (Index h = 0; h < weights_.count(); ++h) {
+            if (stop.requested()) return;
+            add_block(h);
+        }
         const Matrix<double> moments{storage_.data(), weights_.size(), weights_.size()};
         sums_.fill_moments(moments);
         for (Index c = 0; c < length(products); ++c)
@@ -168,17 +172,19 @@ private:
 
 }  // namespace
 
-void derive(const Triangle& triangle, const Running& running, const Drawn& drawn,
+void derive(const Triangle& triangle, Stop stop, const Running& running, const Drawn& drawn,
             const Directions& directions, Matrix<double> products) {
     const Index samples = drawn.chosen.rows;
     Derivation derivation(triangle, samples);
     for (Index b = 0; b < products.rows; ++b) {
         derivation.load(running.coefficients[b], running.references[b], running.sums[b]);
-        for (Index k = 0; k < samples; ++k)
+        for (Index k = 0; k < samples; ++k) {
+            if (stop.requested()) return;
             derivation.add_sample(k, drawn.z[b][k], drawn.chosen[b][k], drawn.changes[b][k]);
+        }
         derivation.load_direction(directions.coefficients[b], directions.means[b],
                                   directions.totals[b]);
-        derivation.write(products[b]);
+        derivation.write(stop, products[b]);
     }
 }
 

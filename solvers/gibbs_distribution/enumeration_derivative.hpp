@@ -29,7 +29,7 @@ struct Directions {
 // changes * P(z_v = 1 | drawn before).
 //
 // `running` has the sums of each block by itself.
-void derive(const Triangle& triangle, const Running& running, const Drawn& drawn,
+void derive(const Triangle& triangle, Stop stop, const Running& running, const Drawn& drawn,
             const Directions& directions, Matrix<double> products);
 
 }  // namespace solvers::gibbs_distribution

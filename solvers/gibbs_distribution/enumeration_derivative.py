@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Edges, Scores
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
+from ..limits.limited_sums import stop_of_sums
 from .enumeration import NANOSECONDS, RunningSums
 from .samples import Drawn
 
@@ -55,5 +56,7 @@ def derivative(
         products,
     )
     work = 1.5 * NANOSECONDS * (2**n + 2**12) + SAMPLE_NANOSECONDS * drawn.chosen.shape[1]
-    over_slices(partial(kernels.derive, edges, n), *arrays, nanoseconds=work, threads=threads)
+    with stop_of_sums(1e-9 * work * len(products)) as stop:
+        kernel = partial(kernels.derive, edges, n, stop)
+        over_slices(kernel, *arrays, nanoseconds=work, threads=threads)
     return products

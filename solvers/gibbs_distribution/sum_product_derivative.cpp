@@ -61,8 +61,14 @@ private:
         }
     }
 
-    // Adds the rates of the marginals of a step, and passes flows and rates to the steps it read
-    // from.
+    // Adds the rates of the marginals of a step and passes flows and their rates to what it read.
+    //
+    // With flow f of a separator's state and share p of its variable, the two states above have
+    // f p and f (1 - p). Their rates are (f p)' = f' p + f p' and (f (1 - p))' = f' - (f p)'.
+    //
+    // Loop: over the states s of the separator, in the order in which `places_` advances by the
+    // lowest bit. Invariant: the flows of this step and their rates are complete, since all steps
+    // that read its message came before, backwards; those of its children lack steps to come.
     void spread(const Step& step) {
         Row<L>* flows = instances_.flows();
         Row<L>* rates = flows_.get();
@@ -83,8 +89,10 @@ private:
             const Lanes<L> one_rate = rate * share + flow * shares_[entry].load();
             const Lanes<L> zero_rate = rate - one_rate;
             own += one_rate;
+            // P(z_v = z_u = 1) sums the flows of states with z_u = 1, for each pair with a score.
             for (Index bits = s & coupled; bits; bits &= bits - 1)
                 of_pairs[edges[PairSums<L>::lowest(bits)]].add(one_rate);
+            // Each message that was read gets the flow of both states of v.
             places_.for_each([&](Index without, Index with_v) {
                 flows[without].add(zero);
                 rates[without].add(zero_rate);

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..algorithms.elimination.treewidth import treewidth_bound
 from ..errors import UnknownSolverError
+from ..limits.deadline import PREPARATION_SHARE, Deadline, preparation
 from ..registry import BITS, LABELS
 from ..solver import ArgmaxSolver
 from ..solving.kinds import Selection
+from .algorithms.domain_wall import pairs_of_bits
+from .algorithms.supermodular_tables import are_supermodular
 from .backends.bits import Bits
 from .backends.elimination import Elimination
 from .messages_first import MessagesFirst, elimination_entries
@@ -19,6 +23,12 @@ QUICK_ENTRIES = 1 << 22
 
 SHORT_ENTRIES = 1 << 18
 """Number of entries up to which tables take some milliseconds per instance, like short searches."""
+
+FOREST_ENTRIES = 1 << 26
+"""Number of entries up to which elimination takes some hundredths of a second on a forest."""
+
+SECONDS_A_PAIR_OF_BITS = 1e-6
+"""Of a minimum cut of the bits of labels, about: most of it is to write labels as bits."""
 
 QUICK_SHARE = 16
 """Entries for each pair of values up to which tables take about as long as reading the scores."""
@@ -65,8 +75,9 @@ def select_labels(problem: LabelProblem) -> Selection[LabelSolver]:
     entries = elimination_entries(problem)
     if 0 < entries <= QUICK_ENTRIES and _are_quick(problem, entries):
         return _select("elimination", f"its tables have {entries:.2g} entries")
-    has_tables = not problem.is_potts and problem.edge_tables is None
-    if has_tables and _are_cut(problem):
+    if _is_quick_forest(problem, entries):
+        return _select("elimination", f"a forest: its tables have {entries:.2g} entries in all")
+    if _are_cut(problem):
         return Selection(
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"
         )
@@ -88,13 +99,25 @@ def _are_quick(problem: LabelProblem, entries: int) -> bool:
     return entries <= QUICK_SHARE * pairs_of_values
 
 
-def _are_cut(problem: LabelProblem) -> bool:
-    """Return whether a minimum cut of bits is exact for all instances."""
-    cuts = Bits("max_flow")
-    # The bits of one instance take little time, and usually rule out a minimum cut.
-    if problem.batch > 1 and cuts.why_not(problem.to_host().instances(slice(0, 1))):
+def _is_quick_forest(problem: LabelProblem, entries: int) -> bool:
+    """Return whether elimination reads each table once, and soon."""
+    if not 0 < entries <= FOREST_ENTRIES:
         return False
-    return not cuts.why_not(problem)
+    return treewidth_bound(problem.topology, 1) == 1
+
+
+def _are_cut(problem: LabelProblem) -> bool:
+    """Return whether a minimum cut of bits is exact for all instances, and ends in time.
+
+    A cut has no state before its end, so a search is better where the time is short.
+    """
+    if problem.is_potts or problem.edge_tables is not None:
+        return False
+    deadline = preparation() or Deadline.after(None)
+    seconds = problem.batch * pairs_of_bits(problem) * SECONDS_A_PAIR_OF_BITS
+    if seconds > deadline.left / PREPARATION_SHARE:
+        return False
+    return are_supermodular(problem.to_host(), deadline)
 
 
 def _select(name: str, reason: str) -> Selection[LabelSolver]:

@@ -226,16 +226,21 @@ bool make_concave(PaddedMatrix<const double> pairwise, double* diagonal, Factor&
     }
     if (!(trace > 0.0)) return false;
     const double mean = trace / static_cast<double>(m);
+    // Loop 1: triple the shift until A + shift I - W has a factor U'U, which is so once the shift
+    // exceeds minus its smallest eigenvalue.
     double shift = 0.003 * mean;
     int attempts = 60;
     while (!factor.decompose(pairwise, diagonal, shift)) {
         if (--attempts == 0) return false;
         shift *= 3.0;
     }
+    // Loop 2: lower the shift by most of the smallest eigenvalue of U'U, an estimate from above.
+    // Invariant: `enough` is the least shift so far that had a factor, and `factor` is that factor.
     double enough = shift;
     for (int round = 0; round < rounds; ++round) {
         const double smallest = factor.smallest_eigenvalue(x.data(), 3);
         bool lowered = false;
+        // An estimate too high would ask for a matrix without a factor: then a smaller step.
         for (double fraction : {0.96, 0.8, 0.5}) {
             shift = enough - fraction * smallest;
             lowered = factor.decompose(pairwise, diagonal, shift);
@@ -244,6 +249,8 @@ bool make_concave(PaddedMatrix<const double> pairwise, double* diagonal, Factor&
         if (lowered) enough = shift;
         if (!lowered || smallest < 1e-3 * mean) break;
     }
+    // The factor proves A + enough I - W >= -s I with s = (m + 2) roundoff trace(A + enough I), up
+    // to higher orders (Rump 2006); twice s covers these.
     const double margin = 2.0 * static_cast<double>(m + 2) * ROUNDOFF *
                           (trace + static_cast<double>(m) * std::abs(enough));
     for (Index i = 0; i < m; ++i) diagonal[i] += enough + margin;

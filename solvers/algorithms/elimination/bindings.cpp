@@ -222,19 +222,22 @@ void make_count_tables(CountTables* self, const Forest& forest,
 }
 
 void bound_counted(const Forest& forest, const CountTables& tables, Index low,
-                   const Array<const std::int8_t, 1>& values, const Array<const double, 2>& unary,
-                   const Array<const double, 2>& pairwise, const Array<std::int8_t, 2>& z) {
+                   const Array<const std::int8_t, 1>& values, const StopFlag& stop,
+                   const Array<const double, 2>& unary, const Array<const double, 2>& pairwise,
+                   const Array<std::int8_t, 2>& z, const Array<bool, 1>& complete) {
     const auto n = static_cast<std::size_t>(forest.size());
     require(tables.sizes.size() == n, "the tables are those of another forest");
     require(values.shape(0) == n && unary.shape(1) == n && z.shape(1) == n,
             "values, unary and z have an entry for each variable");
     require(pairwise.shape(1) == static_cast<std::size_t>(forest.edges),
             "pairwise has a column for each edge");
-    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0),
-            "unary, pairwise and z have one row for each instance");
+    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0) &&
+                complete.shape(0) == z.shape(0),
+            "unary, pairwise, z and complete have one row for each instance");
+    const Stop stopped = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    counted_max_sum(forest, tables, {low, tables.most}, view(values), view(unary), view(pairwise),
-                    view(z));
+    counted_max_sum(forest, tables, {low, tables.most}, view(values), stopped, view(unary),
+                    view(pairwise), view(z), view(complete));
 }
 
 void make_buckets(Buckets* self, const Edges& edges, const Order& order) {
@@ -333,10 +336,12 @@ BIND_KERNELS(elimination, m) {
         .def_ro("work", &CountTables::work)
         .def_prop_ro("bytes", &CountTables::bytes);
     m.def("counted_max_sum", &bound_counted, nb::arg("forest"), nb::arg("tables"), nb::arg("low"),
-          nb::arg("values").noconvert(), nb::arg("unary").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("stop").noconvert(), nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
+          nb::arg("complete").noconvert(),
           "Write the best states with at least `low` of the group at 1, and at most as many as the "
-          "tables count; leave them as they are where there is none.");
+          "tables count, and which instances are complete; leave a state as it is where there is "
+          "none.");
 
     nb::class_<Buckets>(m, "Buckets", "An elimination, by step.")
         .def("__init__", &make_buckets, nb::arg("edges").noconvert(), nb::arg("order").noconvert())

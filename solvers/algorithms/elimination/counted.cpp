@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "solvers/compiled/graphs.hpp"
 
@@ -9,6 +10,9 @@ namespace solvers::elimination {
 namespace {
 
 constexpr double IMPOSSIBLE = -std::numeric_limits<double>::infinity();
+
+// Counts between two looks at the stop flag: at most some milliseconds.
+constexpr Index LOOK = 256;
 
 using Scores = std::span<double>;
 using Choices = std::span<std::int32_t>;
@@ -19,22 +23,24 @@ using Choices = std::span<std::int32_t>;
 // count of theirs; `filled` is the largest such count.
 class Counting {
 public:
-    Counting(const Forest& forest, const CountTables& layout)
+    Counting(const Forest& forest, const CountTables& layout, Stop stop)
         : forest_(forest),
           layout_(layout),
-          table_(layout.starts.back()),
-          splits_(layout.splits.back()),
+          stop_(stop),
+          table_(std::make_unique_for_overwrite<double[]>(layout.starts.back())),
+          splits_(std::make_unique_for_overwrite<std::int32_t[]>(layout.splits.back())),
           filled_(forest.size()),
           left_(forest.size()),
           roots_(layout.most + 1),
           message_(layout.most + 1),
           kept_(layout.most + 1) {}
 
-    // Fills all tables, children first.
-    void fill(std::span<const std::int8_t> values, std::span<const double> unary,
+    // Fills all tables, children first. Returns false if it had to end before.
+    bool fill(std::span<const std::int8_t> values, std::span<const double> unary,
               std::span<const double> pairwise) {
         begin(values, unary);
         for (Index v : forest_.order) {
+            if (stop_.requested()) return false;
             const Index p = forest_.parent[v];
             if (p < 0) {
                 send(v, 0.0);
@@ -48,6 +54,7 @@ public:
             }
             filled_[p] = layout_.merged[v];
         }
+        return !stop_.requested();
     }
 
     // Returns the best total count in a range; -1 if none is possible.
@@ -80,19 +87,22 @@ public:
 private:
     Scores row(Index v, int value) {
         const Index size = layout_.sizes[v] + 1;
-        return Scores(table_).subspan(layout_.starts[v] + value * size, size);
+        return Scores(table_.get() + layout_.starts[v] + value * size,
+                      static_cast<std::size_t>(size));
     }
 
     // Returns the count of v, given the count of the parent and of those merged before v.
     Choices choices(Index v, int value) {
         const Index size = layout_.merged[v] + 1;
-        return Choices(splits_).subspan(layout_.splits[v] + value * size, size);
+        return Choices(splits_.get() + layout_.splits[v] + value * size,
+                       static_cast<std::size_t>(size));
     }
 
     void begin(std::span<const std::int8_t> values, std::span<const double> unary) {
-        std::ranges::fill(table_, IMPOSSIBLE);
         std::ranges::fill(filled_, Index{0});
-        for (Index v = 0; v < forest_.size(); ++v) {
+        for (Index v = 0; v < forest_.size() && !stop_.requested(); ++v) {
+            std::ranges::fill(row(v, 0), IMPOSSIBLE);
+            std::ranges::fill(row(v, 1), IMPOSSIBLE);
             const Index in_group = layout_.group[v];
             if (values[v] != 1) row(v, 0)[0] = 0.0;
             if (values[v] != 0 && in_group <= layout_.sizes[v]) {
@@ -114,11 +124,12 @@ private:
     }
 
     // Adds the message of v to the entries of its parent, with counts up to `before`, by the best
-    // split of each count.
+    // split of each count. Ends early where it has to: the tables are of no use then.
     void merge(Index v, int value, Scores entries, Index before) {
         std::copy_n(entries.begin(), before + 1, kept_.begin());
         const Choices choice = choices(v, value);
         for (Index count = 0; count < length(choice); ++count) {
+            if (count % LOOK == 0 && stop_.requested()) return;
             double best = IMPOSSIBLE;
             Index chosen = 0;
             const Index most = std::min(count, layout_.sizes[v]);
@@ -136,8 +147,11 @@ private:
 
     const Forest& forest_;
     const CountTables& layout_;
-    std::vector<double> table_;
-    std::vector<std::int32_t> splits_;
+    Stop stop_;
+    // Gigabytes take half a second to clear, so each row is filled where it is first needed. Rows
+    // are filled once, by and by, for which huge pages would be slower.
+    std::unique_ptr<double[]> table_;
+    std::unique_ptr<std::int32_t[]> splits_;
     std::vector<Index> filled_;
     std::vector<Index> left_;
     std::vector<double> roots_;  // by the count of all trees that are merged
@@ -199,11 +213,13 @@ CountTables::CountTables(const Forest& forest, std::span<const std::int8_t> memb
 }
 
 void counted_max_sum(const Forest& forest, const CountTables& tables, const CountRange& range,
-                     std::span<const std::int8_t> values, Matrix<const double> unary,
-                     Matrix<const double> pairwise, Matrix<std::int8_t> z) {
-    Counting counting(forest, tables);
+                     std::span<const std::int8_t> values, Stop stop, Matrix<const double> unary,
+                     Matrix<const double> pairwise, Matrix<std::int8_t> z,
+                     std::span<bool> complete) {
+    Counting counting(forest, tables, stop);
     for (Index b = 0; b < z.rows; ++b) {
-        counting.fill(values, unary[b], pairwise[b]);
+        complete[b] = counting.fill(values, unary[b], pairwise[b]);
+        if (!complete[b]) continue;
         const Index count = counting.best_count(range);
         if (count >= 0) counting.trace(count, pairwise[b], z[b]);
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::elimination {
@@ -58,8 +59,11 @@ struct CountRange {
 // Args:
 //     tables: of this forest, for counts up to range.high.
 //     values: `[n]`: 0 or 1 for fixed variables, -1 for the others.
+//     stop: where it asks to end, the remaining instances keep their states.
+//     complete: `[batch]`, whether the tables of an instance were filled.
 void counted_max_sum(const Forest& forest, const CountTables& tables, const CountRange& range,
-                     std::span<const std::int8_t> values, Matrix<const double> unary,
-                     Matrix<const double> pairwise, Matrix<std::int8_t> z);
+                     std::span<const std::int8_t> values, Stop stop, Matrix<const double> unary,
+                     Matrix<const double> pairwise, Matrix<std::int8_t> z,
+                     std::span<bool> complete);
 
 }  // namespace solvers::elimination

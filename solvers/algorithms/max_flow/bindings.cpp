@@ -41,11 +41,12 @@ void one_word(Array<const std::uint8_t, 2> ends, Array<const Score, 2> unary,
     cut_in_one_word(view(ends), view(unary), view(pairwise), view(z), view(bound));
 }
 
-void dense(Array<const std::uint32_t, 2> ends, Array<const Index, 2> unary,
+void dense(Array<const std::uint32_t, 2> ends, StopFlag stop, Array<const Index, 2> unary,
            Array<const Index, 2> pairwise, Array<std::int8_t, 2> z, Array<Index, 1> doubled) {
     require_shapes(view(ends), unary, pairwise, z, doubled);
+    const Stop stopped = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    cut_dense(view(ends), view(unary), view(pairwise), view(z), view(doubled));
+    cut_dense(view(ends), stopped, view(unary), view(pairwise), view(z), view(doubled));
 }
 
 void sparse(Array<const Index, 2> edges, StopFlag stop, Array<const Index, 2> unary,
@@ -131,11 +132,12 @@ BIND_KERNELS(max_flow, m) {
     m.def("maximise_pairs", &bound_maximise_pairs, nb::arg("edges").noconvert(),
           nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("largest"),
           nb::arg("z").noconvert(), "Do the same as `maximise_matrix` for one score of each edge.");
-    m.def("dense", &dense, nb::arg("ends").noconvert(), nb::arg("unary").noconvert(),
-          nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(), nb::arg("doubled").noconvert(),
-          "Write a maximiser of each supermodular integer instance, and twice its maximum.");
-    m.def("sparse", &sparse, nb::arg("edges").noconvert(), nb::arg("stop").noconvert(),
+    m.def("dense", &dense, nb::arg("ends").noconvert(), nb::arg("stop").noconvert(),
           nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
           nb::arg("doubled").noconvert(),
-          "Do the same as `dense` on lists of arcs; a set stop flag leaves upper bounds.");
+          "Write a maximiser of each supermodular integer instance, and twice its maximum; a set "
+          "stop flag leaves upper bounds.");
+    m.def("sparse", &sparse, nb::arg("edges").noconvert(), nb::arg("stop").noconvert(),
+          nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
+          nb::arg("doubled").noconvert(), "Do the same as `dense` on lists of arcs.");
 }

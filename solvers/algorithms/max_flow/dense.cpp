@@ -18,8 +18,9 @@ constexpr Word bit_of(Index node) {
 // words for node sets.
 class Flow {
 public:
-    explicit Flow(Index n)
-        : n_(n),
+    Flow(Index n, Stop stop)
+        : stop_(stop),
+          n_(n),
           words_((n + 63) / 64),
           residual_(n * n),
           balance_(n),
@@ -53,7 +54,7 @@ public:
     }
 
     // Pushes excess until none can reach a deficit; the nodes without distance are then the source
-    // side.
+    // side. Where it has to end before, the identity still holds: the excess is an upper bound.
     void maximise() {
         std::ranges::fill(distance_, Index{0});
         bool active = true;
@@ -61,7 +62,7 @@ public:
             active = false;
             const Index depth = find_layers();
             for (Index d = depth - 1; d > 0; --d)
-                for (Index tail = 0; tail < n_; ++tail)
+                for (Index tail = 0; tail < n_ && !stop_.requested(); ++tail)
                     if (distance_[tail] == d && balance_[tail] > 0) {
                         active = true;
                         push(tail, &layers_[(d - 1) * words_]);
@@ -172,6 +173,7 @@ private:
         balance_[tail] = excess;
     }
 
+    Stop stop_;
     Index n_;
     Index words_;
     std::vector<Index> residual_;   // [n, n]
@@ -183,9 +185,9 @@ private:
 
 }  // namespace
 
-void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary,
+void cut_dense(Matrix<const std::uint32_t> ends, Stop stop, Matrix<const Index> unary,
                Matrix<const Index> pairwise, Matrix<std::int8_t> z, std::span<Index> doubled) {
-    Flow flow(unary.columns);
+    Flow flow(unary.columns, stop);
     for (Index b = 0; b < unary.rows; ++b) {
         flow.load(ends, unary[b], pairwise[b]);
         flow.maximise();

@@ -42,12 +42,13 @@ void bound_restore(Array<const Index, 1> node, Array<const Index, 2> near,
     restore(view(node), view(near), view(weight), view(spins));
 }
 
-auto bound_blocks(Index nodes, Edges edges) {
+auto bound_blocks(Index nodes, Edges edges, StopFlag stop) {
     require_edges(nodes, edges);
     Blocks blocks;
     {
+        const Stop stopped = stop_of(stop);
         nb::gil_scoped_release unlocked;
-        blocks = blocks_of(nodes, view(edges));
+        blocks = blocks_of(nodes, view(edges), stopped);
     }
     const auto count = blocks.count;
     return std::tuple(as_array(std::move(blocks.block)), count);
@@ -122,7 +123,9 @@ BIND_KERNELS(presolve, m) {
           nb::arg("weight").noconvert(), nb::arg("spins").noconvert(),
           "Set the spins of the nodes in a log.");
     m.def("blocks_of", &bound_blocks, nb::arg("nodes"), nb::arg("edges").noconvert(),
-          "Return the biconnected component of every edge, and the number of components.");
+          nb::arg("stop").noconvert(),
+          "Return the biconnected component of every edge, and the number of components; a set "
+          "stop flag leaves one.");
     m.def("numbered", &bound_numbered, nb::arg("nodes"), nb::arg("edges").noconvert(),
           "Return the nodes that have edges, and the edges between their places among them.");
     m.def("exclusive_groups", &bound_exclusive_groups, nb::arg("edges").noconvert(),

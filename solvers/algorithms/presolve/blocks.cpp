@@ -22,11 +22,12 @@ public:
           entered_by_(nodes, -1),
           result_{std::vector<Index>(edges.rows, -1), 0} {}
 
-    Blocks run() {
+    Blocks run(Stop stop) {
         for (Index root = 0; root < static_cast<Index>(place_.size()); ++root) {
             if (place_[root]) continue;
             enter(root);
             while (!path_.empty()) {
+                if (stop.requested()) return {std::vector<Index>(result_.block.size(), 0), 1};
                 const Index v = path_.back();
                 if (step_[v] < lists_.starts[v + 1])
                     follow(v, step_[v]++);
@@ -85,8 +86,8 @@ private:
 
 }  // namespace
 
-Blocks blocks_of(Index nodes, Matrix<const Index> edges) {
-    return Search(nodes, edges).run();
+Blocks blocks_of(Index nodes, Matrix<const Index> edges, Stop stop) {
+    return Search(nodes, edges).run(stop);
 }
 
 Numbered numbered(Index nodes, Matrix<const Index> edges) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::presolve {
@@ -17,10 +18,11 @@ struct Blocks {
 // Args:
 //     nodes: number of nodes.
 //     edges: `[e, 2]`, distinct.
+//     stop: where it asks to end, all edges are one block.
 //
 // References:
 //     Hopcroft, Tarjan (1973), Algorithm 447: efficient algorithms for graph manipulation.
-Blocks blocks_of(Index nodes, Matrix<const Index> edges);
+Blocks blocks_of(Index nodes, Matrix<const Index> edges, Stop stop);
 
 struct Numbered {
     std::vector<Index> names;  // the nodes that have edges, in their order

@@ -7,7 +7,9 @@ import numpy as np
 from ...compiled._kernels import presolve as kernels
 
 
-def blocks_of(nodes: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
+def blocks_of(
+    nodes: int, edges: np.ndarray, stop: np.ndarray | None = None
+) -> tuple[np.ndarray, int]:
     """Return the number of the block of every edge, `[e]`, and the number of blocks.
 
     Read from the last block to the first, each shares at most one node with all blocks before it.
@@ -15,11 +17,14 @@ def blocks_of(nodes: int, edges: np.ndarray) -> tuple[np.ndarray, int]:
     Args:
         nodes: number of nodes.
         edges: `[e, 2]`, distinct.
+        stop: `[1]`, uint8; another thread may set it, and all edges are one block then.
 
     References:
         Hopcroft, Tarjan (1973), Algorithm 447: efficient algorithms for graph manipulation.
     """
-    block, count = kernels.blocks_of(nodes, np.ascontiguousarray(edges, np.int64))
+    if stop is None:
+        stop = np.zeros(1, np.uint8)
+    block, count = kernels.blocks_of(nodes, np.ascontiguousarray(edges, np.int64), stop)
     return block, count
 
 

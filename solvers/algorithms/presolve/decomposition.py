@@ -28,6 +28,9 @@ from .spin_graph import SpinGraph
 SECONDS_A_NODE = 1e-5
 """Maximum time per node of the rules, in seconds, on a slow machine."""
 
+SECONDS_AN_EDGE = 1e-6
+"""Maximum time per edge of the search for blocks, in seconds, on a slow machine."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -199,7 +202,7 @@ def decompose(
             log, joined, weight = shrink(graph.nodes, graph.edges, graph.weight, allowed, stop)
         constant += log.constant
         # After the deadline the piece stays whole, so that the rest ends quickly.
-        blocks = list(_blocks(graph.nodes, joined, weight, cut=not deadline.passed))
+        blocks = list(_blocks(graph.nodes, joined, weight, deadline))
         following = range(0)
         rest = None
         if len(blocks) > 1:
@@ -251,16 +254,13 @@ def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) 
 
 
 def _blocks(
-    nodes: int, edges: np.ndarray, weight: np.ndarray, cut: bool
+    nodes: int, edges: np.ndarray, weight: np.ndarray, deadline: Deadline
 ) -> Iterator[tuple[SpinGraph, np.ndarray]]:
-    """Yield the blocks of a graph, or the whole graph without `cut`, with their node numbers."""
+    """Yield the blocks of a graph, with their node numbers; the whole graph where time is up."""
     if not len(edges):
         return
-    if cut:
-        number, count = blocks_of(nodes, edges)
-    else:
-        number = np.zeros(len(edges), np.int64)
-        count = 1
+    with deadline.flag(len(edges) * SECONDS_AN_EDGE) as stop:
+        number, count = blocks_of(nodes, edges, stop)
     order = np.argsort(number, kind="stable")
     starts = np.bincount(number).cumsum()[:-1]
     blocks: Sequence[np.ndarray | slice] = [slice(None)]

@@ -124,9 +124,9 @@ class CountTables:
     @property
     def bytes(self) -> int: ...
 
-def counted_max_sum(forest: Forest, tables: CountTables, low: int, values: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+def counted_max_sum(forest: Forest, tables: CountTables, low: int, values: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], complete: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the best states with at least `low` of the group at 1, and at most as many as the tables count; leave them as they are where there is none.
+    Write the best states with at least `low` of the group at 1, and at most as many as the tables count, and which instances are complete; leave a state as it is where there is none.
     """
 
 class Buckets:

@@ -77,13 +77,13 @@ def roots_last(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order
     Return an order in which all variables but the last of each component have a neighbour behind them.
     """
 
-def pass_on(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], message: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], forward: bool, damping: float) -> tuple[float, float]:
+def pass_on(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], message: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], forward: bool, damping: float, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float]:
     """Visit every variable; return the total and the farthest move."""
 
-def beliefs(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], message: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], of_variables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], of_pairs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')]) -> float:
+def beliefs(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], message: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], of_variables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], of_pairs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """Write marginals; return the estimate of log Z by Bethe."""
 
-def raise_bound(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], q: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> float:
+def raise_bound(tree: Tree, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], q: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
     """
     Visit every variable of a mean field; return the largest change of a probability.
     """

@@ -253,36 +253,41 @@ void require_messages(const Tree& tree, const Floats& weights, const Array<doubl
 }
 
 auto bound_pass(const BoundTree& bound, Array<double, 2> unary, Floats weights,
-                Array<double, 3> message, bool forward, double damping) {
+                Array<double, 3> message, bool forward, double damping, StopFlag stop) {
     bound.require_shapes(unary, unary.shape(1));
     require_messages(bound.tree, weights, message, unary.shape(1));
+    const Stop flag = stop_of(stop);
     Passed passed{};
     {
         nb::gil_scoped_release unlocked;
-        passed = pass_on(bound.tree, view(unary), view(weights), view(message), forward, damping);
+        passed =
+            pass_on(bound.tree, view(unary), view(weights), view(message), forward, damping, flag);
     }
     return std::pair(passed.total, passed.moved);
 }
 
 double bound_beliefs(const BoundTree& bound, Array<double, 2> unary, Floats weights,
                      Array<double, 3> message, Array<double, 2> of_variables,
-                     Array<double, 3> of_pairs) {
+                     Array<double, 3> of_pairs, StopFlag stop) {
     bound.require_shapes(unary, unary.shape(1));
     bound.require_shapes(of_variables, unary.shape(1));
     require_messages(bound.tree, weights, message, unary.shape(1));
     require(of_pairs.shape(0) == weights.shape(0) && of_pairs.shape(1) == unary.shape(1) &&
                 of_pairs.shape(2) == unary.shape(1),
             "of_pairs has a square for each edge");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
     return beliefs(bound.tree, view(unary), view(weights), view(message), view(of_variables),
-                   view(of_pairs));
+                   view(of_pairs), flag);
 }
 
-double bound_raise(const BoundTree& bound, Array<double, 2> unary, Array<double, 2> q) {
+double bound_raise(const BoundTree& bound, Array<double, 2> unary, Array<double, 2> q,
+                   StopFlag stop) {
     bound.require_shapes(unary, q.shape(1));
     bound.require_shapes(q, q.shape(1));
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    return raise_bound(bound.tree, view(unary), view(q));
+    return raise_bound(bound.tree, view(unary), view(q), flag);
 }
 
 double bound_mean(const BoundTree& bound, Array<double, 2> unary, Array<double, 2> q) {
@@ -370,12 +375,12 @@ BIND_KERNELS(labels, m) {
           "Return an order in which all variables but the last of each component have a neighbour "
           "behind them.");
     m.def("pass_on", &bound_pass, nb::arg("tree"), whole("unary"), whole("weights"),
-          whole("message"), nb::arg("forward"), nb::arg("damping"),
+          whole("message"), nb::arg("forward"), nb::arg("damping"), whole("stop"),
           "Visit every variable; return the total and the farthest move.");
     m.def("beliefs", &bound_beliefs, nb::arg("tree"), whole("unary"), whole("weights"),
-          whole("message"), whole("of_variables"), whole("of_pairs"),
+          whole("message"), whole("of_variables"), whole("of_pairs"), whole("stop"),
           "Write marginals; return the estimate of log Z by Bethe.");
-    m.def("raise_bound", &bound_raise, nb::arg("tree"), whole("unary"), whole("q"),
+    m.def("raise_bound", &bound_raise, nb::arg("tree"), whole("unary"), whole("q"), whole("stop"),
           "Visit every variable of a mean field; return the largest change of a probability.");
     m.def("mean_and_entropy", &bound_mean, nb::arg("tree"), whole("unary"), whole("q"),
           "Return the mean score of a mean field, plus its entropy.");

@@ -94,9 +94,8 @@ def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
 def domain_wall(problem: LabelProblem) -> DomainWall:
     """Encode a problem on the host as a problem over bits."""
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])
-    # Allowed states differ by at most 2 magnitudes, so a forbidden score is worse than all of them.
-    forbidden = -3 * np.where(problem.magnitude > 0, problem.magnitude, 1.0)
-    values = _allowed(problem.unary, forbidden)
+    forbidden = forbidden_score(problem)
+    values = allowed_scores(problem.unary, forbidden)
     # With all bits at 0, every variable has its first value.
     constant = values[:, :, 0].sum(axis=1)
     # Bit b raises the value from b to b + 1, so its score is the difference of their scores.
@@ -104,7 +103,7 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     bits, pairs = _bits_of(problem, starts)
     weights = np.empty((problem.batch, 0))
     if problem.e:
-        tables = _allowed(np.broadcast_to(problem.all_pairwise(), _full(problem)), forbidden)
+        tables = allowed_scores(np.broadcast_to(problem.all_pairwise(), _full(problem)), forbidden)
         constant = constant + tables[:, :, 0, 0].sum(axis=1)
         ends = problem.topology.pairs.T
         for end, first in zip(ends, (tables[:, :, :, 0], tables[:, :, 0, :]), strict=True):
@@ -132,11 +131,25 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     return DomainWall(binary, constant, starts, forbidden / 2, rounding, tolerance)
 
 
+def pairs_of_bits(problem: LabelProblem) -> int:
+    """Return how many pairs of bits the edges of one instance join."""
+    bits = problem.sizes[problem.edges] - 1
+    return int(bits.prod(axis=1, dtype=np.int64).sum())
+
+
 def _full(problem: LabelProblem) -> tuple[int, int, int, int]:
     return problem.batch, problem.e, problem.k, problem.k
 
 
-def _allowed(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "batch ..."]:
+def forbidden_score(problem: LabelProblem) -> Scores:
+    """Return the scores `[batch]` that replace minus infinity in problems over bits.
+
+    Allowed states differ by at most 2 magnitudes, so a forbidden score is worse than any of them.
+    """
+    return -3 * np.where(problem.magnitude > 0, problem.magnitude, 1.0)
+
+
+def allowed_scores(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "batch ..."]:
     """Return float64 scores, with minus infinity replaced by a penalty above all other scores."""
     values = np.asarray(scores, np.float64)
     return np.where(np.isinf(values), forbidden.reshape(-1, *[1] * (values.ndim - 1)), values)

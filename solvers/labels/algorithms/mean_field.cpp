@@ -6,10 +6,10 @@
 
 namespace solvers::labels {
 
-double raise_bound(const Tree& tree, Matrix<const double> unary, Matrix<double> q) {
+double raise_bound(const Tree& tree, Matrix<const double> unary, Matrix<double> q, Stop stop) {
     double moved = 0.0;
     std::vector<double> mean(q.columns);
-    for (Index i = 0; i < q.rows; ++i) {
+    for (Index i = 0; i < q.rows && !stop.requested(); ++i) {
         const Index size = tree.sizes[i];
         for (Index a = 0; a < size; ++a) mean[a] = unary(i, a);
         for (Index at = tree.starts[i]; at < tree.starts[i + 1]; ++at) {

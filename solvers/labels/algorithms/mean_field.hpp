@@ -20,7 +20,8 @@ namespace solvers::labels {
 // Args:
 //     unary: `[n, k]`.
 //     q: `[n, k]`, allowed together: no pair of values that have probability is forbidden.
-double raise_bound(const Tree& tree, Matrix<const double> unary, Matrix<double> q);
+//     stop: where it asks to end, the remaining variables are not visited.
+double raise_bound(const Tree& tree, Matrix<const double> unary, Matrix<double> q, Stop stop);
 
 // The mean score under q `[n, k]`, plus the entropy of q.
 double mean_and_entropy(const Tree& tree, Matrix<const double> unary, Matrix<const double> q);

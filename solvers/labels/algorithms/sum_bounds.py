@@ -6,6 +6,8 @@ all assignments are forbidden.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from ...compiled._kernels import labels as kernels
 from ...errors import InfeasibleError
 from ...limits.deadline import Deadline
+from ...limits.interrupts import in_threads
 from ..problem import LabelProblem
 from .dual_ascent.search import LabelSearch
 from .tree_messages import Tree
@@ -20,6 +23,9 @@ from .whole_scores import WholeScores
 
 PASSES = 300
 """Maximum number of passes forwards and backwards."""
+
+SHORT_ENTRIES = 1 << 14
+"""Number of entries of tables up to which all passes together take a tenth of a second."""
 
 CLOSE = 1e-7
 """Largest change of log messages or probabilities at which the passes end."""
@@ -56,15 +62,38 @@ class Sums(NamedTuple):
 def tree_reweighted(problem: LabelProblem) -> Sums:
     """Return the lowest upper bound of all passes, with the marginals of the last pass."""
     tree = Tree.of(problem)
-    return _by_messages(problem, tree, tree.forest_weights(), bounded=True)
+    weights = tree.forest_weights()
+    return _hearing_signals(problem, partial(_by_messages, problem, tree, weights, True))
 
 
 def loopy(problem: LabelProblem) -> Sums:
     """Return the Bethe estimate at the messages of belief propagation, with their marginals."""
-    return _by_messages(problem, Tree.of(problem), np.ones(problem.e), bounded=False)
+    tree = Tree.of(problem)
+    weights = np.ones(problem.e)
+    return _hearing_signals(problem, partial(_by_messages, problem, tree, weights, False))
 
 
-def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
+def _hearing_signals(problem: LabelProblem, sums: Callable[[np.ndarray], Sums]) -> Sums:
+    """Return sums, from a thread if a pass takes long: this thread hears signals meanwhile.
+
+    Args:
+        problem: of the sums.
+        sums: takes a stop flag `[1]`, uint8, for its kernels, and ends soon where it is set.
+    """
+    stop = np.zeros(1, np.uint8)
+    if problem.e * problem.k**2 <= SHORT_ENTRIES:
+        return sums(stop)
+    try:
+        (result,) = in_threads([partial(sums, stop)], 1)
+    finally:
+        # After an exception such as Ctrl-C, the thread still runs a kernel.
+        stop.fill(1)
+    return result
+
+
+def _by_messages(
+    problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool, stop: np.ndarray
+) -> Sums:
     # messages do not detect everything that pairs on a cycle forbid
     if np.isinf(problem.tables).any():
         _allowed_labels(problem)
@@ -73,6 +102,8 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
     least = np.inf
     moved = np.inf
     for number in range(PASSES):
+        if stop[0]:
+            break
         # Forward messages are never damped if the pass gives a bound, which is only valid for
         # undamped messages.
         damping = 0.0
@@ -81,17 +112,18 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         ahead = damping
         if bounded:
             ahead = 0.0
-        bound, there = kernels.pass_on(tree.kernel, unary, weights, message, True, ahead)
+        bound, there = kernels.pass_on(tree.kernel, unary, weights, message, True, ahead, stop)
         if bound == -np.inf:
             raise InfeasibleError()
-        _, back = kernels.pass_on(tree.kernel, unary, weights, message, False, damping)
+        _, back = kernels.pass_on(tree.kernel, unary, weights, message, False, damping, stop)
         least = min(least, bound)
         moved = max(there, back)
         if moved <= CLOSE:
             break
     of_variables = np.zeros((problem.n, problem.k))
     of_pairs = np.zeros((problem.e, problem.k, problem.k))
-    estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
+    arrays = (unary, weights, message, of_variables, of_pairs)
+    estimate = kernels.beliefs(tree.kernel, *arrays, stop)
     log_partition = estimate
     if bounded:
         log_partition = least
@@ -117,6 +149,10 @@ def _allowed_labels(problem: LabelProblem) -> np.ndarray:
 
 def mean_field(problem: LabelProblem) -> Sums:
     """Return the lower bound of a product of distributions, which starts at allowed labels."""
+    return _hearing_signals(problem, partial(_mean_field, problem))
+
+
+def _mean_field(problem: LabelProblem, stop: np.ndarray) -> Sums:
     tree = Tree.of(problem).kernel
     unary = np.array(problem.unary[0], np.float64, order="C")
     # The start is one allowed assignment, since mass on a forbidden one makes the bound -inf.
@@ -128,7 +164,9 @@ def mean_field(problem: LabelProblem) -> Sums:
     if is_allowed:
         passes = PASSES
     for _ in range(passes):
-        moved = kernels.raise_bound(tree, unary, q)
+        if stop[0]:
+            break
+        moved = kernels.raise_bound(tree, unary, q, stop)
         if moved <= CLOSE:
             break
     i, j = problem.topology.pairs.T

@@ -78,6 +78,9 @@ void best_labels(const ForestTables& forest, Cube<const double> unary, std::span
     const auto sums_of = [&](Index v) { return sums[v].first(forest.sizes[v]); };
     for (Index b = 0; b < unary.depth; ++b) {
         const Instance instance{forest, table[b], weight[b]};
+        // Forwards, children before parents: m(x) = max_y s_v(y) + w T(y, x), with s_v the sum of
+        // the unary scores of v and of the messages of its children. Invariant: before step t,
+        // `sums` of each variable has the messages of those of its children that came before.
         std::copy_n(&unary(b, 0, 0), n * k, sum_values.begin());
         for (Index t = 0; t < n; ++t) {
             const Index parent = forest.steps(t, 1);
@@ -89,6 +92,8 @@ void best_labels(const ForestTables& forest, Cube<const double> unary, std::span
             for (Index x = 0; x < length(std::span<const double>(to_parent)); ++x)
                 sums(parent, x) += to_parent[x];
         }
+        // Backwards, parents first: the maximum again, x_v = argmax_y s_v(y) + w T(y, x_parent),
+        // at the one value that the parent has. So no choices are kept.
         for (Index t = n - 1; t >= 0; --t) {
             const Index v = forest.steps(t, 0);
             const Index parent = forest.steps(t, 1);

@@ -43,10 +43,11 @@ public:
           sent_(unary.columns),
           cavity_(unary.columns) {}
 
-    Passed run(bool forward) {
+    Passed run(bool forward, Stop stop) {
         const Index n = tree_.variables();
         double total = 0.0;
         for (Index step = 0; step < n; ++step) {
+            if (stop.requested()) return {INFINITE, INFINITE};
             const Index i = tree_.order[forward ? step : n - 1 - step];
             const double own = gather(tree_, i, unary_, weights_, message_, sums_);
             if (own == -INFINITE) return {-INFINITE, moved_};
@@ -189,12 +190,13 @@ double log_sum(std::span<const double> values) {
 }
 
 Passed pass_on(const Tree& tree, Matrix<double> unary, std::span<const double> weights,
-               Cube<double> message, bool forward, double damping) {
-    return Pass(tree, unary, weights, message, damping).run(forward);
+               Cube<double> message, bool forward, double damping, Stop stop) {
+    return Pass(tree, unary, weights, message, damping).run(forward, stop);
 }
 
 double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const double> weights,
-               Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs) {
+               Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs,
+               Stop stop) {
     const Index n = tree.variables();
     const Index k = of_variables.columns;
     std::vector<double> sums(k);
@@ -202,6 +204,7 @@ double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const dou
     const Matrix<double> logs{log_values.data(), n, k};
     double total = 0.0;
     for (Index i = 0; i < n; ++i) {
+        if (stop.requested()) return INFINITE;
         const double own = gather(tree, i, unary, weights, message, sums);
         total += own;
         for (Index a = 0; a < tree.sizes[i]; ++a) {
@@ -212,6 +215,7 @@ double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const dou
     for (Index i = 0; i < n; ++i)
         for (Index at = tree.starts[i]; at < tree.starts[i + 1]; ++at) {
             if (tree.side[at] != 0) continue;
+            if (stop.requested()) return INFINITE;
             const Index e = tree.edge[at];
             total +=
                 pair_belief(tree, i, tree.near[at], e, weights[e], message[e], logs, of_pairs[e]);

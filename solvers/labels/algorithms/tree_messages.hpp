@@ -18,6 +18,7 @@
 
 #include <vector>
 
+#include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::labels {
@@ -64,15 +65,18 @@ struct Passed {
 //     message: `[e, 2, k]`, to the values of each end.
 //     forward: whether in the order.
 //     damping: the part of the old messages in the new ones.
+//     stop: where it asks to end, the total and the messages have no meaning.
 Passed pass_on(const Tree& tree, Matrix<double> unary, std::span<const double> weights,
-               Cube<double> message, bool forward, double damping);
+               Cube<double> message, bool forward, double damping, Stop stop);
 
 // Writes the marginals `[n, k]` and `[e, k, k]` of the messages; returns the Bethe estimate of log
 // Z.
 //
 // That is sum_i log Z_i + sum_e (log Z_e - log Z_i - log Z_j), with Z_i the sum of exp(u_i), and
-// Z_e that of exp(g_e + u_i + u_j): it is only meaningful if all weights are one.
+// Z_e that of exp(g_e + u_i + u_j): it is only meaningful if all weights are one. If `stop` asks
+// to end, nothing has a meaning.
 double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const double> weights,
-               Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs);
+               Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs,
+               Stop stop);
 
 }  // namespace solvers::labels

@@ -59,8 +59,10 @@ class Bits(LabelSolver):
 
         With "auto", no binary solver is chosen yet.
         """
+        if isinstance(self.solver, str) and self.solver == "auto":
+            return super().why_not_within(problem, constraints)
         bits = domain_wall(problem.to_host()).problem
-        if (isinstance(self.solver, str) and self.solver == "auto") or not bits.n:
+        if not bits.n:
             return super().why_not_within(problem, constraints)
         binary = resolve(self.solver, bits)
         reason = binary.why_not_within(bits, rows_of_bits(constraints, problem))

@@ -1,0 +1,139 @@
+"""What "auto" takes for labels: the choice costs little, and the answer is worth its time."""
+
+import itertools
+import time
+import tracemalloc
+import types
+
+import numpy as np
+import pytest
+from drawn_examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+import solvers.limits.deadline
+from solvers import select_solver
+from solvers.constraints import at_most
+from solvers.labels import LabelProblem, solve, solver_class
+from solvers.labels.indicators import rows_of
+
+
+def dense_edges(n):
+    return np.array(list(itertools.combinations(range(n), 2)))
+
+
+def chain_edges(n):
+    return np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+
+
+def grid_edges(side):
+    cells = np.arange(side**2).reshape(side, side)
+    down = np.stack((cells[:-1], cells[1:]), axis=-1).reshape(-1, 2)
+    right = np.stack((cells[:, :-1], cells[:, 1:]), axis=-1).reshape(-1, 2)
+    return np.concatenate((down, right))
+
+
+def random_problem(n, k, edges, seed=0):
+    random = np.random.default_rng(seed)
+    unary = random.standard_normal((n, k))
+    return LabelProblem.from_arrays(unary, random.standard_normal((len(edges), k, k)), edges=edges)
+
+
+def convex_problem(n, k, edges):
+    """A stereo-like problem: values of neighbours cost the square of their difference."""
+    unary = np.random.default_rng(1).standard_normal((n, k)) * k
+    values = np.arange(k)
+    table = -((values[:, None] - values) ** 2) / 4.0
+    return LabelProblem.from_arrays(unary, table, edges=edges)
+
+
+def peak_bytes(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_chain_of_many_values_is_eliminated():
+    problem = random_problem(300, 130, chain_edges(300))
+    assert solve(problem).solver == "elimination"
+    assert solve(problem, time_limit=30.0).optimal
+
+
+def test_the_choice_for_dense_tables_writes_no_bits():
+    problem = random_problem(40, 30, dense_edges(40))
+    select_solver(problem)
+    tables = problem.tables.nbytes
+    # The bits of these labels take several times the memory of the tables.
+    assert peak_bytes(lambda: select_solver(problem)) < tables / 4
+
+
+def test_constraints_on_the_bits_that_auto_solves_write_no_bits():
+    problem = random_problem(40, 30, dense_edges(40))
+    bits = solver_class("bits")()
+    rows = rows_of([at_most(1, [(0, 1)])], problem)
+    assert peak_bytes(lambda: bits.why_not_within(problem, rows)) < problem.tables.nbytes / 4
+
+
+def test_a_cut_that_may_take_longer_than_the_limit_leaves_its_time_to_a_search():
+    problem = convex_problem(64, 40, grid_edges(8))
+    assert "max_flow" in solve(problem).solver
+    limited = solve(problem, time_limit=0.05)
+    assert "max_flow" not in limited.solver
+    assert limited.bound >= limited.score
+
+
+@examples(60)
+@given(st.integers(0, 2**32 - 1))
+def test_a_cut_is_taken_exactly_where_the_bits_allow_one(seed):
+    random = np.random.default_rng(seed)
+    n = 18  # too many for tables of an elimination
+    batch = int(random.integers(1, 3))
+    edges = dense_edges(n)
+    sizes = random.integers(2, 5, n)
+    sizes[:3] = 4
+    corners = random.uniform(0.0, 2.0, (batch, len(edges), 4, 4)).cumsum(2).cumsum(3)
+    if random.random() < 0.2:
+        corners = corners.round()
+    # Reversed values turn the sign of the second differences.
+    turned = random.random(n) < 0.5
+    for edge, (i, j) in enumerate(edges):
+        if turned[i]:
+            corners[:, edge, : sizes[i]] = corners[:, edge, : sizes[i]][:, ::-1]
+        if turned[j]:
+            corners[:, edge, :, : sizes[j]] = corners[:, edge, :, : sizes[j]][:, :, ::-1]
+    spoilt = random.integers(4)
+    if spoilt == 1:
+        corners[-1, random.choice([0, -1])] *= -1.0
+    if spoilt == 2:
+        corners[0, random.integers(len(edges)), 0, random.integers(2)] = -np.inf
+    problem = LabelProblem.from_arrays(
+        random.standard_normal((batch, n, 4)), corners, edges=edges, sizes=sizes
+    )
+    cut = solver_class("bits")("max_flow")
+    chosen = select_solver(problem).solver
+    assert (chosen == cut) == (not cut.why_not(problem))
+
+
+SHAPES = {
+    "dense, 20 values": (100, 20, dense_edges(100), 0.4),
+    "dense, 40 values": (60, 40, dense_edges(60), 0.5),
+    "grid": (144, 30, grid_edges(12), 0.4),
+    "chain": (300, 130, chain_edges(300), 0.3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_auto_is_as_good_as_a_search_in_equal_time(shape, monkeypatch):
+    n, k, edges, seconds = SHAPES[shape]
+    problem = random_problem(n, k, edges)
+    # Limits count the time of this process alone, so that others on the machine do not matter.
+    clock = types.SimpleNamespace(monotonic=time.process_time)
+    monkeypatch.setattr(solvers.limits.deadline, "time", clock)
+    solve(problem, solver="dual_ascent", time_limit=seconds)  # loads what it needs
+    auto = solve(problem, time_limit=seconds)
+    for name in ("dual_ascent", "expansion_moves"):
+        searched = solve(problem, solver=name, time_limit=seconds)
+        assert auto.score >= 0.9 * searched.score, name
