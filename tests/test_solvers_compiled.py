@@ -83,6 +83,13 @@ def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
         exhaustive.maximise(*arguments)
 
 
+def test_a_negative_number_of_variables_is_refused_by_its_name():
+    edges = np.zeros((0, 2), np.int64)
+    nothing = np.zeros(0, np.int64)
+    with pytest.raises(ValueError, match="n is negative"):
+        common.neighbours(-1, edges, nothing, nothing, nothing)
+
+
 @pytest.mark.parametrize(
     "z",
     [
