@@ -1600,6 +1600,16 @@ def test_a_figure_is_finished_in_the_cell_that_makes_it(script):
         }
 
 
+def test_every_fixed_fault_of_the_review_has_tests_that_exist():
+    rows = re.findall(r"^\| (\d+) \| .+ \| (.+) \|$", text("tests/README.md"), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 25))
+    for number, cell in rows:
+        named = re.findall(r"`([a-z0-9_]+)::(test_[a-z0-9_]+)`", cell)
+        assert named, number
+        for file, test in named:
+            assert f"def {test}(" in text(f"tests/test_{file}.py"), test
+
+
 def test_the_tests_of_what_torch_users_ask_for_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = re.findall(r"`([a-z_]+)::(test_[a-z0-9_]+)`", text)
