@@ -2,7 +2,7 @@
 
     python scripts/solvers_alone.py build/solvers && pip install build/solvers
 
-`solvers` works whole, and so do `structured-vae solve`, `solvers` and `warmup`. Both distributions
+`solvers` works whole, and so do `structured-vae solve`, `convert` and `solvers`. Both distributions
 hold the same files: an environment has one of them.
 """
 

@@ -187,9 +187,9 @@ def certified_ranking(
         score: returns the scores `[batch]` of states `[batch, n]`.
 
     Returns:
-        The states by falling score. A bound still holds for all states except those before it,
-        since later states score no more than the state at its place. A missing state has the score
-        minus infinity.
+        The states by falling score. Each bound holds for all states except those before it, since
+        later states score no more than the state at its place. The lowest of the bounds holds for
+        the states that were not found. A missing state has the score minus infinity.
     """
     count = states.shape[1]
     missing = (states == MISSING).any(axis=2)
@@ -198,12 +198,14 @@ def certified_ranking(
         # A missing state cannot be scored. Zeros replace it, and its score becomes -inf.
         column = np.where(missing[:, k, None], 0, states[:, k])
         scores[:, k] = np.where(missing[:, k], -math.inf, score(np.ascontiguousarray(column)))
+    others = _bound_of_unfound(bounds, missing)
     # Order before certifying, since a bound holds for all states except those before it.
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, axis=1)
     states = np.take_along_axis(states, order[:, :, None], axis=1)
-    # With more states excluded, bounds do not rise; below the score they are only rounded.
+    # Below the score, a bound is only rounded.
     bounds = np.maximum(np.minimum.accumulate(bounds, axis=1), scores)
+    bounds = np.minimum(bounds, np.maximum(others[:, None], scores))
     bounds = np.where(problem.tolerance[:, None] < 0, bounds + problem.rounding[:, None], bounds)
     none_left = bounds == -math.inf
     # The difference of two infinities would be NaN.
@@ -217,6 +219,19 @@ def certified_ranking(
         solver=solver.name,
         stats={"states": count},
     )
+
+
+def _bound_of_unfound(bounds: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """Return bounds on the scores of all states that are not among the given ones, `[batch]`.
+
+    A bound for all states but the first k holds for them if none of these k is missing.
+
+    Args:
+        bounds: `[batch, count]`, as `certified_ranking` takes them.
+        missing: `[batch, count]`, whether a state is missing.
+    """
+    missing_before = np.cumsum(missing, axis=1) - missing
+    return np.asarray(np.where(missing_before == 0, bounds, math.inf).min(axis=1))
 
 
 def filled(states: States, bounds: np.ndarray, count: int) -> tuple[States, np.ndarray]:

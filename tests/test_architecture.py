@@ -185,3 +185,16 @@ def test_functions_of_many_parameters_are_those_of_the_decision():
                 functions[file, node.name] = parameters_of(node)  # the last one is no overload
     many = sorted((name, count) for (_, name), count in functions.items() if count > 8)
     assert many == stated
+
+
+def test_only_bindings_and_the_module_know_nanobind():
+    files = [path for pattern in ("*.cpp", "*.hpp") for path in (ROOT / "solvers").rglob(pattern)]
+    know = {path for path in files if "nanobind" in path.read_text(encoding="utf-8")}
+    compiled = ROOT / "solvers" / "compiled"
+    allowed = {compiled / "bindings.hpp", compiled / "module.cpp"}
+    allowed |= {path for path in files if path.name == "bindings.cpp"}
+    assert len(know) > 5
+    assert know <= allowed
+    # `bindings.hpp` includes nanobind, so kernels may not include it either.
+    include = '#include "solvers/compiled/bindings.hpp"'
+    assert {path for path in files if include in path.read_text(encoding="utf-8")} <= allowed

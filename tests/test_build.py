@@ -55,6 +55,27 @@ def test_the_requirements_of_extras_follow_those_of_the_package():
     assert "hypothesis" not in names
 
 
+def test_warnings_are_errors_in_the_checkout_and_not_for_users(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "broken"\nversion = "1"\n')
+    (tmp_path / "CMakeLists.txt").write_text('message(FATAL_ERROR "<${WARNINGS_AS_ERRORS}>")\n')
+    as_users = f"import sys; sys.path.insert(0, {str(BUILD)!r}); import build_backend as b; "
+    commands = {
+        "<ON>": [BUILD / "build_backend.py"],
+        "<>": ["-c", as_users + "b.build_wheel('wheels')"],
+    }
+    for printed, command in commands.items():
+        failed = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env={**os.environ, "CXX": "c++"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert printed in failed.stdout + failed.stderr
+
+
 def test_failed_build_ends_with_what_to_install(tmp_path):
     pytest.importorskip("scikit_build_core")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "broken"\nversion = "1"\n')

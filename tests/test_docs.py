@@ -1485,7 +1485,21 @@ def of_outside():
         assert answers["auto"]["seconds"] > 2 * answers["toulbar2"]["seconds"]
 
 
+def of_first_calls():
+    rows = record("first_call.json")["rows"]
+    longest = max(row["first"] - row["second"] for row in rows)
+    yield (
+        "**The first call of a process takes at most {:.2f} s longer than the second one.**",
+        [longest],
+    )
+    for row in rows:
+        names = [row["problem"], row["solver"]]
+        milliseconds = [1000 * row[name] for name in ("first", "second")]
+        yield "| {} | `{}` | {:.0f} | {:.1f} |", [*names, *milliseconds]
+
+
 QUOTED = {
+    "docs/install.md": of_first_calls,
     "README.md": of_readme,
     "docs/choose_a_solver.md": of_choose,
     "docs/exact_benchmarks.md": of_exact_benchmarks,
@@ -1617,6 +1631,16 @@ def test_a_figure_is_finished_in_the_cell_that_makes_it(script):
             for node in ast.walk(each.targets[0])
             if isinstance(node, ast.Name)
         }
+
+
+def test_every_fixed_fault_of_the_review_has_tests_that_exist():
+    rows = re.findall(r"^\| (\d+) \| .+ \| (.+) \|$", text("tests/README.md"), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 25))
+    for number, cell in rows:
+        named = re.findall(r"`([a-z0-9_]+)::(test_[a-z0-9_]+)`", cell)
+        assert named, number
+        for file, test in named:
+            assert f"def {test}(" in text(f"tests/test_{file}.py"), test
 
 
 def test_the_tests_of_what_torch_users_ask_for_exist():

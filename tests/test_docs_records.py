@@ -51,6 +51,29 @@ def test_the_page_of_records_lists_those_whose_rows_are_of_several_commits():
     assert listed == counted
 
 
+BINARISATION_AND_EPOCHS = {
+    "measurements_table1.md": "table1",
+    "reproduce.md": "table1",
+    "semi_supervised_results.md": "table2",
+}
+
+
+@pytest.mark.parametrize("name", BINARISATION_AND_EPOCHS)
+def test_pages_that_compare_with_the_paper_say_what_differs(name):
+    folder = ROOT / "results" / BINARISATION_AND_EPOCHS[name]
+    configs = [
+        json.loads(path.read_text(encoding="utf-8"))["config"] for path in folder.glob("*.json")
+    ]
+    assert {config["data"]["binarisation"] for config in configs} == {"threshold"}
+    (epochs,) = {config["epochs"] for config in configs}
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    paragraphs = [" ".join(part.split()) for part in page.split("\n\n")]
+    (claim, *_) = [part for part in paragraphs if re.search(r"^\*\*.*as good as the paper's", part)]
+    for word in ("thresholded", f"{epochs} epochs"):
+        assert word in claim, f"docs/{name} should say: {word}"
+    assert re.search("recipe|settings", claim)
+
+
 def rows_of(commits, seconds=5.0):
     row = {"proved": True, "seconds": seconds, "published": {"A": 3600.0, "B": 3600.0}, "peers": {}}
     about = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from solvers.compiled import _kernels
-from solvers.compiled._kernels import common, exhaustive
+from solvers.compiled._kernels import common, exhaustive, presolve
 from solvers.compiled.best import Best, in_order, take
 from solvers.compiled.random import random_states
 
@@ -81,6 +81,15 @@ Z = np.zeros((1, 2), np.int8)
 def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
     with pytest.raises(ValueError, match=r"position|n is outside|row|column"):
         exhaustive.maximise(*arguments)
+
+
+def test_a_negative_number_of_variables_is_called_that():
+    edges = np.zeros((0, 2), np.int64)
+    nothing = np.zeros(0, np.int64)
+    with pytest.raises(ValueError, match="n is negative"):
+        presolve.blocks_of(-1, edges)
+    with pytest.raises(ValueError, match="n is negative"):
+        common.neighbour_lists(-1, edges, nothing, nothing, nothing)
 
 
 @pytest.mark.parametrize(

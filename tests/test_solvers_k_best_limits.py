@@ -258,6 +258,17 @@ def test_one_more_state_than_there_are_says_so():
     assert all_fixed.optimal.all()
 
 
+@pytest.mark.parametrize("solver", ["cp_sat", "highs"])
+def test_all_states_are_certified_if_no_more_exist_when_the_time_limit_expires(solver):
+    """The bound of the last search is that of the best state, but no other state exists."""
+    unary = np.array([[1.0, -2.0], [2.0, 3.0]])
+    solution = solve(unary, solver=solver, k_best=5, time_limit=1e-9)
+    expected = [[1.0, 0.0, -1.0, -2.0, -np.inf], [5.0, 3.0, 2.0, 0.0, -np.inf]]
+    assert solution.score.tolist() == expected
+    assert solution.optimal.all()
+    np.testing.assert_allclose(solution.bound, expected)
+
+
 def test_all_states_need_no_search_for_others():
     solution = solve([1.0, -2.0, 0.5], k_best=8, time_limit=1e-9, solver="branch_and_bound")
     assert solution.optimal.all()

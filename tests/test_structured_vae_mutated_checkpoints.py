@@ -132,6 +132,7 @@ VALUES = st.one_of(
             torch.zeros(4, 16, dtype=torch.complex64),
             torch.zeros(4, 16, dtype=torch.int64),
             torch.zeros(4, 16).to_sparse(),
+            torch.zeros(4, 16, device="meta"),
         ]
     ),
 )
@@ -190,7 +191,6 @@ WRONG = {
     "moments in another order in memory": ((*MOMENTS, "exp_avg"), torch.zeros(16, 4).T),
     "moments that share one value": ((*MOMENTS, "exp_avg"), torch.zeros(1).expand(4, 16)),
     "moments in float64": ((*MOMENTS, "exp_avg"), torch.zeros(4, 16, dtype=torch.float64)),
-    "sparse moments": ((*MOMENTS, "exp_avg"), torch.zeros(4, 16).to_sparse()),
     "moments that are nan": ((*MOMENTS, "exp_avg"), torch.full((4, 16), math.nan)),
     "negative squares": ((*MOMENTS, "exp_avg_sq"), torch.full((4, 16), -1.0)),
     "steps of a weight": ((*MOMENTS, "step"), torch.zeros(4, 16)),
@@ -256,6 +256,66 @@ def test_a_wrong_value_is_refused_before_it_is_used(base, case):
     with pytest.raises(RunError, match=r"damaged") as refused:
         resume(folder, 5, progress=False)
     assert len(str(refused.value)) < 1500
+
+
+def foreign_tensors(values):
+    """The same values as tensors that torch stores in another way, by what they are."""
+    rounded = torch.quantize_per_tensor(values.float(), 0.1, 0, torch.quint8)
+    return {
+        "without memory": values.to("meta"),
+        "sparse": values.to_sparse(),
+        "quantised": rounded,
+        "nested": torch.nested.nested_tensor([values, values]),
+        "nested and jagged": torch.nested.nested_tensor([values, values], layout=torch.jagged),
+        "conjugated": values.to(torch.complex64).conj(),
+        "negated": values.to(torch.complex64).conj().imag,
+        "of eight bits": values.to(torch.float8_e4m3fn),
+    }
+
+
+FOREIGN = [
+    "without memory",
+    "sparse",
+    "quantised",
+    "nested",
+    "nested and jagged",
+    "conjugated",
+    "negated",
+    "of eight bits",
+]
+PLACES = {
+    "a weight": ("state_dict", "vae.encoder.network.0.weight"),
+    "a moment": (*MOMENTS, "exp_avg"),
+    "the number of steps": (*MOMENTS, "step"),
+    "a foreign key": ("foreign",),
+}
+
+
+@pytest.mark.spread(8)
+@pytest.mark.filterwarnings("ignore")  # torch warns of kinds that it deprecates
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_tensor_that_is_no_dense_array_is_refused(base, place, kind, tmp_path):
+    folder, content, file = base
+    path = PLACES[place]
+    values = torch.zeros(2)
+    if path != ("foreign",):
+        values = at(content, path)
+    if values.ndim == 0:  # torch nests no scalars
+        values = values.reshape(1)
+    foreign = foreign_tensors(values)[kind]
+    parent = at(content, path[:-1])
+    changed = replaced(content, path[:-1], {**parent, path[-1]: foreign})
+    for which in ("last", "best"):
+        torch.save(changed, file.with_name(f"{which}.ckpt"))
+    for load in (
+        lambda: resume(folder, 5, progress=False),
+        lambda: load_vae(folder),
+        lambda: export_run(folder, tmp_path / "exported"),
+    ):
+        with pytest.raises(RunError, match="damaged") as refused:
+            load()
+        assert len(str(refused.value)) < 1500
 
 
 NEEDED = ["epoch", "global_step", "pytorch-lightning_version", "state_dict", "loops", "callbacks"]

@@ -23,6 +23,7 @@ import scikit_build_core.build as backend
 IN_PLACE: dict[str, Any] = {
     "wheel.packages": [],
     "cmake.define.IN_PLACE": "ON",
+    "cmake.define.WARNINGS_AS_ERRORS": "ON",
     "build-dir": "build/in_place",
 }
 HINT = (

@@ -24,7 +24,8 @@ void scores(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
 
 void neighbours(Index n, Array<const Index, 2> edges, Array<Index, 1> starts, Array<Index, 1> near,
                 Array<Index, 1> which) {
-    require(n >= 0 && static_cast<Index>(starts.shape(0)) == n + 1, "starts have n + 1 entries");
+    require(n >= 0, "n is negative");
+    require(static_cast<Index>(starts.shape(0)) == n + 1, "starts have n + 1 entries");
     require(near.shape(0) == 2 * edges.shape(0) && which.shape(0) == 2 * edges.shape(0),
             "near and which have two entries for each edge");
     require_edges(n, edges);

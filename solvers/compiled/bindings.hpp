@@ -89,7 +89,8 @@ using Edges = Array<const Index, 2>;  // [e, 2]
 
 // Raises ValueError unless `edges` are pairs of the variables 0 .. n - 1.
 inline void require_edges(Index n, const Edges& edges) {
-    require(n >= 0 && edges.shape(1) == 2, "edges have two columns");
+    require(n >= 0, "n is negative");
+    require(edges.shape(1) == 2, "edges have two columns");
     require_indices(std::span<const Index>(edges.data(), edges.size()), n,
                     "an edge names a variable that does not exist");
 }

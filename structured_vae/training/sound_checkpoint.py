@@ -32,6 +32,24 @@ MOMENTS: Final = frozenset({"step", "exp_avg", "exp_avg_sq"})
 SAME: Final = ("amsgrad", "maximize", "differentiable", "capturable", "decoupled_weight_decay")
 """Options of Adam that decide which state it needs, and that the training sets itself."""
 
+PLAIN_TYPES: Final = frozenset(
+    {
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+    }
+)
+"""Types of numbers that torch can compute with; it cannot test the others for nan."""
+
 
 class UnsoundError(ValueError):
     """A value of a checkpoint cannot be right; the message names its place."""
@@ -45,10 +63,11 @@ def require_sound_content(content: Any, file_size: int) -> None:
         file_size: bytes of the file. No tensor may be larger, whatever its strides are.
 
     Raises:
-        UnsoundError: a value is missing, of another type, or larger than the file.
+        UnsoundError: a value is missing, of another type, or larger than the file; or a tensor is
+            not a dense array of numbers in memory.
     """
     _require(isinstance(content, dict), "the file", "hold a dictionary", content)
-    _require_no_larger(content, file_size)
+    _require_sound_tensors(content, file_size)
     epoch = _part(content, "epoch")
     _require(
         _is_count(epoch) or (type(epoch) is int and epoch == -1),
@@ -60,7 +79,7 @@ def require_sound_content(content: Any, file_size: int) -> None:
     _require(isinstance(weights, dict), "state_dict", "hold the weights by name", weights)
     for name, value in weights.items():
         _require(isinstance(name, str), "state_dict", "have names as keys", name)
-        _require(_is_plain_tensor(value), f"state_dict[{name!r}]", "be a dense tensor", value)
+        _require(isinstance(value, torch.Tensor), f"state_dict[{name!r}]", "be a tensor", value)
 
 
 def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module) -> None:
@@ -190,14 +209,14 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
     keys = isinstance(state, dict) and set(state) == MOMENTS
     _require(keys, place, f"have the keys {', '.join(sorted(MOMENTS))}", state)
     step = state["step"]
-    scalar = _is_plain_tensor(step) and step.dtype == torch.float32 and step.shape == ()
+    scalar = isinstance(step, torch.Tensor) and step.dtype == torch.float32 and step.shape == ()
     _require(
         scalar and 0 <= step.item() <= LARGEST, f"{place}['step']", "be a number of steps", step
     )
     for name in ("exp_avg", "exp_avg_sq"):
         value = state[name]
         where = f"{place}[{name!r}]"
-        _require(_is_plain_tensor(value), where, "be a dense tensor", value)
+        _require(isinstance(value, torch.Tensor), where, "be a tensor", value)
         same = value.shape == parameter.shape and value.dtype == parameter.dtype
         wanted = f"be {parameter.dtype} {list(parameter.shape)}"
         _require(same, where, wanted, f"{value.dtype} {list(value.shape)}")
@@ -297,7 +316,7 @@ def _require_sound_stopping(state: Any, place: str) -> None:
             _is_count(_part(state, name)), f"{place}[{name!r}]", "be a count", _part(state, name)
         )
     best = _part(state, "best_score")
-    scalar = _is_plain_tensor(best) and best.is_floating_point() and best.shape == ()
+    scalar = isinstance(best, torch.Tensor) and best.is_floating_point() and best.shape == ()
     _require(scalar, f"{place}['best_score']", "be a number", best)
     reason = _part(state, "stopping_reason", 0)
     _require(
@@ -305,8 +324,12 @@ def _require_sound_stopping(state: Any, place: str) -> None:
     )
 
 
-def _require_no_larger(content: Any, file_size: int) -> None:
-    """Check every tensor, at any depth: one with strides of 0 may claim any number of values."""
+def _require_sound_tensors(content: Any, file_size: int) -> None:
+    """Check every tensor, at any depth.
+
+    Most operations of torch fail for a tensor that is sparse, quantised, nested or without memory.
+    A tensor with strides of 0 may claim any number of values.
+    """
     waiting = [content]
     seen = set()
     while waiting:
@@ -316,6 +339,10 @@ def _require_no_larger(content: Any, file_size: int) -> None:
             continue
         seen.add(id(value))
         if isinstance(value, torch.Tensor):
+            kind = f"{type(value).__name__} of {value.dtype}, {value.layout}, on {value.device}"
+            _require(
+                _is_plain_tensor(value), "a tensor", "be a dense array of numbers in memory", kind
+            )
             size = value.numel() * value.element_size()
             _require(
                 size <= file_size,
@@ -342,10 +369,11 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _is_plain_tensor(value: Any) -> bool:
-    return (
-        isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
-    )
+def _is_plain_tensor(value: torch.Tensor) -> bool:
+    """Return whether a tensor is a dense array whose memory holds its values as they are."""
+    elsewhere = value.is_meta or value.is_nested or value.layout != torch.strided
+    encoded = value.is_quantized or value.is_conj() or value.is_neg()
+    return not (elsewhere or encoded) and value.dtype in PLAIN_TYPES
 
 
 def _require(holds: bool, place: str, what: str, value: Any) -> None:
