@@ -87,7 +87,7 @@ def test_a_negative_number_of_variables_is_called_that():
     edges = np.zeros((0, 2), np.int64)
     nothing = np.zeros(0, np.int64)
     with pytest.raises(ValueError, match="n is negative"):
-        presolve.blocks_of(-1, edges)
+        presolve.blocks_of(-1, edges, np.zeros(1, np.uint8))
     with pytest.raises(ValueError, match="n is negative"):
         common.neighbour_lists(-1, edges, nothing, nothing, nothing)
 

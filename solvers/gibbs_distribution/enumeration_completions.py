@@ -54,7 +54,7 @@ def complete(
         completed,
         conditionals,
     )
-    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
+    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[:1].size
     with stop_of_sums(1e-9 * work * len(z)) as stop:
         kernel = partial(kernels.complete, edges, n, stop)
         over_slices(kernel, *arrays, nanoseconds=work, threads=threads)

@@ -514,6 +514,9 @@ def exclusive(problem: Problem) -> bool:
     """
     if solver_class("clique_cover")().why_not(problem):
         return False
+    # Only a penalty excludes a pair; most problems have too few, and need no exact look.
+    if np.count_nonzero(problem.pairwise[0] < 0) < EXCLUDED * problem.e:
+        return False
     first = problem.instances(slice(0, 1)).to_host()
     excluded = excluded_pairs(FixedPoint.of(first))
     return bool(np.count_nonzero(excluded) >= EXCLUDED * problem.e)

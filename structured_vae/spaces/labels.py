@@ -22,7 +22,15 @@ from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse
 from ..errors import StructureError, shortened
 from ..noise import random_numbers
 from .checks.arcs import arcs_of
-from .checks.batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
+from .checks.batches import (
+    FORBIDDEN,
+    check_dense,
+    checked,
+    integers,
+    is_dense,
+    positive_integer,
+    shaped,
+)
 from .checks.scores import EdgesLike, masked
 from .checks.shapes import require_shape
 from .checks.solvers import check_solver
@@ -213,6 +221,7 @@ class PairwiseLabels(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n k + e k k]` is the state of some labels."""
+        check_dense(z, "states", StructureError)
         labels = self.labels(z)
         exist = (labels < self._value_counts.to(z.device)).all(dim=-1)
         allowed = torch.where(exist[..., None], labels, 0)
