@@ -322,3 +322,11 @@ def test_large_real_numbers_keep_their_certificates(scale, dtype):
         unary, pairwise = ((scale * draw(size)).astype(dtype) for size in (14, len(edges)))
         assert solve(unary, pairwise, edges=edges).optimal
         assert solve(unary.astype(float), pairwise.astype(float), edges=edges).optimal
+
+
+def test_scores_near_the_largest_float_have_units_without_a_warning():
+    unary = np.array([[2.0**1020, 2.0**1019]])
+    pairwise = np.array([[3 * 2.0**1018]])
+    magnitude = np.array([2.0**1020 + 2.0**1019 + 3 * 2.0**1018])
+    units = resolutions(unary, pairwise, magnitude, factor=0.2)
+    assert units.tolist() == [2.0**1018]

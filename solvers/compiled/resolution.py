@@ -72,7 +72,8 @@ def resolutions(
     units, least, short, telling = (np.empty(len(magnitude)) for _ in range(4))
     kernels.find_units(*arrays, factor, digits, units, least, short, telling)
     rounding = factor * magnitude
-    few_digits = (least <= SMALL_UNITS * units) & (short >= MOST_SHORT)
+    with np.errstate(over="ignore"):  # infinity is larger than any score, as it should be
+        few_digits = (least <= SMALL_UNITS * units) & (short >= MOST_SHORT)
     whole = (units >= WHOLE_UNIT) & (telling >= MOST_TELLING)
     units = _classified(units, magnitude, rounding, few_digits | whole)
     suspects = np.flatnonzero((2 * rounding >= least * LEAST_DECIMAL) & (units == math.inf))
@@ -92,7 +93,8 @@ def _classified(
 ) -> np.ndarray:
     """Return the units that `resolutions` returns, from the units of the scores; 0 for none."""
     confused = (unit > 0) & (unit < math.inf) & (2 * rounding >= unit)
-    exact = confused & (magnitude <= EXACT_UNITS * unit)
+    with np.errstate(over="ignore"):
+        exact = confused & (magnitude <= EXACT_UNITS * unit)
     lossy = confused & ~exact & whole
     return np.where(exact, unit, np.where(lossy, -math.inf, math.inf))
 
