@@ -43,11 +43,10 @@ def from_polynomial(
         sense: whether the original is minimised or maximised.
         variables: "bits" of 0 and 1, or "spins" of -1 and 1.
         reduction: "cliques" reduces each term separately without penalties. A term whose score is
-            positive adds one bit, and a negative term of d variables adds (d - 1)
-
-        2 bits. "substitution" replaces pairs that terms share, with penalties. "labels" makes a
-        variable of several values for the variables of each largest term; `k_best` and `gibbs` need
-        it. "auto" uses the reduction that adds the fewest binary digits.
+            positive adds one bit, and a negative term of d variables adds (d - 1) // 2 bits.
+            "substitution" replaces pairs that terms share, with penalties. "labels" makes a
+            variable of several values for the variables of each largest term; `k_best` and `gibbs`
+            need it. "auto" uses the reduction that adds the fewest binary digits.
 
     Returns:
         A `Conversion` of bits, or with "labels" a `LabelConversion`.

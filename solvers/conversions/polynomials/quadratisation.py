@@ -76,9 +76,8 @@ class Quadratisation:
 def by_cliques(n: int, low: Mapping[Scope, float], high: Mapping[Scope, float]) -> Quadratisation:
     """Reduce each term separately, without penalties.
 
-    A positive term adds one bit (Freedman and Drineas). A negative term of d variables adds (d - 1)
-
-    2 bits (Ishikawa).
+    A positive term adds one bit (Freedman and Drineas). A negative term of d variables adds
+    (d - 1) // 2 bits (Ishikawa).
     """
     pairs = Quadratisation(n)
     for scope, number in low.items():
