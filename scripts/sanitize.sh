@@ -9,7 +9,7 @@ bin=${BIN:-$PWD/.venv/bin}
 [ $# -gt 0 ] || set -- tests/test_solvers_*.py
 
 export PATH="$bin:$PATH" PYTHONPATH="$PWD" OMP_NUM_THREADS=1
-git ls-files -z '*.cpp' | xargs -0 -P 2 -n 4 clang-tidy -p build/in_place --quiet
+scripts/tidy.sh
 cmake --log-level=WARNING -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=ON \
   -DPython_EXECUTABLE="$bin/python"
 cmake --build build/sanitized
