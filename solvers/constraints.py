@@ -219,7 +219,7 @@ def _listed(coefficients: Any) -> dict[Place, Any]:
 
 def _are_exact(values: Any) -> bool:
     """Return whether all values of a list or an array of objects are Python numbers."""
-    if isinstance(values, np.ndarray) and values.dtype != object:
+    if isinstance(values, np.ndarray) and (values.dtype != object or values.ndim != 1):
         return False
     if not isinstance(values, list | tuple | np.ndarray):
         return False

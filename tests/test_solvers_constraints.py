@@ -432,6 +432,7 @@ def test_others_refuse_with_reasons():
         "beyond": (lambda: solve([1.0], constraints=[one_of([1])]), "the variables are 0 to 0"),
         "comparison": (lambda: linear([1.0], "<", 1), "'<='"),
         "coefficients": (lambda: linear([[1.0]], "<=", 1), "must be \\[n\\] numbers"),
+        "one object": (lambda: linear(np.array(Fraction(1)), "<=", 1), "must be \\[n\\] numbers"),
         "right side": (lambda: linear([1.0], "<=", np.nan), "finite"),
         "count": (lambda: cardinality(1.5), "a count is"),
         "group": (lambda: one_of(3), "a list of variables"),
