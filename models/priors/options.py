@@ -64,7 +64,7 @@ class PriorOptions:
 
     @property
     def stored_sizes(self) -> dict[str, int | str]:
-        """The sizes that differ from the defaults, as configurations and stored models name them."""
+        """The sizes that differ from the defaults, by the names of configurations and models."""
         return {f"prior_{name}": size for name, size in self.sizes.items()}
 
 

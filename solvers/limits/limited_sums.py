@@ -19,11 +19,11 @@ class _Limit(NamedTuple):
     """Time limit of the sums in a context.
 
     Attributes:
-        given: the caller's time limit, in seconds or as a deadline.
+        requested: the caller's time limit, in seconds or as a deadline.
         deadline: time at which the sums have to end.
     """
 
-    given: float | Deadline
+    requested: float | Deadline
     deadline: Deadline
 
 
@@ -59,8 +59,8 @@ def check_time() -> None:
     if now() < limit.deadline.end:
         raise KeyboardInterrupt  # an interrupt of another thread ends all searches
     allowed = "than the deadline allows"
-    if not isinstance(limit.given, Deadline):
-        allowed = f"than time_limit={limit.given:g} seconds"
+    if not isinstance(limit.requested, Deadline):
+        allowed = f"than time_limit={limit.requested:g} seconds"
     raise TimeLimitError(
         f"the sums take longer {allowed}; give them more time, fix "
         "some variables, or ask for bounds on log Z with method='trw' and method='mean_field'"

@@ -237,8 +237,8 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
 
 def is_known_tree_like(problem: Problem) -> bool:
     """Return whether an earlier choice found that elimination is quick for these pairs."""
-    known: bool = solver_class("elimination").is_known_narrow(problem.topology, TREE_LIKE)
-    return known
+    narrow: bool = solver_class("elimination").is_known_narrow(problem.topology, TREE_LIKE)
+    return narrow
 
 
 def _is_cut_quickly(problem: Problem) -> bool:

@@ -358,7 +358,7 @@ def _ungrouped(
     penalties: Penalties | None,
     deadline: Deadline,
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield cliques, which prove such a part first, and a third party, whose bound may be better."""
+    """Yield cliques, which prove such a part first, and a third party for its bound."""
     if deadline.limited:
         yield Turn(cliques, _of_a_turn(deadline))
         third = third_party(problem.n)

@@ -178,16 +178,16 @@ class LinearEstimator(_Base):  # type: ignore[misc]
         if is_table(X):
             counts = np.ones(len(predicted), np.int64)
             correct = np.asarray(predicted) == np.asarray(y)
-            known = np.ones(len(predicted))
+            weight = np.ones(len(predicted))
         else:
             counts = np.array([len(labels) for labels in predicted])
-            correct, known = agreements(np.concatenate(predicted), labels_of(y, counts))
+            correct, weight = agreements(np.concatenate(predicted), labels_of(y, counts))
         weights = sample_weights(sample_weight, len(counts))
         if weights is not None:
-            known = known * np.repeat(weights, counts)
-        if not known.any():
+            weight = weight * np.repeat(weights, counts)
+        if not weight.any():
             raise DataError("y must have some labels; it has only empty sets")
-        return float(np.average(correct, weights=known))
+        return float(np.average(correct, weights=weight))
 
     @abstractmethod
     def _inputs(self, X: Any) -> Inputs:  # noqa: N803

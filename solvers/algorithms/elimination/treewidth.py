@@ -55,9 +55,9 @@ class Widths:
         Raises:
             OrderStoppedError: the time to choose a solver ended first (`preparing`).
         """
-        known = self.known_below(give_up_above)
-        if known is not None:
-            return known
+        earlier = self.known_below(give_up_above)
+        if earlier is not None:
+            return earlier
         for limit, _ in self.searched:
             # A search that went further met no order of so small a width.
             if limit >= give_up_above:

@@ -150,7 +150,7 @@ def first_penalties(problem: Problem) -> Penalties | None:
 
 
 def excluded_pairs(scores: FixedPoint) -> UInt8[np.ndarray, "e"]:
-    """Tell for each pair of a single instance whether one of its ends gains nothing beside the other.
+    """Return for each pair of one instance whether one end gains nothing beside the other.
 
     Some best state has no such pair at 1. This holds exactly for the scores in whole units.
     """

@@ -47,7 +47,7 @@ def best_of_forest(unary: torch.Tensor, pairwise: torch.Tensor, steps: list[Step
         pairwise: `[batch, e]`, finite.
         steps: those of `forest_steps`.
     """
-    # The best scores of a bit and all that were eliminated behind it, if the bit is 0 and if it is 1.
+    # The best scores of a bit and all bits eliminated behind it, if the bit is 0 and if it is 1.
     ones = list(unary.unbind(dim=-1))
     zeros = [torch.zeros_like(scores) for scores in ones]
     answers = []
