@@ -27,9 +27,19 @@ void LanePushes::push(Matrix<const Index> unary, Matrix<const Index> pairwise, I
     load(unary, pairwise, first);
     const auto n = static_cast<Node>(graph_.size());
     for (int pass = 0; pass < PASSES; pass += 2) {
+        filled_.values = NONE;
         for (Node i = 0; i < n; ++i) push_from(i);
         for (Node i = n; i > 0; --i) push_from(i - 1);
+        // In most instances, the rest of the excess is far from deficits, or no path leads to one.
+        if (filled_lanes() <= WIDTH / 2) break;
     }
+}
+
+// Returns the number of lanes in which a deficit got something since `filled_` was cleared.
+Index LanePushes::filled_lanes() const {
+    Index count = 0;
+    for (Index lane = 0; lane < WIDTH; ++lane) count += filled_.values[lane] != 0;
+    return count;
 }
 
 // Sets the balances and residual capacities of no flow.
@@ -80,6 +90,7 @@ void LanePushes::push_from(Node tail) {
         const RegisterIndices most = level < NONE ? filling : downhill;
         const RegisterIndices amount = most < excess ? most : excess;
         excess -= amount;
+        filled_.values |= level < NONE ? amount : NONE;
         capacity -= amount;
         residual_[a].values = capacity;
         residual_[arcs[a].mate].values += amount;

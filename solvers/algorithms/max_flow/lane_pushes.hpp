@@ -40,11 +40,13 @@ private:
 
     void load(Matrix<const Index> unary, Matrix<const Index> pairwise, Index first);
     void push_from(Node tail);
+    Index filled_lanes() const;
 
     const Graph& graph_;
     std::span<const std::uint32_t> edge_;
     std::vector<Lanes> residual_;  // [2 e]
     std::vector<Lanes> balance_;   // [n]
+    Lanes filled_;  // nonzero in lanes in which a deficit got something since this was cleared
     std::vector<Lanes> distance_;  // [n]: a guess of how many arcs away the nearest deficit is
 };
 
