@@ -262,3 +262,10 @@ def test_a_sparse_matrix_beside_scores_without_variables_is_refused():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(ProblemError, match=r"unary must be \[\.\.\., n\]"):
         Problem.from_arrays(1.0, sparse.eye(2))
+
+
+def test_states_of_truth_values_have_scores():
+    unary = array_api_strict.asarray([1.0, 2.0], device=DEVICE)
+    problem = Problem.from_arrays(unary)
+    z = array_api_strict.asarray([True, False], device=DEVICE)
+    assert float(problem.score(z)) == 1.0

@@ -322,9 +322,11 @@ class Problem(AnyProblem[ArrayT]):
         else:
             flat = self.home.place(z)
         home_of(self.unary, flat)
-        if not bool(namespace_of(flat).all((flat == 0) | (flat == 1))):
+        xp = namespace_of(flat)
+        # The array API standard does not compare booleans with numbers.
+        if not xp.isdtype(flat.dtype, "bool") and not bool(xp.all((flat == 0) | (flat == 1))):
             raise ProblemError(f"z must contain only zeros and ones; got {shortened(z)}")
-        return self.restore(self.score_flat(namespace_of(flat).reshape(flat, (self.batch, self.n))))
+        return self.restore(self.score_flat(xp.reshape(flat, (self.batch, self.n))))
 
     def score_flat(self, z: States) -> Scores:
         """Return the float64 scores `[batch]` of assignments `[batch, n]` on this device."""
