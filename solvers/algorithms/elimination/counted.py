@@ -70,11 +70,11 @@ def counted_max_sum(
     if complete.all():
         return Maximiser(z)
     left = np.flatnonzero(~complete)
-    nobody = tables_of(forest, np.zeros(problem.n), 0)
+    uncounted = tables_of(forest, np.zeros(problem.n), 0)
 
     def maximise(priced: Problem) -> States:
-        never = np.zeros(1, np.uint8)
-        return _filled(priced, forest, nobody, 0, values, threads, never)[0]
+        no_stop = np.zeros(1, np.uint8)
+        return _filled(priced, forest, uncounted, 0, values, threads, no_stop)[0]
 
     soon = Deadline.after(AFTER_SECONDS)
     rest = relax_count(problem.instances(left), group, (low, high), values, maximise, soon)
