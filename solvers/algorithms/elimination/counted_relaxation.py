@@ -21,7 +21,6 @@ import numpy as np
 from ...arrays import Scores, States
 from ...limits.deadline import Deadline
 from ...problems.problem import EPSILON, Problem
-from ..local_search.near_states import flip_gains_of_each
 
 STEPS = 40
 """Maximum number of prices."""
@@ -111,7 +110,7 @@ def _with_count(
     """Return states with `wanted [batch]` ones in the group, by the flips that cost least."""
     flipped = z.copy()
     free = group & (values < 0)
-    gains = flip_gains_of_each(problem, z)
+    gains = _gains(problem, z)
     for instance, target in enumerate(wanted.tolist()):
         missing = target - int(z[instance, group].sum())
         if not missing:
@@ -130,3 +129,14 @@ def _largest_gains(problem: Problem) -> Scores:
         np.add.at(gains.T, end, pairwise.T)
     largest: np.ndarray = gains.max(axis=1)
     return largest
+
+
+def _gains(problem: Problem, z: States) -> np.ndarray:
+    """Return `[batch, n]` how much the flip of each single variable adds to the score."""
+    first, second = problem.topology.pairs.T
+    field = np.array(problem.unary, np.float64)
+    pairwise = np.asarray(problem.pairwise, np.float64)
+    np.add.at(field.T, first, (pairwise * z[:, second]).T)
+    np.add.at(field.T, second, (pairwise * z[:, first]).T)
+    gains: np.ndarray = field * (1 - 2 * z)
+    return gains
