@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from .algorithms.constrained_search.linear_rows import Constraints
 from .algorithms.precision.units import to_units
@@ -18,6 +17,9 @@ from .constraints import Constraint, listed
 from .decimals import decimal_of
 from .errors import OptionError, shortened
 from .limits.memory import check_memory
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
 
 MOST = 2**53
 """Upper limit of sums of whole coefficients."""

@@ -71,7 +71,7 @@ def pytest_runtest_call(item):
         pytest.skip(str(error))
 
 
-SEARCHING = ("lightning.fabric.utilities.registry", "models.named_classes", "solvers.registry")
+SEARCHING = ("lightning.fabric.utilities.registry", "models.named_classes", "importlib.metadata")
 """Modules that ask all installed packages for their plug-ins."""
 
 
@@ -90,10 +90,10 @@ def packages_are_searched_once():
 
 def _kept_for_each_path(entry_points):
     @functools.cache
-    def kept(path, group):
-        return entry_points(group=group)
+    def kept(path, **what):
+        return entry_points(**what)
 
-    return lambda group: kept(tuple(sys.path), group)
+    return lambda **what: kept(tuple(sys.path), **what)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,17 @@ from optional import needs
 
 import solvers
 
-SLOW = ("torch", "joblib", "networkx", "ortools", "docplex", "highspy")
+SLOW = (
+    "torch",
+    "joblib",
+    "networkx",
+    "ortools",
+    "docplex",
+    "highspy",
+    "jaxtyping",
+    "numpy.f2py",
+    "importlib.metadata",
+)
 
 
 def loaded(*steps):
@@ -32,7 +42,8 @@ def test_nothing_slow_is_loaded_before_a_backend_needs_it():
         "from solvers import gibbs; gibbs([1.0, -1.0])",
         "from solvers import solve_many",
     )
-    assert loaded(*steps) == [set()] * 3 + [{"joblib"}] * 4
+    plug_ins = {"importlib.metadata"}
+    assert loaded(*steps) == [set()] * 4 + [plug_ins] * 2 + [plug_ins | {"joblib"}]
 
 
 def test_public_names_come_from_their_modules():
@@ -45,7 +56,7 @@ def test_public_names_come_from_their_modules():
 
 def test_submodules_are_found_through_the_face():
     code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
-    assert loaded(code)[0] <= {"networkx"}
+    assert loaded(code)[0] <= {"networkx", "importlib.metadata"}
 
 
 @pytest.mark.parametrize(

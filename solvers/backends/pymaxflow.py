@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Int
 
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import TOTAL_BITS, FixedPoint
@@ -15,6 +14,9 @@ from ..limits.deadline import Deadline, uncounted
 from ..problems.problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 LONG_BITS = 8 * np.dtype("l").itemsize
 """Bits of PyMaxflow's whole numbers; 32 on Windows."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import cache, partial
 
-import joblib
 import numpy as np
 
 from ..limits.interrupts import in_threads
@@ -84,7 +84,8 @@ def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:
 def available_cores() -> int:
     """Return the number of cores that this process may use, by affinity and control group.
 
-    The result is cached: joblib reads a file for it, which takes longer than a small batch.
+    The result is cached: joblib reads a file for it, which takes longer than a small batch. The
+    import of joblib takes 50 ms, which the first call of a small problem need not pay.
     """
-    cores: int = joblib.cpu_count()
+    cores: int = importlib.import_module("joblib").cpu_count()
     return cores

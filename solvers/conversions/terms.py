@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ..arrays import as_array, check_integers, to_numpy
 from ..errors import ProblemError, shortened
@@ -18,9 +17,12 @@ from ..problems.pairs import upright
 from ..problems.problem import Problem
 from .exact import as_float, separated
 
-Linear: TypeAlias = Float[np.ndarray, "n"]
-Pairs: TypeAlias = Int[np.ndarray, "e 2"]
-Weights: TypeAlias = Float[np.ndarray, "e"]
+if TYPE_CHECKING:
+    from jaxtyping import Int
+
+Linear: TypeAlias = Annotated[np.ndarray, "float [n]"]
+Pairs: TypeAlias = Annotated[np.ndarray, "int [e, 2]"]
+Weights: TypeAlias = Annotated[np.ndarray, "float [e]"]
 
 NUMBERS_A_VARIABLE = 8
 """Number of values per variable in memory at once while a problem is built."""

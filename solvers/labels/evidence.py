@@ -113,7 +113,8 @@ def inside(problem: LabelProblem, places: np.ndarray) -> np.ndarray:
     """Return a mask `[e]` of the pairs whose ends are both among some variables."""
     among = np.zeros(problem.n, bool)
     among[places] = True
-    both: np.ndarray = among[problem.topology.pairs].all(axis=1)
+    first, second = problem.topology.pairs.T
+    both: np.ndarray = among[first] & among[second]
     return both
 
 

@@ -9,10 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ..arrays import (
     Array,
@@ -48,6 +47,9 @@ from ..problems.problem import (
     with_batch,
 )
 from ..problems.topology import Topology, ends
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 MOST_EQUAL = 128
 """Maximum number of values for which scores of equal values become a table.

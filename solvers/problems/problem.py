@@ -7,10 +7,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
-from jaxtyping import Float
 
 from ..arrays import (
     NUMPY,
@@ -40,6 +39,9 @@ from ..kept import kept
 from . import pairs
 from .any_problem import AnyProblem
 from .topology import Topology, ends
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 DOUBLE = np.dtype(np.float64)
 

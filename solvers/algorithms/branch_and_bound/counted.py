@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from ...arrays import home_of
 from ...limits.deadline import Deadline
@@ -32,6 +32,9 @@ from ...problems.topology import Topology
 from ..local_search.tabu import STARTS, TabuSearch
 from ..precision.units import Units, to_units
 from .search import matrix_of, score_of, search_dense
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
 
 BISECTIONS = 12
 """Bisections of the interval of the first lambda, decided by tabu search."""

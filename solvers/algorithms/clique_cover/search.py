@@ -25,13 +25,17 @@ References:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import UInt8
 
 from ...compiled._kernels import clique_cover as kernels
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
+
+if TYPE_CHECKING:
+    from jaxtyping import UInt8
 
 WORK_A_CALL = 1 << 16
 """Work between two looks at the clock, as nodes times n: some milliseconds."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from .linear_rows import FREE, LinearRows
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from ...arrays import States
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
 
 FREE = -1
 """The value of a variable that the constraints leave free."""

@@ -12,9 +12,12 @@ program do not affect the bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Int
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
 
 LARGEST = 2.0**61
 """Largest sum of magnitudes."""

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int, UInt
 
 from .certificate import Certificate, Cycles
 from .max_cut import MaxCut
+
+if TYPE_CHECKING:
+    from jaxtyping import Int, UInt
 
 MOST_SLOTS = 128
 """Largest number of vertices of a frontier, one bit each in two words."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ...arrays import Array, Scores, States, as_float64, beside, namespace_of
 from ...problems.problem import Problem
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def device_argmax(problem: Problem, memory: int) -> States:

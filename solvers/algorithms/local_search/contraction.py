@@ -15,13 +15,16 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 from ...compiled._kernels import local_search as kernels
 from ...compiled.plain import plain
 from ...problems.problem import Problem
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 
 @dataclass(frozen=True, eq=False)

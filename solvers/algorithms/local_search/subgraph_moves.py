@@ -12,9 +12,9 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 from ...arrays import Edges
 from ...limits.deadline import Deadline
@@ -23,6 +23,9 @@ from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan
 from .subgraph_order import subgraph_order
 from .tabu_runs import TabuRuns
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 WIDTH = 14
 """Width of a subgraph: its tables have up to 16,384 entries."""

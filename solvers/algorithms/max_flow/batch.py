@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 from ...arrays import States
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 
 def cut_batch(

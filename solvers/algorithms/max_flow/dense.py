@@ -12,13 +12,16 @@ References:
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int
 
 from ...arrays import Edges, States
 from ...compiled._kernels import max_flow as kernels
 from .batch import cut_batch
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 
 def dense_argmax(

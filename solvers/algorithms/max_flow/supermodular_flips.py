@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ...arrays import Edges, Flags, Pairwise, Scores, States, Unary, to_numpy
 from ...compiled._kernels import max_flow as kernels
@@ -26,6 +26,9 @@ from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 from ...problems.problem import Problem
 from ...solution import Maximiser
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def why_no_flips(problem: Problem) -> tuple[str, ...]:

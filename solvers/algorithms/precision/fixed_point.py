@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ...arrays import States
 from ...problems.problem import Problem
 from .integers import LEAST_EXPONENT, to_integers
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 TOTAL_BITS = 54
 """Bits of the sum of the magnitudes of an instance's integers."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ...problems.problem import Problem
 from .units import Units, to_units
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 TOLERANCE = 1e-9
 """Tolerance on reduced costs, constraints and integrality, in the scaled scores."""

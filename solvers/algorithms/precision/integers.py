@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Float, Int
 
 from ...compiled._kernels import precision as kernels
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 LEAST_EXPONENT = -1074
 """Least exponent of a unit: every float is a multiple of 2^-1074."""

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ...arrays import home_of
 from ...limits.deadline import Deadline
@@ -24,6 +24,9 @@ from .blocks import blocks_of, numbered
 from .reduction import Reduced, reduced
 from .rules import RULES, Log, restore, shrink
 from .spin_graph import SpinGraph
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 SECONDS_A_NODE = 1e-5
 """Maximum time per node of the rules, in seconds, on a slow machine."""

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int, UInt8
 
 from ...compiled._kernels import presolve as kernels
 from ...limits.deadline import Deadline
@@ -23,6 +23,9 @@ from ..precision.fixed_point import FixedPoint
 from ..precision.units import to_units
 from .constrained import SolveWithin, each_instance
 from .one_by_one import SolveOne
+
+if TYPE_CHECKING:
+    from jaxtyping import Int, UInt8
 
 LEAST_CLIQUE = 3
 """Smallest number of variables of a clique that counts as a penalty on a group."""

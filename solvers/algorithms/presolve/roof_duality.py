@@ -20,9 +20,9 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ...arrays import Scores, States
 from ...compiled._kernels import presolve as kernels
@@ -31,6 +31,9 @@ from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 CAPACITIES_A_CALL = 2**24
 """Capacities of the doubled graphs that are built at a time: 128 MiB."""

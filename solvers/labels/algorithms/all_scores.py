@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Float
 
 from ..problem import LabelProblem
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "states"]:

@@ -18,15 +18,18 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ...arrays import NUMPY, Scores, States
 from ...limits.progress import Known
 from ...problems.problem import EPSILON, Problem
 from ...problems.topology import Topology
 from ..problem import LabelProblem
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)

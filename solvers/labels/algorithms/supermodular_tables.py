@@ -17,14 +17,17 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from ...algorithms.max_flow.supermodular_flips import supermodular_flips
 from ...limits.deadline import Deadline
 from ..problem import LabelProblem
 from .domain_wall import allowed_scores, forbidden_score
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 BLOCK_ENTRIES = 1 << 18
 """Maximum number of entries of tables between two looks at the deadline."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from ...algorithms.precision.integers import LEAST_EXPONENT, to_integers
 from ..problem import LabelProblem
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
 
 TOTAL_BITS = 54
 
