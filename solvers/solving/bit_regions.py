@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.near_states import flip_gains
 from ..arrays import States
 from ..limits.deadline import Deadline
+from ..problems.flips import flip_gains
 from ..problems.problem import Problem
 from .exclusion import Searches
 from .fixing import Fixing

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...arrays import Scores, States
 from ...limits.deadline import Deadline
+from ...problems.flips import flip_gains_of_each
 from ...problems.problem import EPSILON, Problem
 
 STEPS = 40
@@ -67,41 +68,76 @@ def relax_count(
         deadline: of the prices after those that read `LEAST_ENTRIES` scores.
     """
     low, high = counts
+    incumbent = _Incumbent(problem)
     bound = np.full(problem.batch, np.inf)
-    best = np.full((problem.batch, problem.n), -1, np.int8)
-    score = np.full(problem.batch, -np.inf)
-    price = np.zeros(problem.batch)
     # Beyond this price all free variables of the group have the same value.
     steepest = 1.0 + _largest_gains(problem)
-    lower = -steepest
-    upper = steepest.copy()
+    prices = _Interval(-steepest, steepest)
     entries = problem.batch * (problem.n + problem.e)
     for step in range(STEPS):
         if step * entries >= LEAST_ENTRIES and deadline.passed:
             break
+        price = prices.middle
         priced = replace(problem, unary=problem.unary + price[:, None] * group)
         z = maximise(priced)
         ones = z[:, group].sum(axis=1, dtype=np.int64)
-        nearest = np.where(price > 0, low, high)
-        value = priced.score_flat(z) - price * nearest
-        rounding = 4 * EPSILON * (problem.n + problem.e + 1)
-        rounding = rounding * (problem.magnitude + np.abs(price) * group.sum())
-        bound = np.minimum(bound, value + rounding)
-        feasible = _with_count(problem, group, np.clip(ones, low, high), values, z)
-        reached = problem.score_flat(feasible)
-        better = reached > score
-        best = np.where(better[:, None], feasible, best)
-        score = np.where(better, reached, score)
-        if ((low <= ones) & (ones <= high) & (price == 0)).all():
-            break
-        lower = np.where(ones < low, price, lower)
-        upper = np.where(ones > high, price, upper)
+        value = priced.score_flat(z) - price * np.where(price > 0, low, high)
+        bound = np.minimum(bound, value + _rounding(problem, price, int(group.sum())))
+        incumbent.replace(_with_count(problem, group, np.clip(ones, low, high), values, z))
         inside = (low <= ones) & (ones <= high)
+        if (inside & (price == 0)).all():
+            break
         # A price above 0 asks for no more than the least count, and one below 0 for the greatest.
-        upper = np.where(inside & (price >= 0), price, upper)
-        lower = np.where(inside & (price <= 0), price, lower)
-        price = (lower + upper) / 2
-    return CountedStates(best, np.maximum(bound, score))
+        prices = prices.without(
+            too_low=(ones < low) | (inside & (price <= 0)),
+            too_high=(ones > high) | (inside & (price >= 0)),
+        )
+    return CountedStates(incumbent.z, np.maximum(bound, incumbent.score))
+
+
+class _Incumbent:
+    """The best feasible states so far, with their scores."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.z: States = np.full((problem.batch, problem.n), -1, np.int8)
+        self.score: Scores = np.full(problem.batch, -np.inf)
+
+    def replace(self, z: States) -> None:
+        """Take the states `[batch, n]` that score more."""
+        score = self._problem.score_flat(z)
+        better = score > self.score
+        self.z = np.where(better[:, None], z, self.z)
+        self.score = np.where(better, score, self.score)
+
+
+@dataclass(frozen=True, eq=False)
+class _Interval:
+    """Between which prices the best one of each instance lies.
+
+    Attributes:
+        lower: `[batch]`.
+        upper: `[batch]`.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The next prices to try, `[batch]`."""
+        return np.asarray((self.lower + self.upper) / 2)
+
+    def without(self, too_low: np.ndarray, too_high: np.ndarray) -> _Interval:
+        """Return the halves that remain once `middle` is known to be too low or too high."""
+        lower = np.where(too_low, self.middle, self.lower)
+        return _Interval(lower, np.where(too_high, self.middle, self.upper))
+
+
+def _rounding(problem: Problem, price: np.ndarray, group: int) -> np.ndarray:
+    """Return `[batch]`, how far rounding may lower a bound at some price of `group` variables."""
+    largest = problem.magnitude + np.abs(price) * group
+    return np.asarray(4 * EPSILON * (problem.n + problem.e + 1) * largest)
 
 
 def _with_count(
@@ -110,7 +146,7 @@ def _with_count(
     """Return states with `wanted [batch]` ones in the group, by the flips that cost least."""
     flipped = z.copy()
     free = group & (values < 0)
-    gains = _gains(problem, z)
+    gains = flip_gains_of_each(problem, z)
     for instance, target in enumerate(wanted.tolist()):
         missing = target - int(z[instance, group].sum())
         if not missing:
@@ -129,14 +165,3 @@ def _largest_gains(problem: Problem) -> Scores:
         np.add.at(gains.T, end, pairwise.T)
     largest: np.ndarray = gains.max(axis=1)
     return largest
-
-
-def _gains(problem: Problem, z: States) -> np.ndarray:
-    """Return `[batch, n]` how much the flip of each single variable adds to the score."""
-    first, second = problem.topology.pairs.T
-    field = np.array(problem.unary, np.float64)
-    pairwise = np.asarray(problem.pairwise, np.float64)
-    np.add.at(field.T, first, (pairwise * z[:, second]).T)
-    np.add.at(field.T, second, (pairwise * z[:, first]).T)
-    gains: np.ndarray = field * (1 - 2 * z)
-    return gains

@@ -15,9 +15,10 @@ import numpy as np
 from ...arrays import States
 from ...limits.deadline import Deadline
 from ...limits.interrupts import run_calls
+from ...problems.flips import flip_gains_of_each
 from ...problems.problem import Problem
 from ...solution import Ranking
-from ..local_search.near_states import flip_gains_of_each, near_states_of_each
+from ..local_search.near_states import near_states_of_each
 from .decomposition import single_instance
 from .one_by_one import MOST_CLIMBED, states_without_search
 
