@@ -400,7 +400,7 @@ def of_reproduce():
     yield "[{:.1f} nats better](learnt_priors.md#bits-and-gaussians)", lead
     fifty = mean(by_seed(DROPOUT, "larger", "bound"))
     gaussian = quantities("structured/gaussian-seed0.json")["bound"]
-    yield "[they are {:.1f} nats worse]", [fifty - gaussian]
+    yield "[They are {:.1f} nats worse]", [fifty - gaussian]
     step = record("training_step.json")["ms_a_step"]
     slower = 100 * (step["general"] / step["independent"] - 1)
     yield "a step is {:.0f}% slower", [slower]
