@@ -910,8 +910,8 @@ def of_dropout():
     gains = [
         without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")
     ]
-    for words, gain in zip(("bound", "-log p(x)"), gains, strict=True):
-        yield f"| {words} | {{:.1f}} |", [gain]
+    words = "improve the bound of 50 bits by {:.1f} nats, and -log p(x) by {:.1f} nats"
+    yield words, gains
 
 
 def gain_of_one_side():
