@@ -527,8 +527,7 @@ def of_own_styles(paper):
             # "All means are above the paper's but those"
             assert above != (cell == "mnist-50labels-direct")
             if not above:
-                words = "| the worst of three seeds | {:.1f} | {:.1f} | {:.1f} |"
-                yield words, [*map(min, shares), paper[cell]["accuracy"]]
+                yield "its two accuracies are {:.1f}% and {:.1f}%", [*map(min, shares)]
             bound = shown([run["bound"] for run in seeds])
             both = " | ".join(shown(share, 1) for share in shares)
             yield f"| {labels} | {both} | {{:.1f}} | {bound} |", [paper[cell]["accuracy"]]
@@ -632,13 +631,30 @@ def of_variants_with_few_labels():
 
 
 def of_the_changed_rule():
-    """What the two rules for the best epoch select, by direct optimization on Fashion-MNIST."""
-    epochs = record("table2/fashion-mnist-50labels-direct-seed0.json")["epochs"]
-    earlier = max(epochs, key=lambda epoch: epoch["validation/accuracy"])
-    numbers = [earlier["epoch"], 100 * earlier["test/accuracy"], earlier["test/bound"]]
-    yield "highest validation accuracy | {} | {:.1f} | {:.2f} |", numbers
-    now = quantities("table2/fashion-mnist-50labels-direct-seed0.json")
-    yield "| 60, the last | {:.1f} | {:.2f} |", [100 * now["accuracy"], now["bound"]]
+    """Which bounds the earlier rule for the reported epoch makes worse than the paper's."""
+    paper = Experiment.named("table2").paper
+    titles = {"direct": "direct optimization", "gumbel_softmax": "Gumbel-softmax"}
+    worse = []
+    for (name, title), (data, labels) in product(titles.items(), CELLS_OF_TABLE2):
+        cell = f"{data}-{labels}labels-{name}"
+        of_seeds = []
+        for seed in range(len(by_seed(cell, "table2"))):
+            epochs = record(f"table2/{cell}-seed{seed}.json")["epochs"]
+            of_seeds.append(max(epochs, key=lambda epoch: epoch["validation/accuracy"]))
+        earlier, now = of_seeds[0], quantities(f"table2/{cell}-seed0.json")
+        if earlier["test/bound"] <= paper[cell]["bound"]:
+            continue
+        assert data == "fashion-mnist"  # "all on Fashion-MNIST"
+        averaged = mean(epoch["test/bound"] for epoch in of_seeds)
+        worse.append((title, labels, averaged > paper[cell]["bound"]))
+        numbers = [100 * earlier["test/accuracy"], 100 * now["accuracy"]]
+        bounds = [earlier["test/bound"], now["bound"], paper[cell]["bound"]]
+        row = f"| {title}, {labels} labels | {{}} | {{:.1f}} | {{:.1f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} |"
+        yield row, [earlier["epoch"], *numbers, *bounds]
+    assert len(worse) == 4  # "Four of our bounds may be too good"
+    by_means = [(title, labels) for title, labels, of_means in worse if of_means]
+    assert ("Gumbel-softmax", 100) not in by_means
+    assert {("direct optimization", 50), ("direct optimization", 100)} < set(by_means)
     epochs = record("table2/fashion-mnist-100labels-direct-seed0.json")["epochs"]
     best = min(
         epochs, key=lambda epoch: epoch["validation/bound"] - 30 * epoch["validation/accuracy"]
