@@ -473,8 +473,8 @@ def of_measurements():
             if "refined_bound" in values:
                 gains.append(values["bound"] - values["refined_bound"])
         ends += [min(gains), max(gains)]
-    words = "the bounds of 15 coupled bits by {:.0f} to {:.0f} nats"
-    yield f"{words}, and those of 20 to 50 coupled bits by {{:.0f}} to {{:.0f}} nats", ends
+    words = "for 15 bits by {:.0f} to {:.0f} nats, and for 20 to 50 bits by {:.0f} to {:.0f} nats"
+    yield words, ends
 
 
 def _alone(others, name):
