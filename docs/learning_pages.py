@@ -252,13 +252,18 @@ def many_bits() -> list[list[str]]:
 
 def step_costs() -> list[list[str]]:
     """A row for each encoder: what `train` adds to a bare step, in per cent of it."""
-    parts = ["lightning", "hooks", "validation", "metrics", "files"]
-    added = [f"{part}, added ↓" for part in parts]
-    lines = [["encoder", "bare step, ms", *added, "step of `train` / bare step ↓"]]
+    of_steps = ["lightning", "hooks"]
+    of_epochs = ["validation", "metrics", "files"]
+    ratio = "step of `train` / bare step"
+    columns = ["encoder", "bare step, ms", *of_steps, ratio, *of_epochs]
+    lines = [[columns[0], *(f"{column} ↓" for column in columns[1:])]]
     for encoder, costs in record("bare_loop")["ms_a_step_by_cause"].items():
-        shares = [f"{100 * costs[part] / costs['bare']:.0f}%" for part in parts]
-        ratio = f"{costs['ratio of a step']:.2f}"
-        lines.append([f"`{encoder}`", f"{costs['bare']:.1f}", *shares, ratio])
+        shares = {
+            part: f"{100 * costs[part] / costs['bare']:.0f}%" for part in of_steps + of_epochs
+        }
+        line = [f"`{encoder}`", f"{costs['bare']:.1f}", *(shares[part] for part in of_steps)]
+        line.append(f"{costs['ratio of a step']:.2f}")
+        lines.append([*line, *(shares[part] for part in of_epochs)])
     return lines
 
 
