@@ -16,6 +16,7 @@ from PIL import Image
 from scipy.stats import ttest_ind
 
 import solvers
+from benchmarks.losses import ends
 from benchmarks.outside_losses import standing
 from benchmarks.regret import kept
 from solvers import solver_class
@@ -1443,6 +1444,20 @@ def of_layer_examples():
         assert silent > mean(rows[f"{way}, implicit MLE, noise"]["error"])
 
 
+def of_loss_experiment():
+    rows = record("losses.json")["rows"]
+    named = {
+        "`StructuredHinge`": "StructuredHinge",
+        "`ArgmaxLayer`, with its noise": "ArgmaxLayer, defaults",
+        "`DirectLoss`, with noise": "DirectLoss, noise",
+        "`DirectLoss`, without noise": "DirectLoss",
+        "`ArgmaxLayer`, without noise": "ArgmaxLayer, seed=None",
+    }
+    for words, name in named.items():
+        found = ends(rows[name])
+        yield f"| {words} | {{:.3f}} | {{:.3f}} |", [median(found), min(found)]
+
+
 def of_pyepo():
     def seconds(task, name):
         rows = {row["method"]: row for row in record(f"decisions/{task}.json")["rows"]}
@@ -1519,6 +1534,7 @@ QUOTED = {
     "docs/own_networks.md": of_own_networks,
     "docs/layer_examples.md": of_layer_examples,
     "docs/learnt_priors.md": of_learnt_priors,
+    "docs/loss_experiment.md": of_loss_experiment,
     "docs/pyepo_results.md": of_pyepo,
     "docs/semi_supervised_results.md": of_semi_supervised,
     "docs/semi_supervised_details.md": of_variants_with_few_labels,
