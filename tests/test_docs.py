@@ -1437,7 +1437,9 @@ def of_layer_examples():
         mean(rows[name]["error"])
         for name in ("routing weights, straight-through", "softmax of the top two, torch")
     ]
-    words = "the mean squared error is {:.2f} if the choice has a straight-through gradient, and {:.2f}"
+    words = (
+        "the mean squared error is {:.2f} if the choice has a straight-through gradient, and {:.2f}"
+    )
     yield words, errors
     assert errors[0] == min(mean(row["error"]) for row in rows.values())
     for way in ("one half each", "routing weights"):
