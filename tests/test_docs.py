@@ -499,11 +499,16 @@ def of_epsilon_and_sides():
         next(row for row in rows if (row["encoder"], row["estimator"]) == ("general", name))
         for name in ("direct, two sides", "direct")
     )
-    yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [one["cosine"], two["cosine"]]
+    words = "The cosine is {:.2f} with one side and {:.2f} with two."
+    yield words, [one["cosine"], two["cosine"]]
     yield "the noise of an estimate is {:.2f} times that of one side", [two["noise"] / one["noise"]]
     reports = record("bias-variance/gradients.json")["reports"]
-    broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
-    yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [whole, broken]
+    for epsilon, digits in (("0.1", 3), ("0.2", 3), ("0.5", 2)):
+        cosines = [
+            reports[f"{name} {epsilon}"]["cosine"] for name in ("direct", "direct, two-sided")
+        ]
+        cells = " | ".join(f"{cosine:.{digits}f}" for cosine in cosines)
+        yield f"one variable of ten categories, epsilon {epsilon} | {cells} |", []
 
 
 def of_own_styles(paper):
