@@ -16,6 +16,7 @@ from PIL import Image
 from scipy.stats import ttest_ind
 
 import solvers
+from benchmarks.losses import ends
 from benchmarks.outside_losses import standing
 from benchmarks.regret import kept
 from solvers import solver_class
@@ -509,11 +510,16 @@ def of_epsilon_and_sides():
         next(row for row in rows if (row["encoder"], row["estimator"]) == ("general", name))
         for name in ("direct, two sides", "direct")
     )
-    yield "ten general bits, epsilon 0.1 | {:.2f} | {:.2f} |", [one["cosine"], two["cosine"]]
+    words = "The cosine is {:.2f} with one side and {:.2f} with two."
+    yield words, [one["cosine"], two["cosine"]]
     yield "the noise of an estimate is {:.2f} times that of one side", [two["noise"] / one["noise"]]
     reports = record("bias-variance/gradients.json")["reports"]
-    broken, whole = (reports[f"{name} 0.5"]["cosine"] for name in ("direct, two-sided", "direct"))
-    yield "one variable of ten categories, epsilon 0.5 | {:.2f} | {:.2f} |", [whole, broken]
+    for epsilon, digits in (("0.1", 3), ("0.2", 3), ("0.5", 2)):
+        cosines = [
+            reports[f"{name} {epsilon}"]["cosine"] for name in ("direct", "direct, two-sided")
+        ]
+        cells = " | ".join(f"{cosine:.{digits}f}" for cosine in cosines)
+        yield f"one variable of ten categories, epsilon {epsilon} | {cells} |", []
 
 
 def of_own_styles(paper):
@@ -1462,7 +1468,7 @@ def of_crfs():
                 ]
                 yield f"| {words}: {name} | {' | '.join(cells)} |", []
     ends = [min(ratios["pytorch-crf"]), max(ratios["pytorch-crf"])]
-    yield "`LinearChainCRF` is {:.1f} to {:.0f} times as fast as pytorch-crf", ends
+    yield "`LinearChainCRF` is {:.0f} to {:.0f} times as fast as pytorch-crf", ends
     assert min(ratios["torch-struct"]) > 700
     for task, published in (("letters", 78.8), ("snakes", 99.6)):
         for name, row in record(f"labels_{task}.json")["rows"].items():
@@ -1492,11 +1498,28 @@ def of_layer_examples():
         mean(rows[name]["error"])
         for name in ("routing weights, straight-through", "softmax of the top two, torch")
     ]
-    yield "has a mean squared error of {:.2f}, the usual softmax {:.2f}", errors
+    words = (
+        "the mean squared error is {:.2f} if the choice has a straight-through gradient, and {:.2f}"
+    )
+    yield words, errors
     assert errors[0] == min(mean(row["error"]) for row in rows.values())
     for way in ("one half each", "routing weights"):
         silent = mean(rows[f"{way}, implicit MLE"]["error"])
         assert silent > mean(rows[f"{way}, implicit MLE, noise"]["error"])
+
+
+def of_loss_experiment():
+    rows = record("losses.json")["rows"]
+    named = {
+        "`StructuredHinge`": "StructuredHinge",
+        "`ArgmaxLayer`, with its noise": "ArgmaxLayer, defaults",
+        "`DirectLoss`, with noise": "DirectLoss, noise",
+        "`DirectLoss`, without noise": "DirectLoss",
+        "`ArgmaxLayer`, without noise": "ArgmaxLayer, seed=None",
+    }
+    for words, name in named.items():
+        found = ends(rows[name])
+        yield f"| {words} | {{:.3f}} | {{:.3f}} |", [median(found), min(found)]
 
 
 def of_pyepo():
@@ -1576,6 +1599,7 @@ QUOTED = {
     "docs/own_networks.md": of_own_networks,
     "docs/layer_examples.md": of_layer_examples,
     "docs/learnt_priors.md": of_learnt_priors,
+    "docs/loss_experiment.md": of_loss_experiment,
     "docs/pyepo_results.md": of_pyepo,
     "docs/semi_supervised_results.md": of_semi_supervised,
     "docs/semi_supervised_details.md": of_variants_with_few_labels,
