@@ -323,7 +323,10 @@ def of_hardware():
         times = list(steps[f"15 coupled bits, {name}"].values())
         yield f"| 15 coupled bits, {title} | {{:.2f}} | |", times
     on_a_core = record("estimators.json")["ms_a_step"]["n = 15"]
-    yield "the first row with RAM takes about {:.0f} milliseconds", [on_a_core["independent, RAM"]]
+    yield (
+        "15 independent bits with RAM take about {:.0f} milliseconds",
+        [on_a_core["independent, RAM"]],
+    )
     steps = record("estimators_gpu.json")["ms_a_step"]
     mixed = [of["bf16-mixed"] / of["32-true"] for of in steps.values() if "bf16-mixed" in of]
     yield "takes {:.2f} to {:.2f} times as long", [min(mixed), max(mixed)]
