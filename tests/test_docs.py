@@ -1518,6 +1518,34 @@ def of_pyepo():
         assert mean(best["seconds"]) < 2.1 * mean(found["least squares"]["seconds"])
 
 
+def of_side_by_side():
+    rows = record("shortest_paths.json")["rows"]
+    seconds = {}
+    for row in rows:
+        seconds.setdefault(row["method"], []).extend(row.get("seconds", ()))
+    pairs = [
+        ("PyEPO, SPO+", "SPO+ through the structure"),
+        ("PyEPO, perturbed Fenchel-Young", "PerturbedFenchelYoung"),
+    ]
+    ratios = [mean(seconds[theirs]) / mean(seconds[ours]) for theirs, ours in pairs]
+    yield "| {:.0f} to {:.0f} times ours", ratios
+    yield "PyEPO takes {:.0f} to {:.0f} times the CPU time", ratios
+    ours, imle = record("side_by_side.json")["subsets"]
+    lead = 100 * (mean(imle["accuracy"]) - mean(ours["accuracy"]))
+    yield "torch-imle is {:.1f} points more accurate, if its option `beta` is tuned", [lead]
+    yield "**torch-imle is {:.1f} points more accurate, but only if `beta` is tuned.**", [lead]
+    yield "| {:.1f} times ours |", [mean(imle["seconds"]) / mean(ours["seconds"])]
+    tried = {(setting, rate): value for setting, rate, value in imle["validation"]}
+    assert imle["setting"] == "beta 100"
+    lost = 100 * (tried["beta 100", imle["rate"]] - tried["beta 10", imle["rate"]])
+    yield "With a `beta` of 10 instead of 100, torch-imle loses {:.0f} points.", [lost]
+    gaussian, bits, pythae = record("side_by_side.json")["vae"]
+    lower = mean(pythae["bound"]) - mean(gaussian["bound"])
+    assert max(gaussian["bound"]) < min(pythae["bound"]) < min(bits["bound"])
+    yield "our bound is {:.1f} nats lower, of {:.0f}", [lower, mean(pythae["bound"])]
+    yield "| {:.1f} times ours |", [mean(pythae["seconds"]) / mean(gaussian["seconds"])]
+
+
 def of_outside():
     outside = record("outside.json")
     rows, limit = outside["rows"], outside["limit"]
@@ -1571,6 +1599,7 @@ QUOTED = {
     "docs/layer_examples.md": of_layer_examples,
     "docs/learnt_priors.md": of_learnt_priors,
     "docs/pyepo_results.md": of_pyepo,
+    "docs/side_by_side.md": of_side_by_side,
     "docs/semi_supervised_results.md": of_semi_supervised,
     "docs/semi_supervised_details.md": of_variants_with_few_labels,
     "docs/semi_supervised_styles.md": of_the_styles,
