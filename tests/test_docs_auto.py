@@ -208,10 +208,11 @@ def of_backends():
 
 def of_labels():
     quick, short = label_selection.QUICK_ENTRIES, label_selection.SHORT_ENTRIES
-    yield f"at most {power(quick)} = {quick / 2**20:.0f} million entries in all"
-    entries = f"{power(short)} = {short:,} entries"
-    share_of_pairs = f"{label_selection.QUICK_SHARE} entries for each pair of values"
-    yield f"at most {entries}, or at most {share_of_pairs}"
+    yield f"at most {power(short)} = {short:,} entries in all"
+    forest = label_selection.FOREST_ENTRIES
+    yield f"tables have at most {power(forest)} = {forest / 1e6:.0f} million entries |"
+    entries = f"{power(quick)} = {quick / 2**20:.0f} million entries"
+    yield f"Or at most {entries}, and at most {label_selection.QUICK_SHARE} for each pairwise score"
     assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
 
 
