@@ -1478,8 +1478,11 @@ def of_outside():
     yield "Each solver gets {:g} seconds of CPU time and one core", [limit]
     proofs = sum(row["answers"]["auto"]["proved"] for row in rows.values())
     yield "`auto` proves {} of the {} problems", [proofs, len(rows)]
-    behind = sum(standing(row) == "behind" for row in rows.values())
-    assert 5 * behind == len(rows)  # "on four problems of five, no other solver is ahead"
+    standings = [standing(row) for row in rows.values()]
+    numbers = [len(rows) - standings.count("behind"), len(rows), standings.count("ahead")]
+    words = "no other solver is ahead of `auto`. On {} of them, `auto` is ahead of all others.**"
+    yield f"**On {{}} of the {{}} problems, {words}", numbers
+    yield "`auto` proves it in {:.2f} s", [rows["chr12a as labels"]["answers"]["auto"]["seconds"]]
     answers = rows["LDPC decoding, 96"]["answers"]
     assert answers["auto"]["bound"] > answers["Gurobi"]["bound"]
     for name in ("frequency assignment, 40", "side chains of a protein, 40"):
