@@ -117,7 +117,9 @@ def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_ar
 
 def test_the_qplib_page_says_why_a_search_stopped(module):
     page = module("generated_pages").qplib()
-    assert re.search(r"The limit was 3,600 s of wall-clock time, .* It stopped the search of 5922 after", page)
+    assert re.search(
+        r"The limit was 3,600 s of wall-clock time, .* It stopped the search of 5922 after", page
+    )
 
 
 def test_ratios_of_the_regret_page_have_two_decimals(module):
