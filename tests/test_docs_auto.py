@@ -196,12 +196,17 @@ def of_explanations():
 
 
 def of_backends():
-    yield f"From {improvement.RECOMBINED_FROM} variables on"
-    tabu = 1 - local_search.TABU_SHARE
-    yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {share(tabu)} |"
-    yield f"| all others | {share(improvement.RECOMBINED_SHARE)} |"
+    yield f"| fewer than {improvement.RECOMBINED_FROM} variables | tabu search |"
+    tabu = local_search.TABU_SHARE
+    shares = f"tabu search for {share(tabu)} of the time; then recombination"
+    yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {shares}"
+    yield f"recombination of local optima for {share(1 - tabu)}."
+    half = improvement.RECOMBINED_SHARE
+    yield f"| all others | recombination of local optima for {share(half)} of the time"
+    yield f"then tabu search for {share(1 - half)} |"
     yield f"| up to {selection.QUICKLY_CUT} variables |"
-    yield f"of up to {max_flow.LARGEST_MATRIX:,} variables |"
+    first = selection.QUICKLY_CUT + 1
+    yield f"| dense, with {first} to {max_flow.LARGEST_MATRIX:,} variables |"
     assert constrained.FIRST_SHARE == 0.1  # "a tenth of the time limit"
     yield f"at most {constrained.FIRST_SECONDS:g} seconds, and at most a tenth of the time limit |"
 
