@@ -1525,9 +1525,11 @@ def of_outside():
 
 def of_first_calls():
     rows = record("first_call.json")["rows"]
+    # A run that ends by its time limit says nothing about the first call.
+    rows = [row for row in rows if row["solver"] != "local_search"]
     longest = max(row["first"] - row["second"] for row in rows)
     yield (
-        "**The first call of a process takes at most {:.2f} s longer than the second one.**",
+        "**The first call of a process takes about {:.1f} s longer than the second one.**",
         [longest],
     )
     for row in rows:
