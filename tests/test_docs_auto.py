@@ -201,7 +201,8 @@ def of_backends():
     yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {shares}"
     yield f"recombination of local optima for {share(1 - tabu)}."
     half = improvement.RECOMBINED_SHARE
-    yield f"| all others | recombination of local optima for {share(half)} of the time"
+    found = "recombination of local optima, found by tabu search,"
+    yield f"| all others | {found} for {share(half)} of the time;"
     yield f"then tabu search for {share(1 - half)} |"
     yield f"| up to {selection.QUICKLY_CUT} variables |"
     first = selection.QUICKLY_CUT + 1
