@@ -213,22 +213,24 @@ def of_exact_benchmarks():
     open_rows = [row for row in rows if not row["proved"]]
     assert [row["n"] for row in open_rows] == [500]
     assert all(seconds >= 3600 for seconds in open_rows[0]["published"].values())
-    published = [
-        sum(row["published"][name] < 3600 for row in rows) for name in open_rows[0]["published"]
-    ]
-    yield "The best published solver, on another machine, solves {}.", [max(published)]
+    published = {
+        name: sum(row["published"][name] < 3600 for row in rows)
+        for name in open_rows[0]["published"]
+    }
+    best = max(published, key=published.get)
+    yield "{}, the best published solver, solves {} on another machine.", [best, published[best]]
     regret = record("regret.json")["rows"]
     ours, others = (
         re.search(r"on (\d+) of (\d+) families", kept(regret, third)).groups()
         for third in (False, True)
     )
     words = "families of problems, `auto` takes at most twice the time of our best backend."
-    all_of_them = "It is also {} of {} if the backends that call other packages compete."
-    yield f"On {{}} of {{}} {words}** {all_of_them}", [*ours, *others]
+    yield f"On {{}} of {{}} {words}** The count is the same if", ours
+    assert ours == others
     behind = int(others[1]) - int(others[0])
     yield "on {} of {} families of problems, by more than a factor of two", [behind, ours[1]]
     longest = max(row["seconds"] for row in rows if row["proved"])
-    yield "`auto` needs at most {:.0f} s for each of its proofs", [longest]
+    yield "`auto` needs at most {:.0f} s of CPU time for each of its proofs", [longest]
     yield "`auto` solves {} of the {} binary problems of QPLIB", [*of_qplib()]
 
 
@@ -237,10 +239,18 @@ def of_known_optima():
     by_search = [row for rows in collections for row in rows if row["solver"] == "local_search"]
     others = [row for rows in collections for row in rows if row["solver"] != "local_search"]
     reached = sum(row["reached"] for row in by_search)
-    yield "reaches the best known value of {} of {} problems", [reached, len(by_search)]
-    assert all(row["proved"] for row in others)
+    yield "reaches the best known value of {} of {} others", [reached, len(by_search)]
+    assert all(row["proved"] and row["reached"] for row in others)
     yield "proves all {} problems", [len(others)]
-    yield "of the {} problems were seen", [len(by_search) + len(others)]
+    yield "of the {} + {} problems were seen", [len(by_search), len(others)]
+    for title, name in {
+        "all with n <= 125": "qubo, n <= 125",
+        "Markov grids, n <= 400": "Markov grids, n <= 400",
+        "maximum flows": "maximum flows",
+    }.items():
+        rows = record("library.json")["collections"][name]
+        longest = max(row["seconds"] for row in rows)
+        yield f"{title} | {{}} | {{}} | {{:.2f}} |", [len(rows), len(rows), longest]
 
 
 def lead_of_the_gaussian(dimensions=50):
@@ -269,7 +279,15 @@ def of_readme():
             "many_bits/gaussian50-made-seed0.json",
         ),
     ]
-    yield "is {:.1f} nats better than that of 400 bits", [lead_of_the_gaussian()]
+    bounds = [
+        quantities(f"many_bits/{name}-seed0.json")["bound"]
+        for name in ("bits400-made-reinmax", "gaussian50-made")
+    ]
+    yield "learnt prior has the best bound, {:.1f} nats", bounds[:1]
+    yield (
+        "A Gaussian code with 50 dimensions and a learnt prior is still better: {:.1f} nats",
+        bounds[1:],
+    )
     for words, path in cells:
         values = quantities(path)
         yield f"{words} | 1 | {{:.1f}} | {{:.1f}} |", [values["bound"], values["minus_log_p"]]
@@ -488,15 +506,15 @@ def _alone(others, name):
 
 def of_choose():
     times = record("fifteen_bits.json")["cpu_us_an_instance"]
-    for kind, own, peer, names in (
-        ("general", "`exhaustive`", "", ("exhaustive, the batch", "exhaustive, one at a time")),
-        ("supermodular", "`max_flow`", "", ("max_flow, the batch", "max_flow, one at a time")),
+    for kind, solver, names in (
+        ("general", "`exhaustive`", ("exhaustive, one at a time", "exhaustive, the batch")),
+        ("supermodular", "`max_flow`", ("max_flow, one at a time", "max_flow, the batch")),
         (
-            *("supermodular", "PyMaxflow by itself", ", one graph"),
-            ("PyMaxflow, the batch as one graph", "PyMaxflow, one at a time"),
+            *("supermodular", "PyMaxflow, called directly"),
+            ("PyMaxflow, one at a time", "PyMaxflow, the batch as one graph"),
         ),
     ):
-        yield f"| {own} | {{:.1f}} us{peer} | {{:.0f}} us |", [times[kind][name] for name in names]
+        yield f"| {solver} | {{:.0f}} us | {{:.1f}} us", [times[kind][name] for name in names]
     others = times["general, beside others"]
     for own, name in (("cplex", "CPLEX"), ("cp_sat", "CP-SAT"), ("highs", "HiGHS")):
         yield (
@@ -1188,8 +1206,25 @@ def of_label_batches():
         ("10x10 grids, a table for each edge | `dual_ascent`", "grid, tables"),
     ):
         found = record("label_batches.json")["rows"][name]
-        wide = "{:.3f} | {:.3f}" if found["toulbar2"] < 10 else "{:.2f} | {:.1f}"
-        yield f"| {row} | {wide} | {{:.1f}} |", [found["ours"], found["toulbar2"], found["ratio"]]
+        wide = "{:.3g} | {:.3f}" if found["toulbar2"] < 10 else "{:.2f} | {:.1f}"
+        yield f"| {row} | {wide} | {{:.2g}} |", [found["ours"], found["toulbar2"], found["ratio"]]
+    ratios = [row["ratio"] for row in record("label_batches.json")["rows"].values()]
+    yield "yes, {:.0f} to {:.0f} times", [math.floor(min(ratios)), max(ratios)]
+    scen = record("label_proofs.json")["rows"]["scen07"]
+    assert round(scen["toulbar2"]["seconds"] / scen["ours"]["seconds"]) == 8
+    yield "a much lower cost in eight times the CPU time", []
+    stereo = record("stereo.json")
+    yield "a limit of {:g} seconds of wall-clock time", [stereo["limit"]]
+    rows = [row for task in stereo["tasks"].values() for row in task["rows"]]
+    yield (
+        "{:.0f} to {:.0f} seconds of CPU time",
+        [
+            min(row["seconds"] for row in rows),
+            max(row["seconds"] for row in rows),
+        ],
+    )
+    ours = [row["gap"] for row in rows if row["solver"] != "toulbar2"]
+    yield "within about {:.1%} of a bound on three stereo problems", [max(ours)]
 
 
 def of_two_hundred_bits():
@@ -1634,8 +1669,11 @@ def of_outside():
     yield "Each solver gets {:g} seconds of CPU time and one core", [limit]
     proofs = sum(row["answers"]["auto"]["proved"] for row in rows.values())
     yield "`auto` proves {} of the {} problems", [proofs, len(rows)]
-    behind = sum(standing(row) == "behind" for row in rows.values())
-    assert 5 * behind == len(rows)  # "on four problems of five, no other solver is ahead"
+    standings = [standing(row) for row in rows.values()]
+    numbers = [len(rows) - standings.count("behind"), len(rows), standings.count("ahead")]
+    words = "no other solver is ahead of `auto`. On {} of them, `auto` is ahead of all others.**"
+    yield f"**On {{}} of the {{}} problems, {words}", numbers
+    yield "`auto` proves it in {:.2f} s", [rows["chr12a as labels"]["answers"]["auto"]["seconds"]]
     answers = rows["LDPC decoding, 96"]["answers"]
     assert answers["auto"]["bound"] > answers["Gurobi"]["bound"]
     for name in ("frequency assignment, 40", "side chains of a protein, 40"):
@@ -1645,11 +1683,12 @@ def of_outside():
 
 def of_first_calls():
     rows = record("first_call.json")["rows"]
+    # A run that ends by its time limit says nothing about the first call.
+    rows = [row for row in rows if row["solver"] != "local_search"]
     longest = max(row["first"] - row["second"] for row in rows)
-    yield (
-        "**The first call of a process takes at most {:.2f} s longer than the second one.**",
-        [longest],
-    )
+    assert longest <= 0.1
+    yield "**The first call of a process takes at most 0.1 s longer than the second one.**", []
+    yield "`import solvers` takes {:.0f} ms more", [1000 * median(row["import"] for row in rows)]
     for row in rows:
         names = [row["problem"], row["solver"]]
         milliseconds = [1000 * row[name] for name in ("first", "second")]
