@@ -2,12 +2,12 @@
 
     python benchmarks/numba_worker.py CHECKOUT REGEX
 
-The first line that it writes has the tasks whose names match REGEX, and their results. Then each line that it reads is JSON
-with the name of a task and seconds. It runs that task for at least these seconds of CPU time, and
-writes the mean number of microseconds per call.
+The first line that it writes has the tasks whose names match REGEX, and their results. Then each
+line that it reads is JSON with the name of a task and seconds. It runs that task for at least these
+seconds of CPU time, and writes the mean number of microseconds per call.
 
 Both checkouts run this file, so a task uses only calls that they have in common. Each task is chosen
-so that the kernels of one folder take nearly all of its time.
+so that the kernels of one folder take most of its time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import time
 from collections.abc import Callable
 
 # The folder of this file has a solvers.py, which would hide the package `solvers`.
-sys.path[0] = sys.argv[1]
+if not __package__:
+    sys.path[0] = sys.argv[1]
 
 import networkx as nx
 import numpy as np
