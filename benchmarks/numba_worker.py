@@ -132,9 +132,9 @@ def _low_rank() -> Call:
     random = np.random.default_rng(0)
     factors = random.normal(size=(60, 5))
     matrix = np.triu(2 * factors @ factors.T, 1)
-    unary = random.normal(size=60) - 2 * (factors**2).sum(axis=1)
+    unary = 3 * random.normal(size=60) - matrix.sum(axis=0) / 2 - matrix.sum(axis=1) / 2
     solver = solver_class("branch_and_bound")()
-    return lambda: solve(unary, -matrix, solver=solver).score
+    return lambda: solve(unary, matrix, solver=solver).score
 
 
 def _subgraphs() -> Call:
@@ -164,7 +164,7 @@ def _sums(batch: int, n: int, edges: np.ndarray, samples: int = 0) -> Call:
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     shape = uniforms_shape(problem, samples)
     uniforms = np.random.default_rng(1).random(shape)
-    result = gibbs(problem, threads=1)
+    result = gibbs(unary, pairwise, edges=edges, threads=1)
     return lambda: result.sample(uniforms, threads=1).sum()
 
 
@@ -172,7 +172,7 @@ def _completed(batch: int, n: int, edges: np.ndarray) -> Call:
     unary, pairwise = _scores(batch, n, edges)
     result = gibbs(unary, pairwise, edges=edges, threads=1)
     uniforms = np.random.default_rng(1).random((4, batch, n))
-    return lambda: result.completions(uniforms, threads=1).log_conditionals
+    return lambda: result.completions(uniforms, threads=1).conditionals
 
 
 def _covariances(batch: int, n: int, edges: np.ndarray) -> Call:
@@ -209,7 +209,7 @@ def _potts() -> Call:
 TASKS: dict[str, Callable[[], Call]] = {
     "exhaustive: n=15, batch 100": lambda: _solve(100, 15, _pairs(15), "exhaustive"),
     "exhaustive: n=20, batch 5": lambda: _solve(5, 20, _pairs(20), "exhaustive"),
-    "exhaustive: 10 best states, n=15": lambda: _ranked(15, _pairs(15), "exhaustive", 10),
+    "exhaustive: 10 best states, n=20": lambda: _ranked(20, _pairs(20), "exhaustive", 10),
     "elimination: chains n=200, batch 100": lambda: _solve(100, 200, _chain(200), "elimination"),
     "elimination: grid 12x12": lambda: _solve(1, 144, _grid(12, 12), "elimination"),
     "elimination: grids 12x12, batch 16": lambda: _solve(16, 144, _grid(12, 12), "elimination"),

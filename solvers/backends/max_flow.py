@@ -110,8 +110,9 @@ def _minimum_cut(
             # After an exception such as Ctrl-C, a thread may still run the kernel.
             stop.fill(1)
     if ended:
-        unsolved = 2 * scores.score(z) < doubled
-        z = np.where(unsolved[:, None], late_states(problem, threads), z)
+        late = late_states(problem, threads)
+        gains = scores.score(late) > scores.score(z)
+        z = np.where(gains[:, None], late, z)
     # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
 
