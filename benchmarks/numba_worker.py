@@ -251,9 +251,6 @@ TASKS: dict[str, Callable[[], Call]] = {
         1, 100, 4, _grid(10, 10), label_solver("dual_ascent")()
     ),
     "labels: expansion moves, grid 24x24, k=5": _potts,
-    "labels: sums, chains n=50, k=5, batch 100": lambda: _label_sums(
-        100, 50, 5, _chain(50), "exact"
-    ),
     "labels: reweighted messages, grid 8x8, k=4": lambda: _label_sums(1, 64, 4, _grid(8, 8), "trw"),
     "labels: mean field, grid 8x8, k=4": lambda: _label_sums(1, 64, 4, _grid(8, 8), "mean_field"),
 }

@@ -150,9 +150,8 @@ def _may_repeat(states: States) -> np.ndarray:
     States whose codes differ are different. Few different states have equal codes.
     """
     factors = np.random.default_rng(0).integers(1, 2**63, states.shape[2], np.uint64)
-    codes = np.zeros(states.shape[:2], np.uint64)
-    for variable, factor in enumerate(factors):
-        codes += states[:, :, variable].astype(np.uint64) * factor
+    # einsum converts the states piece by piece, so it needs no copy of them in eight bytes each.
+    codes = np.einsum("bkn,n->bk", states, factors, dtype=np.uint64, casting="unsafe")
     codes.sort(axis=1)
     return np.asarray((codes[:, 1:] == codes[:, :-1]).any(axis=1))
 

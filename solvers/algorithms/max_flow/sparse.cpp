@@ -1,6 +1,7 @@
 #include "solvers/algorithms/max_flow/sparse.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "solvers/algorithms/max_flow/dense.hpp"
@@ -23,6 +24,10 @@ constexpr Index STEPS = 4;
 // Number of instances from which on lanes pay, even if some stay empty.
 constexpr Index LANES_WORTH = 4;
 
+// Steps of the trees per node from which on an instance is hard. On 20x20 grids, lanes took as long
+// as the trees at about this number.
+constexpr Index HARD_STEPS = LanePushes::WIDTH < 8 ? 4 : 1;
+
 // Largest number of arcs whose residuals in lanes, 64 bytes each, stay in the cache.
 constexpr Index LANE_ARCS = 1 << 15;
 
@@ -37,25 +42,30 @@ public:
         connect(edges);
     }
 
+    // Solves the instances one by one until one is hard, and from there on in groups, as long as
+    // these have much to push.
     void solve(Matrix<const Index> unary, Matrix<const Index> pairwise, Matrix<std::int8_t> z,
                std::span<Index> doubled) {
-        Index b = 0;
         const bool fits = static_cast<Index>(graph_.arcs.size()) <= LANE_ARCS;
-        if (fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH) {
-            LanePushes lanes(graph_, edge_);
-            while (unary.rows - b >= LANES_WORTH) {
-                lanes.push(unary, pairwise, b);
+        const bool grouped = fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH;
+        std::optional<LanePushes> lanes;
+        if (grouped) lanes.emplace(graph_, edge_);
+        bool hard = false;
+        for (Index b = 0; b < unary.rows;) {
+            if (grouped && hard && unary.rows - b >= LANES_WORTH) {
+                hard = lanes->push(unary, pairwise, b);
                 const Index count = std::min(unary.rows - b, LanePushes::WIDTH);
                 for (Index lane = 0; lane < count; ++lane, ++b) {
-                    lanes.unload(lane, graph_);
+                    lanes->unload(lane, graph_);
                     finish(z[b], doubled[b]);
                 }
+            } else {
+                load(unary[b], pairwise[b]);
+                push_to_neighbours();
+                finish(z[b], doubled[b]);
+                hard = trees_.steps() > HARD_STEPS * graph_.size();
+                ++b;
             }
-        }
-        for (; b < unary.rows; ++b) {
-            load(unary[b], pairwise[b]);
-            push_to_neighbours();
-            finish(z[b], doubled[b]);
         }
     }
 

@@ -132,7 +132,7 @@ Index Trees::adopt(Index highest) {
 
 // Takes children for a node of the front, and augments where it meets the other tree; returns false
 // after `most_steps`.
-bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps, Index& steps) {
+bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps) {
     const Index level = side == SOURCE ? growing_[side] : -growing_[side];
     if (nodes_[node].level != level) return true;  // it has risen since it was put there
     for (std::uint32_t a = nodes_[node].start; a < nodes_[node + 1].start; ++a) {
@@ -140,20 +140,20 @@ bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps,
         const std::uint32_t forward =
             side == SOURCE ? a : arcs_[a].mate;  // from the source tree to the sink tree
         while (arcs_[forward].residual > 0 && nodes_[other].level * level < 0) {
-            steps += std::abs(level - nodes_[other].level);
+            steps_ += std::abs(level - nodes_[other].level);
             augment(forward);
-            steps += adopt<SOURCE>(growing_[SOURCE] + (side == SOURCE));
-            steps += adopt<SINK>(growing_[SINK] + (side == SINK));
-            if (nodes_[node].level != level || steps > most_steps) break;
+            steps_ += adopt<SOURCE>(growing_[SOURCE] + (side == SOURCE));
+            steps_ += adopt<SINK>(growing_[SINK] + (side == SINK));
+            if (nodes_[node].level != level || steps_ > most_steps) break;
         }
-        if (nodes_[node].level != level || steps > most_steps) break;
+        if (nodes_[node].level != level || steps_ > most_steps) break;
         if (arcs_[forward].residual > 0 && nodes_[other].level == FREE && first <= other &&
             other < last) {
             nodes_[other].parent = arcs_[a].mate;
             rise(other, side, growing_[side] + 1);
         }
     }
-    return steps <= most_steps;
+    return steps_ <= most_steps;
 }
 
 // Makes every node with a balance a root.
@@ -176,7 +176,7 @@ void Trees::plant(Index first, Index last) {
 
 Complete Trees::grow(Index first, Index last, Index most_steps) {
     plant(first, last);
-    Index steps = 0;
+    steps_ = 0;
     while (true) {
         const int side =
             front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
@@ -185,7 +185,7 @@ Complete Trees::grow(Index first, Index last, Index most_steps) {
         // The front may grow during the loop, since orphans rise to this height.
         for (Index scanned = 0; scanned < front_size_[side][parity]; ++scanned) {
             const Node node = front_[side][parity][scanned];
-            const bool patient = scan(node, side, first, last, most_steps, steps);
+            const bool patient = scan(node, side, first, last, most_steps);
             if (!patient || stop_.requested()) return Complete::unfinished;
         }
         front_size_[side][parity] = 0;

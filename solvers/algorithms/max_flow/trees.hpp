@@ -63,10 +63,13 @@ public:
     // nodes first .. last - 1 take part: the others are FREE and have NOBODY as their parent.
     Complete grow(Index first, Index last, Index most_steps);
 
+    // Returns the steps of the last call of `grow`.
+    Index steps() const { return steps_; }
+
 private:
     void plant(Index first, Index last);
     [[gnu::always_inline]] inline bool scan(Node node, int side, Index first, Index last,
-                                            Index most_steps, Index& steps);
+                                            Index most_steps);
     Index front_size(int side) const { return front_size_[side][growing_[side] & 1]; }
     [[gnu::always_inline]] inline void rise(Node node, int side, Index height);
     template <int Side>
@@ -83,6 +86,7 @@ private:
     NodeRecord* nodes_;
     ArcRecord* arcs_;
     Stop stop_;
+    Index steps_ = 0;
     Index growing_[2] = {1, 1};      // the height of each tree whose nodes look for children next
     std::vector<Node> front_[2][2];  // [n]: the nodes of that height and of the one above it, by
                                      // the height's parity
