@@ -150,9 +150,8 @@ def _subgraphs() -> Call:
     return call
 
 
-def _roof() -> Call:
-    edges = _cubic(2000, 0)
-    unary, pairwise = _scores(1, 2000, edges)
+def _roof(n: int, edges: np.ndarray) -> Call:
+    unary, pairwise = _scores(1, n, edges)
     problem = Problem.from_arrays(2 * unary, pairwise, edges=edges)
     return lambda: roof_duality(problem).bound
 
@@ -225,7 +224,9 @@ TASKS: dict[str, Callable[[], Call]] = {
     "max_flow: one hard grid 20x20": lambda: _cuts(400, _grid(20, 20), 1, True),
     "max_flow: one easy grid 20x20": lambda: _cuts(400, _grid(20, 20), 1, False),
     "max_flow: one hard grid 150x150": lambda: _cuts(22500, _grid(150, 150), 1, True),
-    "local_search: dense n=300": lambda: _solve(1, 300, _pairs(300), "local_search"),
+    "local_search: dense n=300, 40 runs": lambda: _solve(
+        1, 300, _pairs(300), "local_search", starts=40
+    ),
     "local_search: grid 40x40": lambda: _solve(1, 1600, _grid(40, 40), "local_search"),
     "local_search: moves of subgraphs": _subgraphs,
     "branch_and_bound: dense n=60": lambda: _solve(1, 60, _pairs(60), "branch_and_bound"),
@@ -236,7 +237,8 @@ TASKS: dict[str, Callable[[], Call]] = {
     "cycle_cuts: +-1, grid 20x20": lambda: _spins(
         400, _grid(20, 20), "cycle_cuts", _signs(760), threads=1
     ),
-    "presolve: roof duality, n=2000": _roof,
+    "presolve: roof duality, 2000 of degree 3": lambda: _roof(2000, _cubic(2000, 0)),
+    "presolve: roof duality, dense n=300": lambda: _roof(300, _pairs(300)),
     "gibbs: n=15, batch 20": lambda: _sums(20, 15, _pairs(15)),
     "gibbs: samples, n=15, batch 20": lambda: _sums(20, 15, _pairs(15), 100),
     "gibbs: completions, n=12, batch 20": lambda: _completed(20, 12, _pairs(12)),

@@ -19,7 +19,7 @@ constexpr Index FAR_AWAY = 1 << 20;
 LanePushes::LanePushes(const Graph& graph, std::span<const std::uint32_t> edge)
     : graph_(graph),
       edge_(edge),
-      residual_(graph.arcs.size()),
+      residual_(graph.arc_count),
       balance_(graph.nodes.size() - 1),
       distance_(graph.nodes.size() - 1) {}
 

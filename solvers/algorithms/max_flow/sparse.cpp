@@ -34,7 +34,7 @@ constexpr Index LANE_ARCS = 1 << 15;
 class Cut {
 public:
     Cut(Index n, Matrix<const Index> edges, Stop stop)
-        : graph_{std::vector<NodeRecord>(n + 1), std::vector<ArcRecord>(2 * edges.rows)},
+        : graph_(n, edges.rows),
           edge_(2 * edges.rows),
           order_(n),
           trees_(graph_, stop),
@@ -46,10 +46,10 @@ public:
     // these have much to push.
     void solve(Matrix<const Index> unary, Matrix<const Index> pairwise, Matrix<std::int8_t> z,
                std::span<Index> doubled) {
-        const bool fits = static_cast<Index>(graph_.arcs.size()) <= LANE_ARCS;
+        const bool fits = graph_.arc_count <= LANE_ARCS;
         const bool grouped = fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH;
         std::optional<LanePushes> lanes;
-        if (grouped) lanes.emplace(graph_, edge_);
+        if (grouped) lanes.emplace(graph_, std::span(edge_.data(), graph_.arc_count));
         bool hard = false;
         for (Index b = 0; b < unary.rows;) {
             if (grouped && hard && unary.rows - b >= LANES_WORTH) {
@@ -74,8 +74,7 @@ private:
     void finish(std::span<std::int8_t> z, Index& doubled) {
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
-        const Complete complete =
-            trees_.grow(0, n, STEPS * (n + static_cast<Index>(graph_.arcs.size())));
+        const Complete complete = trees_.grow(0, n, STEPS * (n + graph_.arc_count));
         if (complete == Complete::unfinished) push_in_rounds();
         doubled = 0;
         for (Index i = 0; i < n; ++i) {
@@ -236,8 +235,8 @@ private:
     }
 
     Graph graph_;
-    std::vector<std::uint32_t> edge_;  // [2 e]
-    std::vector<Node> order_;          // [n]: nodes by distance
+    Buffer<std::uint32_t> edge_;  // [2 e]
+    Buffer<Node> order_;          // [n]: nodes by distance
     Trees trees_;
     Stop stop_;
 };

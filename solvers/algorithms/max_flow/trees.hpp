@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "solvers/compiled/buffer.hpp"
 #include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
@@ -43,8 +44,11 @@ struct ArcRecord {
 
 // The arcs of node i are nodes[i].start to nodes[i + 1].start, next to each other in memory.
 struct Graph {
+    Graph(Index n, Index edges) : nodes(n + 1), arcs(2 * edges), arc_count(2 * edges) {}
+
     std::vector<NodeRecord> nodes;  // [n + 1]
-    std::vector<ArcRecord> arcs;    // [2 e]
+    Buffer<ArcRecord> arcs;         // [2 e]
+    Index arc_count;
 
     Index size() const { return static_cast<Index>(nodes.size()) - 1; }
 };
