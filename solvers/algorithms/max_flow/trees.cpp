@@ -132,7 +132,7 @@ Index Trees::adopt(Index highest) {
 
 // Takes children for a node of the front, and augments where it meets the other tree; returns false
 // after `most_steps`.
-bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps) {
+bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps, Index& steps) {
     const Index level = side == SOURCE ? growing_[side] : -growing_[side];
     if (nodes_[node].level != level) return true;  // it has risen since it was put there
     for (std::uint32_t a = nodes_[node].start; a < nodes_[node + 1].start; ++a) {
@@ -140,20 +140,20 @@ bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps)
         const std::uint32_t forward =
             side == SOURCE ? a : arcs_[a].mate;  // from the source tree to the sink tree
         while (arcs_[forward].residual > 0 && nodes_[other].level * level < 0) {
-            steps_ += std::abs(level - nodes_[other].level);
+            steps += std::abs(level - nodes_[other].level);
             augment(forward);
-            steps_ += adopt<SOURCE>(growing_[SOURCE] + (side == SOURCE));
-            steps_ += adopt<SINK>(growing_[SINK] + (side == SINK));
-            if (nodes_[node].level != level || steps_ > most_steps) break;
+            steps += adopt<SOURCE>(growing_[SOURCE] + (side == SOURCE));
+            steps += adopt<SINK>(growing_[SINK] + (side == SINK));
+            if (nodes_[node].level != level || steps > most_steps) break;
         }
-        if (nodes_[node].level != level || steps_ > most_steps) break;
+        if (nodes_[node].level != level || steps > most_steps) break;
         if (arcs_[forward].residual > 0 && nodes_[other].level == FREE && first <= other &&
             other < last) {
             nodes_[other].parent = arcs_[a].mate;
             rise(other, side, growing_[side] + 1);
         }
     }
-    return steps_ <= most_steps;
+    return steps <= most_steps;
 }
 
 // Makes every node with a balance a root.
@@ -174,9 +174,8 @@ void Trees::plant(Index first, Index last) {
     }
 }
 
-Complete Trees::grow(Index first, Index last, Index most_steps) {
-    plant(first, last);
-    steps_ = 0;
+// Augments from the planted roots on, and counts the steps.
+Complete Trees::grow_planted(Index first, Index last, Index most_steps, Index& steps) {
     while (true) {
         const int side =
             front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
@@ -185,12 +184,20 @@ Complete Trees::grow(Index first, Index last, Index most_steps) {
         // The front may grow during the loop, since orphans rise to this height.
         for (Index scanned = 0; scanned < front_size_[side][parity]; ++scanned) {
             const Node node = front_[side][parity][scanned];
-            const bool patient = scan(node, side, first, last, most_steps);
+            const bool patient = scan(node, side, first, last, most_steps, steps);
             if (!patient || stop_.requested()) return Complete::unfinished;
         }
         front_size_[side][parity] = 0;
         ++growing_[side];
     }
+}
+
+Complete Trees::grow(Index first, Index last, Index most_steps) {
+    plant(first, last);
+    Index steps = 0;
+    const Complete complete = grow_planted(first, last, most_steps, steps);
+    steps_ = steps;
+    return complete;
 }
 
 }  // namespace solvers::max_flow

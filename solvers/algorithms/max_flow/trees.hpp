@@ -72,8 +72,10 @@ public:
 
 private:
     void plant(Index first, Index last);
+    [[gnu::always_inline]] inline Complete grow_planted(Index first, Index last, Index most_steps,
+                                                        Index& steps);
     [[gnu::always_inline]] inline bool scan(Node node, int side, Index first, Index last,
-                                            Index most_steps);
+                                            Index most_steps, Index& steps);
     Index front_size(int side) const { return front_size_[side][growing_[side] & 1]; }
     [[gnu::always_inline]] inline void rise(Node node, int side, Index height);
     template <int Side>
