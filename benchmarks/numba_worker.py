@@ -213,8 +213,8 @@ TASKS: dict[str, Callable[[], Call]] = {
     "elimination: grid 12x12": lambda: _solve(1, 144, _grid(12, 12), "elimination"),
     "elimination: grids 12x12, batch 16": lambda: _solve(16, 144, _grid(12, 12), "elimination"),
     "elimination: a new graph per call": _orders,
-    "elimination: 10 best states, chain n=200": lambda: _ranked(
-        200, _chain(200), "elimination", 10
+    "elimination: 10 best states, chain n=2000": lambda: _ranked(
+        2000, _chain(2000), "elimination", 10
     ),
     "elimination: chain n=300 with a count": _counted,
     "max_flow: dense n=40, batch 100": lambda: _cuts(40, _pairs(40), 100, True),
@@ -232,10 +232,10 @@ TASKS: dict[str, Callable[[], Call]] = {
     "branch_and_bound: dense n=60": lambda: _solve(1, 60, _pairs(60), "branch_and_bound"),
     "branch_and_bound: +-1, n=50": lambda: _spins(50, _pairs(50), "branch_and_bound", _signs(1225)),
     "branch_and_bound: rank 5, n=60": _low_rank,
-    "dual_ascent: grid 15x15": lambda: _solve(1, 225, _grid(15, 15), "dual_ascent"),
-    "mini_buckets: grid 12x12": lambda: _solve(1, 144, _grid(12, 12), "mini_buckets"),
-    "cycle_cuts: +-1, grid 20x20": lambda: _spins(
-        400, _grid(20, 20), "cycle_cuts", _signs(760), threads=1
+    "dual_ascent: 100 of degree 3": lambda: _solve(1, 100, _cubic(100, 0), "dual_ascent"),
+    "mini_buckets: dense n=30": lambda: _solve(1, 30, _pairs(30), "mini_buckets"),
+    "cycle_cuts: +-1, 200 of degree 3": lambda: _spins(
+        200, _cubic(200, 0), "cycle_cuts", _signs(300), threads=1
     ),
     "presolve: roof duality, 2000 of degree 3": lambda: _roof(2000, _cubic(2000, 0)),
     "presolve: roof duality, dense n=300": lambda: _roof(300, _pairs(300)),

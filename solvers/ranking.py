@@ -241,6 +241,8 @@ def filled(states: States, bounds: np.ndarray, count: int) -> tuple[States, np.n
         bounds: `[..., states]`.
         count: number of rows to return.
     """
+    if bounds.shape[-1] == count:
+        return states, bounds
     rows = [(0, 0)] * (bounds.ndim - 1) + [(0, count - bounds.shape[-1])]
     return (
         np.pad(states, [*rows, (0, 0)], constant_values=MISSING),
