@@ -248,7 +248,6 @@ TASKS: dict[str, Callable[[], Call]] = {
     "gibbs: completions, chains n=50, batch 8": lambda: _completed(8, 50, _chain(50)),
     "gibbs: covariances, grids 10x10, batch 8": lambda: _covariances(8, 100, _grid(10, 10)),
     "labels: chains n=50, k=5, batch 100": lambda: _labels(100, 50, 5, _chain(50), "auto"),
-    "labels: grids 5x5, k=5, batch 20": lambda: _labels(20, 25, 5, _grid(5, 5), "elimination"),
     "labels: dual ascent, grid 10x10, k=4": lambda: _labels(
         1, 100, 4, _grid(10, 10), label_solver("dual_ascent")()
     ),
