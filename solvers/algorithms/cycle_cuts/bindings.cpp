@@ -129,8 +129,7 @@ Change change_of(Index slot, Index constant, const Indices& first, const Indices
 
 auto bound_extended(Array<const std::uint64_t, 2> key, Indices value, bool both, Index slot,
                     Index constant, Indices first, Indices second, Indices change,
-                    Array<const std::uint64_t, 1> kept, Index needed, Index most,
-                    StopFlag stop) {
+                    Array<const std::uint64_t, 1> kept, Index needed, Index most, StopFlag stop) {
     require(key.shape(1) == 2 && key.shape(0) == value.shape(0) && kept.shape(0) == 2,
             "keys have two words and a bound each");
     require(most < Index{1} << 30, "so many states do not fit");
