@@ -70,10 +70,8 @@ class Worker:
         return float(self._line())
 
     def end(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        """End the input of the process, and wait for it."""
+        self._process.communicate()
 
     def _line(self) -> str:
         assert self._process.stdout is not None

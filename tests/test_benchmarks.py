@@ -207,7 +207,6 @@ def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchm
     assert [answer["value"] for answer in later["max-cut: rudy"]] == [5]
 
 
-@pytest.mark.slow
 def test_kernels_beside_those_of_another_checkout(benchmark, tmp_path):
     """The other checkout is this one, so both find the same results."""
     output = tmp_path / "numba.json"
@@ -231,6 +230,7 @@ def test_ratios_of_kernels_are_medians_of_paired_turns(benchmark):
         beside.check_agreement({"a": 1.0}, {"a": 1.001})
 
 
+@pytest.mark.slow
 def test_auto_beside_every_backend(benchmark, tmp_path):
     regret, families = benchmark("regret"), benchmark("families").FAMILIES
     assert len(families) == 40
