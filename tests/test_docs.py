@@ -1695,7 +1695,23 @@ def of_first_calls():
         yield "| {} | `{}` | {:.0f} | {:.1f} |", [*names, *milliseconds]
 
 
+def of_kernels():
+    kernels = record("beside_numba.json")
+    means = [kernels["mean_ratio"][level] for level in "43"]
+    yield "the geometric mean is {:.2f} at level 4 and {:.2f} at level 3", means
+    high, low = (kernels["microseconds"][level] for level in "43")
+    assert max(row["ratio"] for row in high.values()) <= 1  # "Level 3 has the only ratios above 1"
+    assert max(low, key=lambda task: low[task]["ratio"]) == "exhaustive: n=20, batch 5"
+    for folder in dict.fromkeys(task.split(":")[0] for task in high):
+        cells = []
+        for rows in (high, low):
+            ratios = [row["ratio"] for task, row in rows.items() if task.startswith(f"{folder}:")]
+            cells.append(" to ".join(f"{end:.2f}" for end in sorted({min(ratios), max(ratios)})))
+        yield "| `{}` | {} | {} | {} |", [folder, len(ratios), *cells]
+
+
 QUOTED = {
+    "docs/decisions/0010-kernels-compiled-with-the-package.md": of_kernels,
     "docs/install.md": of_first_calls,
     "README.md": of_readme,
     "docs/choose_a_solver.md": of_choose,
