@@ -25,6 +25,12 @@ REASON: Final = (
 )
 """The reason that `torch.compile` states if it may not break the graph."""
 
+CONSTRUCTION: Final = (
+    "compiled code cannot construct this object of structured_vae: construct it once, outside of "
+    "the compiled function, and call it inside; or leave out fullgraph=True"
+)
+"""The reason that `torch.compile` states for a constructor inside of a graph."""
+
 
 def between_graphs(
     method: Callable[Concatenate[Caller, Options], Result],
@@ -37,10 +43,7 @@ def between_graphs(
         method: a method that returns more than tensors, or calls functions of the user. An export
             or a trace of it raises a `ConfigError`.
     """
-    disable: Callable[..., Any] = torch.compiler.disable
-    if "reason" in signature(disable).parameters:  # since torch 2.7
-        disable = partial(disable, reason=REASON)
-    outside = disable(method)
+    outside = _disabled(REASON)(method)
 
     @wraps(method)
     def call(caller: Caller, /, *args: Options.args, **options: Options.kwargs) -> Result:
@@ -49,6 +52,23 @@ def between_graphs(
         return result
 
     return call
+
+
+def _disabled(reason: str) -> Callable[..., Any]:
+    """Return `torch.compiler.disable` with a reason, which torch takes since 2.7."""
+    disable: Callable[..., Any] = torch.compiler.disable
+    if "reason" in signature(disable).parameters:
+        return partial(disable, reason=reason)
+    return disable
+
+
+@_disabled(CONSTRUCTION)
+def construct_between_graphs() -> None:
+    """Let `torch.compile` run the constructor that calls this between two graphs.
+
+    Without this, it would compile imports of solvers, arrays of numpy or parameters, and fail with
+    an error that does not say what to do.
+    """
 
 
 def refuse_recording(what: object) -> None:

@@ -12,7 +12,7 @@ from models.traced import holds, is_traced
 from solvers import Solution
 
 from ..autograd.contexts import gradients_allowed, of_autograd
-from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.recording import between_graphs, construct_between_graphs, refuse_recording
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
 from ..spaces.checks.batches import positive_integer
@@ -83,6 +83,7 @@ class LinearChainCRF(nn.Module):
     _forbidden_end: torch.Tensor | None
 
     def __init__(self, num_tags: int, batch_first: bool = False, rules: TagRules | None = None):
+        construct_between_graphs()
         super().__init__()
         self.num_tags = positive_integer(num_tags, "num_tags")
         if self.num_tags > MOST_TAGS:

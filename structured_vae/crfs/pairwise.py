@@ -13,7 +13,7 @@ from solvers import ArgmaxSolver, Solution, labels
 from solvers.constraints import Constraint
 from solvers.labels import LabelProblem, LabelSolver
 
-from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.recording import between_graphs, construct_between_graphs, refuse_recording
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
 from ..spaces import PairwiseLabels
@@ -85,6 +85,7 @@ class PairwiseCRF(nn.Module):
         groups: torch.Tensor | np.ndarray | Sequence[int] | None = None,
         solver: str | LabelSolver | ArgmaxSolver = "auto",
     ):
+        construct_between_graphs()
         super().__init__()
         self.structure = PairwiseLabels(n, k, edges, solver=solver)
         table_of = _groups(groups, self.structure.e)

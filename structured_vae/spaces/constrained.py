@@ -14,6 +14,7 @@ from models.potentials import AnyPotentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import ConfigError, StructureError, shortened
 from .checks.batches import check_dense, refuse_forbidden
 from .checks.scores import masked
@@ -53,6 +54,7 @@ class ConstrainedBits(StateSpace):
     solver: str | ArgmaxSolver = "auto"
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         rules = self.constraints
         if isinstance(rules, Iterable):
             rules = tuple(rules)

@@ -17,6 +17,7 @@ from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..autograd.contexts import constant
+from ..autograd.recording import between_graphs, construct_between_graphs
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse_vectorised
 from ..errors import StructureError, shortened
@@ -85,6 +86,7 @@ class PairwiseLabels(StateSpace):
     _value_counts: torch.Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
         check_solver(self.solver)
@@ -256,6 +258,7 @@ class PairwiseLabels(StateSpace):
         pairs = codes_of(first * self.k + second, self.k**2)
         return torch.cat([unary, pairs], dim=-1).float()
 
+    @between_graphs
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n k + e k k]`, as `Structure` specifies.
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..autograd.contexts import constant
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from ..noise import gumbel
 from .checks.arcs import arcs_of
@@ -55,6 +56,7 @@ class Paths(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         arcs = arcs_of(self.arcs, "arcs")
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))

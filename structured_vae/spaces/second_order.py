@@ -11,6 +11,7 @@ import torch
 from models.states import codes_of
 from models.traced import holds
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from .checks.batches import is_dense, positive_integer
 from .checks.lengths import lengths_of
@@ -55,6 +56,7 @@ class SecondOrderChains(SpaceOfPaths):
     _paths: Paths = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         object.__setattr__(self, "n", positive_integer(self.n, "n", 2))
         object.__setattr__(self, "k", positive_integer(self.k, "k"))
         object.__setattr__(self, "_paths", _paths(self.n, self.k))

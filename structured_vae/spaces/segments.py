@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from .checks.batches import positive_integer
 from .checks.lengths import lengths_of
@@ -59,6 +60,7 @@ class Segments(SpaceOfPaths):
     _paths: Paths = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         for name in ("n", "k", "longest"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
         if self.longest > self.n:
