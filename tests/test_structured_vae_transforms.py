@@ -6,6 +6,7 @@ import pytest
 import torch
 from enumeration import seeded
 from torch import func, nn
+from torch._dynamo.testing import CompileCounterWithBackend
 from torch.autograd import forward_ad
 
 import structured_vae
@@ -143,7 +144,7 @@ BOTH_WAYS = {
 
 FUNCTIONS = ONE_WAY | BOTH_WAYS
 
-COMPILED = ("chain", "likelihood")
+COMPILED = ("chain", "likelihood", "labels' marginals")
 """The functions that every run of the tests compiles; a compilation takes seconds."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
@@ -220,7 +221,7 @@ def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
         func.hessian(log_z)(x)
 
 
-@pytest.mark.parametrize(
+compilable = pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=[] if name in COMPILED else pytest.mark.slow)
@@ -228,12 +229,27 @@ def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
         if name != "autoregressive"  # which reads its edges on the host, between two graphs
     ],
 )
+
+
+@compilable
 def test_compiled_code_is_one_graph_with_the_same_gradient(name):
     torch._dynamo.reset()
     function = FUNCTIONS[name]
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
     close(compiled(SCORES), function(SCORES))
     close(gradient(compiled, SCORES), gradient(function, SCORES))
+
+
+@compilable
+def test_batches_of_other_sizes_are_compiled_once_more_at_most(name):
+    torch._dynamo.reset()
+    function = FUNCTIONS[name]
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(function, fullgraph=True, backend=counter)
+    for size in (3, 5, 7, 9):
+        x = torch.randn((size, 4), generator=seeded(size), dtype=torch.float64)
+        close(compiled(x), function(x))
+    assert counter.frame_count <= 2
 
 
 CONSTRUCTED = {
