@@ -25,7 +25,7 @@ from ..noise import random_numbers
 from .checks.arcs import arcs_of
 from .checks.batches import (
     FORBIDDEN,
-    check_dense,
+    check_states,
     checked,
     integers,
     is_dense,
@@ -223,7 +223,7 @@ class PairwiseLabels(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n k + e k k]` is the state of some labels."""
-        check_dense(z, "states", StructureError)
+        check_states(z, self.dimension)
         labels = self.labels(z)
         exist = (labels < self._value_counts.to(z.device)).all(dim=-1)
         allowed = torch.where(exist[..., None], labels, 0)
