@@ -72,7 +72,7 @@ def construct_between_graphs() -> None:
 
 
 def refuse_recording(what: object) -> None:
-    """Raise if `torch.export`, `torch.jit.trace` or `make_fx` is recording this call.
+    """Raise if `torch.export`, `torch.jit.trace` or `torch.fx` is recording this call.
 
     A solver is a Python object, but a recording holds only tensors and numbers. It would return the
     states of the example input, or ask another solver in another process. `torch.compile` keeps the
@@ -105,8 +105,21 @@ def is_recording() -> bool:
     # torch does not declare `is_tracing` as an export
     if torch.jit.is_tracing():  # type: ignore[attr-defined,no-untyped-call]
         return True
+    if _traces_symbolically():
+        return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
     return proxies is not None and proxies.get_proxy_mode() is not None
+
+
+def _traces_symbolically() -> bool:
+    """Return whether `torch.fx.symbolic_trace` records what torch computes now."""
+    tracer = sys.modules.get("torch.fx._symbolic_trace")
+    if tracer is None:
+        return False
+    is_tracing = getattr(tracer, "is_fx_symbolic_tracing", None)  # later than torch 2.6
+    if is_tracing is None:
+        is_tracing = tracer.is_fx_tracing
+    return bool(is_tracing())
 
 
 def _name(what: object) -> str:

@@ -77,10 +77,14 @@ class Paths(StateSpace):
             solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
         scores = masked(scores, mask)
+        return shaped(self._best_paths(scores), scores, self)
+
+    def _best_paths(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return paths `[batch, n]` of highest score, which may have forbidden arcs."""
         flat = self._checked(scores)
         values = self._values(flat, "max")
         noise = [flat.new_zeros((1, 1, 1))] * len(self._levels)
-        return shaped(self._trace(values, flat, noise, 1)[0], scores, self)
+        return self._trace(values, flat, noise, 1)[0]
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
