@@ -138,3 +138,52 @@ def test_values_that_are_no_states_get_an_error_of_ours(name, states):
     structure, _ = STRUCTURES[name]
     with pytest.raises(OURS, match=r"dense tensor|shape|must be \["):
         structure.contains(states)
+
+
+EMISSIONS = torch.randn((4, 3, 2), generator=seeded(4), dtype=torch.float64)
+LENGTHS = torch.tensor([3, 1, 2, 3])
+SEGMENTS = Segments(3, 2, 2)
+TRIPLES = SecondOrderChains(3, 2)
+PATHS = Paths([[0, 1], [1, 2], [0, 1], [1, 2]], 0, 2)
+NODES = torch.ones((4, 3), dtype=torch.bool)
+
+
+def segment_scores(emissions, lengths):
+    return SEGMENTS.scores(SEGMENTS.segment_scores(emissions), lengths=lengths)
+
+
+COMPILED = {
+    "segments": lambda: SEGMENTS.parts(
+        SEGMENTS.gibbs(segment_scores(EMISSIONS, LENGTHS)).marginals
+    ),
+    "triples": lambda: TRIPLES.gibbs(TRIPLES.scores(EMISSIONS, lengths=LENGTHS)).log_partition,
+    "nodes": lambda: PATHS.gibbs(EMISSIONS.flatten(1)[:, :4], PATHS.mask_of_nodes(NODES)).marginals,
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_scores_of_lengths_and_nodes_are_compiled_to_one_graph(name):
+    torch.compiler.reset()
+    result = torch.compile(COMPILED[name], fullgraph=True, backend="eager")()
+    torch.testing.assert_close(result, COMPILED[name]())
+
+
+@pytest.mark.parametrize("length", [0, 4])
+def test_lengths_out_of_range_are_refused_or_nan_in_compiled_code(length):
+    torch.compiler.reset()
+    lengths = torch.tensor([3, length, 2, 3])
+    for scores in (segment_scores, lambda *both: TRIPLES.scores(both[0], lengths=both[1])):
+        with pytest.raises(StructuredVAEError, match="integers from 1 to 3"):
+            scores(EMISSIONS, lengths)
+        vectors = torch.compile(scores, fullgraph=True, backend="eager")(EMISSIONS, lengths)
+        assert vectors.isnan().all(dim=-1).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("call", ["contains", "neighbours"])
+def test_lists_of_states_break_the_graph_of_compiled_code(call):
+    torch.compiler.reset()
+    z = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
+    method = getattr(KOfN(2), call)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="leave out fullgraph=True"):
+        torch.compile(lambda: method(z), fullgraph=True, backend="eager")()
+    assert torch.equal(torch.compile(lambda: method(z), backend="eager")(), method(z))

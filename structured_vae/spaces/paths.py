@@ -53,13 +53,16 @@ class Paths(StateSpace):
     source: int
     target: int
     _levels: list[tuple[torch.Tensor, torch.Tensor]] = field(init=False, repr=False)
-    _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
+    # compiled code cannot ask a numpy array for these two
+    _count: int = field(init=False, repr=False)
+    _node_count: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         construct_between_graphs()
         arcs = arcs_of(self.arcs, "arcs")
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))
+        object.__setattr__(self, "_node_count", int(arcs.max()) + 1)
         for name in ("source", "target"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name, 0))
         object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
@@ -108,7 +111,7 @@ class Paths(StateSpace):
             tensor([[0., 0., 1., 1.]])
         """
         arcs = torch.from_numpy(np.asarray(self.arcs, dtype=np.int64))
-        count = int(arcs.max()) + 1
+        count = self._node_count
         is_mask = isinstance(nodes, torch.Tensor) and nodes.dtype == torch.bool
         if not is_mask or nodes.ndim == 0 or nodes.shape[-1] != count:
             raise StructureError(

@@ -14,6 +14,7 @@ from models.states import MOST_BITS
 from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
+from ..autograd.recording import between_graphs
 from ..errors import StructureError, shortened
 from ..noise import gumbel_differences, random_numbers
 from .checks.batches import check_states, refuse_forbidden
@@ -361,6 +362,7 @@ class StateSpace(ABC):
                 f"exp({log_count:.1f})"
             )
 
+    @between_graphs
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():
