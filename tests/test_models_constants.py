@@ -116,3 +116,10 @@ def test_a_random_field_is_not_scripted(name):
     make, _ = MODULES[name]
     with pytest.raises(ConfigError, match=r"compiled by torch\.jit\.script"):
         torch.jit.script(nn.Sequential(make()))
+
+
+@pytest.mark.parametrize("name", ["chain with rules", "graph", "bits with pairs", "mixture"])
+def test_a_state_dict_holds_no_constants(name):
+    make, _ = MODULES[name]
+    module = make()
+    assert module.state_dict().keys() == dict(module.named_parameters()).keys()
