@@ -725,6 +725,24 @@ def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_pa
     assert record["peers"].keys() == {"pythae", "torch-imle"}
 
 
+def test_calls_beside_packages_that_are_not_installed_have_no_row(benchmark, monkeypatch):
+    module = benchmark("calls_beside_peers")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert list(module.call_rows(rounds=1)) == []
+    assert {call.item for call in module.CALLS} == {1, 2, 3, 4, 7}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of other packages
+def test_calls_beside_other_packages_return_the_same_values(benchmark):
+    pytest.importorskip("torchcrf")
+    rows = list(benchmark("calls_beside_peers").call_rows(rounds=1))
+    assert rows
+    for row in rows:
+        assert row["ours"] > 0
+        assert ("refused" in row) != ("theirs" in row)
+
+
 @pytest.mark.filterwarnings("ignore")  # what pythae's own code warns of is not ours
 def test_networks_of_pythae_are_judged_by_the_same_evaluation(benchmark):
     pytest.importorskip("pythae")
