@@ -2,10 +2,11 @@
 
     STRUCTURED_VAE_DATA=... python benchmarks/outside.py --seconds 5 --output results/outside.json
 
-Ten well-known problems (`outside_cases.py`) and two instances of each of twenty families from
-published generators (`outside_families.py`), each with the same limit for `auto`, SCIP, HiGHS,
-CP-SAT, Gurobi within its free size, toulbar2, dwave's tabu search and MQLib, whose executable must
-be on the path. What is not installed is left out. Each call has a process of its own and one core;
+Ten well-known problems (`outside_cases.py`), two instances of each of twenty families from
+published generators (`outside_families.py`), and two of each of eight families of cliques,
+independent sets, packings and covers (`outside_cliques.py`). Each has the same limit for `auto`,
+SCIP, HiGHS, CP-SAT, Gurobi within its free size, toulbar2, dwave's tabu search and MQLib, whose
+executable must be on the path. What is not installed is left out. Each call has a process of its own and one core;
 values are recomputed, and who claims a proof or bound that another's value refutes is named.
 
 Limits are of CPU time; to solvers that know only the clock, they are longer on a busy machine by
@@ -37,6 +38,7 @@ from rich.table import Table
 
 from benchmarks.interleaved import on_cores
 from benchmarks.outside_cases import CASES
+from benchmarks.outside_cliques import CLIQUES
 from benchmarks.outside_families import GENERATED, Family, Instance
 from benchmarks.outside_losses import all_losses, answer_shown, table_rows, wrong
 from benchmarks.outside_peers import NAMES, PACKAGES, answer, takes
@@ -45,7 +47,7 @@ from solvers import available_solvers, labels, solver_class
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
-FAMILIES: dict[str, Family] = CASES | GENERATED
+FAMILIES: dict[str, Family] = CASES | GENERATED | CLIQUES
 
 OVERTIME = 60.0
 """Seconds of the clock beyond four times the limit, after which a process is ended."""

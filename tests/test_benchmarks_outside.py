@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import LabelProblem, Problem
+from solvers import LabelProblem, Problem, solve
 from solvers.constraints import at_most, cardinality, linear
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +51,69 @@ def test_every_outside_family_draws_one_instance_with_its_source(benchmark):
         assert family.source
         if min(family.sizes) <= 200:
             assert outside.drawn(name, min(family.sizes)).problem.batch == 1
+
+
+DIMACS = [
+    ("clique in a Hamming graph", 6, 64, 704, 4),
+    ("clique in a Hamming graph", 8, 256, 20_864, 16),
+    ("clique in a Johnson graph", 16, 120, 5_460, 8),
+    ("clique in a Johnson graph", 32, 496, 107_880, None),
+    ("clique in a Keller graph", 3, 34, None, 4),
+    ("clique in a Keller graph", 4, 171, 9_435, 11),
+]
+"""Family, size, and the published nodes, edges and clique number of the graph."""
+
+
+@pytest.mark.parametrize(("name", "size", "nodes", "edges", "clique"), DIMACS)
+def test_clique_families_have_the_published_graphs(benchmark, name, size, nodes, edges, clique):
+    problem = benchmark("outside").drawn(name, size).problem
+    assert problem.n == nodes
+    if edges is not None:
+        assert problem.e == nodes * (nodes - 1) // 2 - edges
+    if clique is not None:
+        solution = solve(problem, time_limit=60)
+        assert solution.optimal
+        assert solution.score == clique
+
+
+def test_a_hidden_clique_has_no_more_neighbours_than_others(benchmark):
+    cliques = benchmark("outside_cliques")
+    family, conflicts = cliques.CLIQUES["hidden clique"], []
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        problem = family.draw(60, generator).problem
+        hidden = solve(problem).z[0].astype(bool)
+        assert hidden.sum() >= cliques.HIDDEN
+        degrees = np.bincount(problem.edges.ravel(), minlength=60)
+        conflicts.append((degrees[hidden].mean(), degrees.mean()))
+    inside, everywhere = np.mean(conflicts, axis=0)
+    assert inside == pytest.approx(everywhere, rel=0.02)
+    assert everywhere == pytest.approx((1 - cliques.DENSITY) * 59, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("weighted independent set", 12), ("independent set of atoms", 4), ("set packing", 16)],
+)
+def test_best_states_of_packings_pay_no_penalty(benchmark, name, size):
+    family = benchmark("outside_cliques").CLIQUES[name]
+    problem = family.draw(size, np.random.default_rng(1)).problem
+    state = solve(problem, solver="exhaustive").z[0]
+    assert problem.e
+    assert state.any()
+    assert not (state[problem.edges[:, 0]] & state[problem.edges[:, 1]]).any()
+
+
+def test_the_best_vertex_cover_is_the_lightest(benchmark):
+    family = benchmark("outside_cliques").CLIQUES["vertex cover"]
+    problem = family.draw(10, np.random.default_rng(1)).problem
+    weights = 101.0 * np.bincount(problem.edges.ravel(), minlength=10) - problem.unary[0]
+    assert ((weights >= 1) & (weights <= 100)).all()
+    states = np.array(list(product((0, 1), repeat=10)))
+    covers = (states[:, problem.edges[:, 0]] | states[:, problem.edges[:, 1]]).all(axis=1)
+    best = solve(problem, solver="exhaustive")
+    all_covered = 101.0 * problem.e
+    assert best.score == all_covered - (states[covers] @ weights).min()
 
 
 def bits():

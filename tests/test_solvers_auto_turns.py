@@ -29,6 +29,22 @@ def packing(n, sets, seed):
     return Problem.from_arrays(weights, np.where(clash, -penalty, 0.0))
 
 
+def syndrome(n, seed):
+    """Parity checks of six bits by penalties, for the lightest error with the same parities."""
+    random = np.random.default_rng(seed)
+    checks = [row for _ in range(3) for row in random.permutation(n).reshape(-1, 6)]
+    error = random.random(n) < 0.07
+    matrix = np.zeros((n + 2 * len(checks), n + 2 * len(checks)))
+    matrix[range(n), range(n)] = -1.0
+    for number, check in enumerate(checks):
+        parity = np.zeros(len(matrix))
+        parity[check] = 1.0
+        parity[n + 2 * number : n + 2 * number + 2] = -2.0, -4.0
+        odd = error[check].sum() % 2
+        matrix -= 2.0 * (np.outer(parity, parity) + 2 * odd * np.diag(parity))
+    return Problem.from_arrays(np.diag(matrix), 2 * np.triu(matrix, 1))
+
+
 def backends_of(problem, **options):
     """Return the names of the backends that `auto` ran."""
     solution = solve(problem, **options)
@@ -38,6 +54,13 @@ def backends_of(problem, **options):
 def test_packings_go_to_cliques_at_once():
     backends, solution = backends_of(packing(130, 65, 0))
     assert backends == {"clique_cover"}
+    assert solution.optimal
+
+
+@pytest.mark.parametrize("n", [48, 60])
+def test_parity_checks_go_to_convex_bounds(n):
+    backends, solution = backends_of(syndrome(n, 0), time_limit=20)
+    assert backends <= {"dual_ascent", "branch_and_bound"}
     assert solution.optimal
 
 

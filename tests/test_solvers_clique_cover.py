@@ -50,6 +50,14 @@ def with_few_other_pairs(n, seed):
     return Problem.from_arrays(unary.astype(float), pairwise.astype(float), edges=edges)
 
 
+def of_zeros(problem):
+    """Return the problem in t = 1 - z: its pairs exclude each other at 0, as in a vertex cover."""
+    unary = -problem.unary[0]
+    for end in problem.edges.T:
+        np.subtract.at(unary, end, problem.pairwise[0])
+    return Problem.from_arrays(unary, problem.pairwise[0], edges=problem.edges)
+
+
 def search_of(problem):
     """Return a search without presolve, which would leave little of small problems."""
     scores = FixedPoint.of(problem)
@@ -165,6 +173,32 @@ def test_a_penalty_below_the_smaller_weight_excludes_nothing(penalty):
     cheap = independent_set(nx.complete_graph(3), penalty=lambda first, _: 0.5 * penalty * first)
     assert solve(triangle, solver="clique_cover").score == enumerate_scores(triangle).max()
     assert solve(cheap, solver="clique_cover").score == enumerate_scores(cheap).max()
+
+
+@few
+@given(SEEDS, st.integers(3, 9), st.integers(1, 4))
+def test_pairs_that_exclude_each_other_at_zero_are_bounded_too(seed, n, nodes):
+    problem = of_zeros(with_few_other_pairs(n, seed))
+    best = enumerate_scores(problem)[0].max()
+    stopped = solve(problem, solver=solver_class("clique_cover")(nodes=nodes))
+    assert stopped.score <= best <= stopped.bound
+    ended = solve(problem, solver="clique_cover")
+    assert ended.optimal
+    assert ended.score == best
+
+
+def test_auto_proves_vertex_covers_by_cliques():
+    random = np.random.default_rng(0)
+    for graph in (nx.gnp_random_graph(120, 0.3, seed=1), nx.random_regular_graph(9, 100, seed=0)):
+        problem = independent_set(graph, random.integers(1, 100, len(graph)).astype(float))
+        cover = of_zeros(problem)
+        assert "cliques of such pairs" in select_solver(cover).reason
+        solution = solve(cover)
+        assert solution.optimal
+        assert solution.solver == "clique_cover"
+        # The nodes outside a lightest cover are a heaviest independent set.
+        both = cover.unary[0].sum() + cover.pairwise[0].sum()
+        assert solve(problem).score == solution.score - both
 
 
 def test_a_search_that_runs_out_of_time_has_a_state_and_a_bound():

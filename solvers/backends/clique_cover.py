@@ -11,7 +11,7 @@ from ..algorithms.clique_cover.search import CliqueSearch
 from ..algorithms.local_search.warm_start import first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.penalties import excluded_pairs
+from ..algorithms.presolve.penalties import exclusions
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
@@ -76,6 +76,7 @@ class CliqueCover(ArgmaxSolver):
             return without_model(problem, start, deadline), float(problem.positive_part[0])
         scores = FixedPoint.of(problem)
         state = first_state(problem, start, deadline)
-        search = CliqueSearch(scores, excluded_pairs(scores), state, deadline)
+        excluded = exclusions(scores)
+        search = CliqueSearch(scores, excluded.pairs, state, deadline, excluded.value)
         search.run(deadline, self.nodes or np.inf)
         return search.z, float(scores.bound(np.array([search.bound]))[0])

@@ -16,7 +16,7 @@ import numpy as np
 from ..algorithms.local_search.near_states import states_around
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.penalties import Penalties, excluded_pairs, first_penalties
+from ..algorithms.presolve.penalties import Penalties, exclusions, first_penalties
 from ..algorithms.presolve.ranked import ranked
 from ..arrays import States
 from ..compiled.threads import available_cores
@@ -510,7 +510,8 @@ def exclusive(problem: Problem) -> bool:
     """Return whether `clique_cover` takes a problem, and its cliques are likely to bound it well.
 
     Nearly all pairs of the first instance then exclude each other, whatever the values of other
-    variables. Independent sets are such problems when penalties express their constraints.
+    variables. Independent sets and vertex covers are such problems when penalties express their
+    constraints.
     """
     if solver_class("clique_cover")().why_not(problem):
         return False
@@ -518,11 +519,12 @@ def exclusive(problem: Problem) -> bool:
     if np.count_nonzero(problem.pairwise[0] < 0) < EXCLUDED * problem.e:
         return False
     first = problem.instances(slice(0, 1)).to_host()
-    excluded = excluded_pairs(FixedPoint.of(first))
-    return bool(np.count_nonzero(excluded) >= EXCLUDED * problem.e)
+    excluded = exclusions(FixedPoint.of(first))
+    return bool(np.count_nonzero(excluded.pairs) >= EXCLUDED * problem.e)
 
 
 def _excludes(problem: Problem) -> bool:
-    """Return whether both ends of nearly every pair score no more than one of its ends."""
-    ends = problem.unary[0][problem.edges].min(axis=1)
-    return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)
+    """Return whether in nearly every pair both ends score alone, but no more together than one."""
+    least = problem.unary[0][problem.edges].min(axis=1)
+    exclude = (least > 0) & (problem.pairwise[0] <= -least)
+    return bool(np.count_nonzero(exclude) >= EXCLUDED * problem.e)

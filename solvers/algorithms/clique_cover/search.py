@@ -1,7 +1,8 @@
 """Search depth first with branch and bound; cliques of pairs that exclude each other bound nodes.
 
-Some best state has no excluded pair at 1, so it has at most one 1 in a clique C of such pairs. A
-node whose chosen variables score s bounds its states by weights y >= 0 of cliques:
+Some best state has no excluded pair at 1, so it has at most one 1 in a clique C of such pairs. In a
+vertex cover, pairs exclude each other at 0, and the search flips all variables. A node whose chosen
+variables score s bounds its states by weights y >= 0 of cliques:
 
     bound = s + sum_C y_C, if sum_(C with i) y_C >= h_i for every free variable i,
 
@@ -53,17 +54,26 @@ class CliqueSearch:
         excludes: UInt8[np.ndarray, "e"],
         state: np.ndarray,
         deadline: Deadline,
+        value: int = 1,
     ):
         """Prepare the search, and bound its root.
 
         Args:
             scores: a single instance.
-            excludes: `[e]`, whether some best state has no such pair at 1, for all of them at once.
+            excludes: `[e]`, whether some best state has no such pair at `value`, for all of them at
+                once.
             state: `[n]`, an assignment to start from.
             deadline: ends the preparation early.
+            value: 1; or 0, and the search flips all variables.
         """
         self._scores = scores
         self._n = scores.unary.shape[1]
+        self._flip = 1 - value
+        self._constant = 0
+        if self._flip:
+            scores, constant = scores.flipped()
+            state = 1 - state
+            self._constant = int(constant[0])
         with deadline.flag(1e-9 * NANOSECONDS * self._n) as stop:
             self._search = kernels.CliqueSearch(
                 scores.unary[0],
@@ -78,7 +88,7 @@ class CliqueSearch:
     @property
     def z(self) -> np.ndarray:
         """`[n]` int8, the best assignment so far."""
-        return np.asarray(self._search.state)
+        return np.asarray(self._search.state) ^ np.int8(self._flip)
 
     @property
     def finished(self) -> bool:
@@ -88,7 +98,7 @@ class CliqueSearch:
     @property
     def bound(self) -> int:
         """An upper bound on all integer scores."""
-        return int(self._search.bound)
+        return int(self._search.bound) + self._constant
 
     def run(self, deadline: Deadline, nodes: float = np.inf) -> None:
         """Search until the end, the deadline, or so many nodes.

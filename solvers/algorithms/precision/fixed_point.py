@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +55,18 @@ class FixedPoint:
         both = state[:, self.edges[:, 0]] * state[:, self.edges[:, 1]]
         total: np.ndarray = (self.unary * state).sum(axis=1) + (self.pairwise * both).sum(axis=1)
         return total
+
+    def flipped(self) -> tuple[FixedPoint, Int[np.ndarray, "batch"]]:
+        """Return the integer problem in t = 1 - z, and what its scores `[batch]` lack.
+
+        score(z) = constant + flipped score(t), exactly: a unary score is minus that of z and of
+        all its pairs, and pairwise scores are the same. Magnitudes add up to less than 2^56.
+        """
+        unary = -self.unary
+        for end in self.edges.T:
+            np.subtract.at(unary.T, end, self.pairwise.T)
+        constant: np.ndarray = self.unary.sum(axis=1) + self.pairwise.sum(axis=1)
+        return replace(self, unary=unary), constant
 
     def bound(self, integer_bound: np.ndarray) -> Float[np.ndarray, "batch"]:
         """Return the bounds `[batch]` on true scores, from bounds on integer scores."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -162,6 +162,27 @@ def excluded_pairs(scores: FixedPoint) -> UInt8[np.ndarray, "e"]:
             np.ascontiguousarray(scores.edges, np.int64), scores.unary[0], scores.pairwise[0]
         )
     )
+
+
+class Exclusions(NamedTuple):
+    """The pairs of one instance that exclude each other.
+
+    Attributes:
+        pairs: `[e]`, whether some best state has no such pair at `value`, for all of them at once.
+        value: 1, as in an independent set, or 0, as in a vertex cover.
+    """
+
+    pairs: UInt8[np.ndarray, "e"]
+    value: int
+
+
+def exclusions(scores: FixedPoint) -> Exclusions:
+    """Return the pairs of one instance that exclude each other at 1, or at 0 if those are more."""
+    at_one = excluded_pairs(scores)
+    at_zero = excluded_pairs(scores.flipped()[0])
+    if np.count_nonzero(at_zero) > np.count_nonzero(at_one):
+        return Exclusions(at_zero, 0)
+    return Exclusions(at_one, 1)
 
 
 def by_penalties(
