@@ -70,6 +70,7 @@ def of_the_first_choice():
 
 
 def of_the_rows():
+    yield f"| denser graphs, up to {largest('branch_and_bound')} variables | `branch_and_bound` |"
     yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
     yield f"| P1 | at most {power(sparse.QUICK_ENTRIES)} entries |"
     yield "| its tables take about 10 ms |"
