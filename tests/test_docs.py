@@ -680,8 +680,9 @@ def of_the_changed_rule():
         worse.append((title, labels, averaged > paper[cell]["bound"]))
         numbers = [100 * earlier["test/accuracy"], 100 * now["accuracy"]]
         bounds = [earlier["test/bound"], now["bound"], paper[cell]["bound"]]
-        row = f"| {title}, {labels} labels | {{}} | {{:.1f}} | {{:.1f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} |"
-        yield row, [earlier["epoch"], *numbers, *bounds]
+        row = f"| {title}, {labels} labels | {{}} | {{:.2f}} | {{:.2f}} | {{:.2f}} |"
+        yield row, [earlier["epoch"], *bounds]
+        yield f"| {title}, {labels} labels | {{:.1f}} | {{:.1f}} |", numbers
     assert len(worse) == 4  # "Four of our bounds may be too good"
     by_means = [(title, labels) for title, labels, of_means in worse if of_means]
     assert ("Gumbel-softmax", 100) not in by_means
