@@ -1,9 +1,12 @@
 """Sphinx configuration: pages in Markdown, API from docstrings, a gallery of scripts, every example run."""
 
+import builtins
 import dataclasses
 import sys
 import tomllib
 from pathlib import Path
+
+import jaxtyping
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -92,6 +95,10 @@ nitpick_ignore_regex = [
     (r"py:class", r"(solvers\.conversions\.polynomials\.thresholds\.)?Threshold"),  # private
     (r"py:class", r"models\.priors\.prior\.Answer"),  # a type variable
 ]
+
+# `solvers` imports these names for type checkers alone. Sphinx looks every annotation up.
+for name in ("Bool", "Float", "Int", "UInt", "UInt8"):
+    setattr(builtins, name, getattr(jaxtyping, name))
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run
 # here.

@@ -116,7 +116,7 @@ def qplib_summary() -> str:
     """How many of QPLIB's binary problems each solver proves, the best first."""
     lines = sorted(summary(_qplib_rows()), key=lambda line: -int(line[1].split()[0]))
     named = [(name.replace("ours", "`auto`"), *numbers) for name, *numbers in lines]
-    return table(("solver", "proved ↑", "average time, s ↓"), named)
+    return table(("solver", "proved ↑", "mean time, s ↓"), named)
 
 
 def qplib() -> str:
@@ -217,16 +217,18 @@ def _better(rows: dict[str, Row]) -> str:
 
 
 def _conditions(rows: dict[str, Row]) -> str:
-    """Limits, machines and versions."""
-    most = max(row["seconds"] for row in rows.values())
+    """The limit and whom it stopped, machines and versions."""
+    limit = max(row["limit"] for row in rows.values())
     hardware = sorted({row["hardware"]["processor"] for row in rows.values()})
-    limit = f"less than the benchmark's limit of {PUBLISHED_LIMIT:,.0f} s"
-    if most > PUBLISHED_LIMIT:
-        limit = f"while the benchmark's limit is {PUBLISHED_LIMIT:,.0f} s"
+    late = [
+        f"{_number(name)} after {row['seconds']:,.0f} s of CPU time"
+        for name, row in rows.items()
+        if row["wall"] >= row["limit"]
+    ]
+    stopped = f" It stopped the search of {_listed(late)}." if late else ""
     return (
-        f"- No run took more than {most:,.0f} s of CPU time, {limit}. The machines "
-        f"({_listed(hardware)}) also did "
-        f"other work.{_versions(rows)}\n"
+        f"- The limit was {limit:,.0f} s of wall-clock time, on machines ({_listed(hardware)}) that "
+        f"also did other work.{stopped}{_versions(rows)}\n"
     )
 
 
@@ -276,7 +278,8 @@ def regret() -> str:
         sizes = ", ".join(str(row["n"]) for row in rows)
         names = (name for row in rows for name in row["took"].split(" + "))
         took = ", ".join(f"`{each}`" for each in dict.fromkeys(names))
-        lines.append((name, sizes, took, *_worst(rows, False), *_worst(rows, True)))
+        title = name.replace("portfolio", "portfolio of assets")  # not a portfolio of backends
+        lines.append((title, sizes, took, *_worst(rows, False), *_worst(rows, True)))
     ours, others = kept(record, False), kept(record, True)
     return table(heading, lines) + (
         f"\nCompared with our own backends, `auto` is {ours}. Compared with all backends, it is "
@@ -361,7 +364,7 @@ def _worst(rows: Sequence[Row], third_parties: bool) -> tuple[str, str]:
     """The largest factor of a family, and who was the best there."""
     worst = max(rows, key=partial(factor, third_parties=third_parties))
     times = factor(worst, third_parties)
-    shown = "no proof" if times == math.inf else f"{times:.2g}"
+    shown = "no proof" if times == math.inf else f"{times:.2f}"
     return shown, f"`{best(worst, third_parties)}`"
 
 

@@ -22,6 +22,7 @@ TITLES = {
     "ArgmaxLayer, cost=, noise": "`ArgmaxLayer` with `cost=`, with noise",
     "ArgmaxLayer, implicit MLE": "`ArgmaxLayer`, implicit MLE, no noise",
     "ArgmaxLayer, implicit MLE, noise": "`ArgmaxLayer`, implicit MLE, with noise",
+    "ArgmaxLayer, implicit MLE, 3 draws": "`ArgmaxLayer`, implicit MLE, 3 draws",
 }
 """What the tables call a method of a record, if it is another name."""
 

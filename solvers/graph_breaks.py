@@ -18,10 +18,10 @@ REASON: Final = (
     "this call of solvers leaves torch, so compiled code has a graph break before it: leave out "
     "fullgraph=True, or call it outside of compiled code"
 )
-"""The reason that `torch.compile` states if it may not break the graph."""
+"""The reason that `torch.compile` states if it may not break the graph at a call of `solvers`."""
 
 
-def between_graphs(function: FunctionT) -> FunctionT:
+def between_graphs(function: FunctionT, reason: str = REASON) -> FunctionT:
     """Return a function that `torch.compile` calls between two graphs, without looking inside.
 
     Without this, torch would compile the Python code of the solvers, which takes long and fails.
@@ -29,11 +29,11 @@ def between_graphs(function: FunctionT) -> FunctionT:
 
     Args:
         function: a function that takes tensors and leaves torch.
+        reason: what `torch.compile` states if it may not break the graph.
     """
     outside: Callable[..., Any] | None = None
     modules = sys.modules
     compiler = COMPILER
-    reason = REASON
     disabled = _disabled
 
     def call(*args: Any, **options: Any) -> Any:
@@ -44,7 +44,7 @@ def between_graphs(function: FunctionT) -> FunctionT:
             torch: Any = modules["torch"]
             if torch.compiler.is_compiling():
                 torch._dynamo.graph_break(msg=reason)
-            outside = disabled(torch, function)
+            outside = disabled(torch, function, reason)
         return outside(*args, **options)
 
     # Tools look up the types of overloads in the globals of the function that they document. So the
@@ -55,9 +55,9 @@ def between_graphs(function: FunctionT) -> FunctionT:
     return cast("FunctionT", wraps(function)(of_same_module))
 
 
-def _disabled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def _disabled(torch: Any, function: Callable[..., Any], reason: str) -> Callable[..., Any]:
     """Return a function that torch calls without compiling it."""
     disable: Callable[..., Any] = torch.compiler.disable
     if "reason" in signature(disable).parameters:  # since torch 2.7
-        return cast("Callable[..., Any]", disable(function, reason=REASON))
+        return cast("Callable[..., Any]", disable(function, reason=reason))
     return cast("Callable[..., Any]", disable(function))

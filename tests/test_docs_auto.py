@@ -45,9 +45,10 @@ def of_words():
 def of_words_of_components():
     yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == 0.5  # "at least half"
-    yield f"in at least {share(sparse.EXCLUDED)} of the pairs"
-    seconds = f"all but {one_by_one.MOST_IMPROVED:g} seconds if that is longer"
-    yield f"all but {share(one_by_one.IMPROVED_SHARE)}, or {seconds}"
+    yield f"at least {share(sparse.EXCLUDED)} of its pairs satisfy w_ij + min(u_i, u_j) <= 0"
+    yield f"at least {share(sparse.EXCLUDED)} of its pairs are exclusive"
+    exact = 1 - one_by_one.IMPROVED_SHARE
+    yield f"get max({exact:g} T, T - {one_by_one.MOST_IMPROVED:g}) seconds"
     yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}; otherwise `cp_sat`"
 
 
@@ -70,79 +71,85 @@ def of_the_first_choice():
     yield f"| 12 | width at most {treewidth.WIDEST}, and the tables fit into {memory} |"
 
 
-def of_the_steps():
+def of_the_rows():
     yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
-    yield f"| 1 | `elimination` | its tables have at most {power(sparse.QUICK_ENTRIES)} entries |"
-    yield f"| P1 | small tables | at most {power(sparse.SOON_ENTRIES)} entries,"
-    groups = f"at most {penalties.FEW_GROUPS} groups per variable"
-    cut = f"{share(portfolio.CUT_SHARE)} of the remaining time"
-    yield f"with a time limit, `cp_sat` and `clique_cover` for {cut} each; then `cp_sat`"
-    yield f"| E2 | only groups | one-hot penalties, and {groups} on average |"
-    yield f"one-hot penalties, like an independent set, and {groups}"
-    yield f"at least {share(sparse.EXCLUDED)} of the pairs have a variable"
-    yield f"`clique_cover` runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
+    yield f"| P1 | at most {power(sparse.QUICK_ENTRIES)} entries |"
+    yield f"| P2 | exclusive pairs, and n at most {largest('clique_cover'):,} |"
+    groups = f"one-hot penalties, with at most {penalties.FEW_GROUPS} groups per variable"
+    yield f"| few groups | it has {groups} on average."
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    seconds = f"{cut}, and at most {sparse.CLIQUE_SECONDS:g} seconds"
-    yield f"| E3 | sparse | {degree} | `clique_cover` for {seconds};"
-    yield f"a [short run](#short-runs) of `clique_cover`, and `cp_sat` for {cut}; then"
-    yield f"nearly all pairs are exclusive, and n is at most {largest('clique_cover'):,} |"
-    small = f"n at most {sparse.MOST_TURNED}, mean degree above {sparse.EDGE_DEGREE}"
-    yield f"| small and dense | {small},"
-    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| P4 | sparse | {degree}, and n at most {sparse.MOST_CUT:,} |"
-    yield f"| P5 | medium size | n at most {largest('branch_and_bound')} |"
+    dense = f"mean degree above {sparse.EDGE_DEGREE};"
+    yield f"| P4 | n at most {sparse.MOST_TURNED}, and {dense}"
+    soon = f"at most {power(sparse.SOON_ENTRIES)} entries, and the time of the tables is at most R"
+    yield f"| P5 | {soon} |"
     largest_part = largest("branch_and_bound")
-    yield f"short run](#short-runs) of `branch_and_bound`, if n is at most {largest_part};"
+    yield f"a short run of `branch_and_bound`, if n is at most {largest_part}; then `cp_sat` |"
+    yield f"| P8 | sparse: {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P9 | n at most {largest_part} |"
     yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
     yield f"or n is at most {sparse.MOST_TURNED}."
-    yield f"| with fields, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
+    yield f"| many fields, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
     yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
 
 
+def of_exclusive_pairs():
+    cut = f"{share(portfolio.CUT_SHARE)} of"
+    yield f"`clique_cover` first runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
+    limited = f"`cp_sat` for {cut} R; `clique_cover` for {cut} R; `cp_sat` until the end"
+    yield f"| E2 | few groups | `cp_sat` | {limited} |"
+    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
+    seconds = f"{sparse.CLIQUE_SECONDS:g} s"
+    yield f"| E3 | {degree} | `clique_cover` for {seconds}; then `cplex`, else `cp_sat` |"
+    yield f"the same, but `clique_cover` gets at most {cut} R |"
+    limited = f"a short run of `clique_cover`; `cp_sat` for {cut} R; `clique_cover` until the end"
+    yield f"| E4 | any other | `clique_cover` | {limited} |"
+
+
 def of_short_runs():
-    yield f"| none | {sparse.CUT_SECONDS:g} seconds |"
-    least = f"raised to {sparse.CUT_SECONDS:g} seconds if it is shorter"
-    most = f"cut to {sparse.MOST_SECONDS:g} seconds if it is longer"
-    yield f"{share(sparse.TURN_SHARE)} of the remaining time, {least}, and {most}"
-    yield f"the length is cut to {share(portfolio.CUT_SHARE)} of the remaining time"
-    for left, of_time in ((1, "second"), (20, "seconds"), (1000, "seconds")):
+    usual = f"{share(sparse.TURN_SHARE)} of R"
+    ends = f"at least {sparse.CUT_SECONDS:g} s and at most {sparse.MOST_SECONDS:g} s"
+    yield f"It takes {usual}, but {ends}; and never more than {share(portfolio.CUT_SHARE)} of R"
+    remaining = (1, 20, 1000)
+    yield f"| remaining time R | {' | '.join(f'{left:,} s' for left in remaining)} | infinite |"
+    lengths = []
+    for left in remaining:
         usual = max(sparse.CUT_SECONDS, sparse.TURN_SHARE * left)
-        length = min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left)
-        yield f"| {left:,} {of_time} | {length:g} seconds |"
+        lengths.append(min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left))
+    lengths.append(sparse.CUT_SECONDS)
+    yield f"| short run | {' | '.join(f'{length:g} s' for length in lengths)} |"
 
 
 def of_sparse_components():
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"row P4 there, with {degree} and n at most {sparse.MOST_CUT:,}."
-    ends = f"{sparse.MOST_SECONDS:g} seconds and {share(portfolio.CUT_SHARE)} of the remaining time"
-    yield f"a run as long as `elimination` would take, but at most {ends}"
-    entries = f"at most {power(sparse.MOST_ENTRIES)} entries, and the time of the tables is within"
-    part = f"{share(sparse.TABLES_SHARE)} of the remaining time"
-    yield f"| S1 | with fields; {entries} the remaining time |"
-    yield f"| S2 | without fields; {entries} {part} |"
-    yield f"| S3 | with fields, and n at most {sparse.BRANCHED} |"
-    yield f"is a *candidate* if n is at most {largest('branch_and_bound')}"
-    with_fields = f"at least {sparse.BRANCHED_DEGREE} with fields"
-    yield f"mean degree is at least {sparse.RACED_DEGREE} without fields, or {with_fields}"
-    small = f"n at most {sparse.MOST_TURNED}, and mean degree at least {sparse.RACED_DEGREE}"
-    yield f"| S0 | without fields, {small} |"
-    yield f"`dual_ascent` with {power(sparse.LONG_VISITS)} visits, about 80 ms;"
-    yield f"a gap of at least {share(sparse.WIDE_GAP)} of the sum of the absolute scores"
-    for row in ("S4", "S6"):
-        yield f"| {row} | the time of the tables is within {part} |"
-    yield "| S5 | the time of the tables is longer |"
+    yield f"row P8 there, with {degree} and n at most {sparse.MOST_CUT:,}."
+    ends = f"at most {sparse.MOST_SECONDS:g} s and at most {share(portfolio.CUT_SHARE)} of R"
+    yield f"as long as the tables would, but {ends} |"
+    entries = f"{power(sparse.MOST_ENTRIES)} entries"
+    part = f"{share(sparse.TABLES_SHARE)} of R"
+    times = f"at most R with many fields, or at most {part} with few fields"
+    yield f"| small | at most {entries}; and the time of the tables is {times} |"
+    yield f"| large | more than {entries}, and the time of the tables is at most {part} |"
+    with_fields = f"at least {sparse.BRANCHED_DEGREE} with many fields"
+    degrees = f"{with_fields}, or at least {sparse.RACED_DEGREE} with few fields"
+    yield f"n is at most {largest('branch_and_bound')}, and the mean degree is {degrees} |"
+    yield f"| S3 | suits `branch_and_bound`, many fields, n at most {sparse.BRANCHED} |"
+    small = f"n is at most {sparse.MOST_TURNED} and the mean degree is at least"
+    visits = f"`dual_ascent` runs for about 80 ms ({power(sparse.LONG_VISITS)} [visits]"
+    yield f"if {small} {sparse.RACED_DEGREE}, {visits}"
+    yield f"is at least {share(sparse.WIDE_GAP)} of the sum of the absolute scores"
     exact = 60 * (1 - one_by_one.IMPROVED_SHARE)
-    short = f"a short run has {share(sparse.TURN_SHARE)} of that"
-    yield f"Of a limit of 60 seconds, the backends have {exact:g}, and {short}"
+    short = f"so a short run takes {sparse.TURN_SHARE * exact:g} s"
+    yield f"With a limit of 60 s, R is {exact:g} s, {short}."
 
 
 def of_large_problems():
     n = f"{largest('semidefinite'):,}"
     pairs = f"{sparse.MOST_MODELLED:,}"
     part = share(portfolio.CUT_SHARE)
-    yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} seconds"
-    first = f"`semidefinite` for {part} of the remaining time"
-    turns = f"{first}; then `cplex`, else `cp_sat`, for {part} of what then remains"
+    yield f"Up to {n} variables, `semidefinite` first finds"
+    yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} s;"
+    first = f"`semidefinite` for {part} of R"
+    turns = f"{first}; `cplex`, else `cp_sat`, for {part} of R"
     yield f"| at most {n} | at most {pairs} | set | {turns}"
     yield f"| at most {n} | more than {pairs} | set |"
     yield f"| more than {n} |"
@@ -166,7 +173,13 @@ def of_several_states():
 
 RULES = {
     "auto_rules": (of_words, of_the_first_choice),
-    "auto_portfolio": (of_words_of_components, of_the_steps, of_short_runs, of_large_problems),
+    "auto_portfolio": (
+        of_words_of_components,
+        of_the_rows,
+        of_exclusive_pairs,
+        of_short_runs,
+        of_large_problems,
+    ),
     "auto_sparse": (of_sparse_components,),
     "auto_constraints": (of_constraints, of_several_states),
 }
@@ -182,22 +195,29 @@ def of_explanations():
 
 
 def of_backends():
-    yield f"From {improvement.RECOMBINED_FROM} variables on"
-    tabu = 1 - local_search.TABU_SHARE
-    yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {share(tabu)} |"
-    yield f"| all others | {share(improvement.RECOMBINED_SHARE)} |"
+    yield f"| fewer than {improvement.RECOMBINED_FROM} variables | tabu search |"
+    tabu = local_search.TABU_SHARE
+    shares = f"tabu search for {share(tabu)} of the time; then recombination"
+    yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {shares}"
+    yield f"recombination of local optima for {share(1 - tabu)}."
+    half = improvement.RECOMBINED_SHARE
+    found = "recombination of local optima, found by tabu search,"
+    yield f"| all others | {found} for {share(half)} of the time;"
+    yield f"then tabu search for {share(1 - half)} |"
     yield f"| up to {selection.QUICKLY_CUT} variables |"
-    yield f"of up to {max_flow.LARGEST_MATRIX:,} variables |"
+    first = selection.QUICKLY_CUT + 1
+    yield f"| dense, with {first} to {max_flow.LARGEST_MATRIX:,} variables |"
     assert constrained.FIRST_SHARE == 0.1  # "a tenth of the time limit"
     yield f"at most {constrained.FIRST_SECONDS:g} seconds, and at most a tenth of the time limit |"
 
 
 def of_labels():
     quick, short = label_selection.QUICK_ENTRIES, label_selection.SHORT_ENTRIES
-    yield f"at most {power(quick)} = {quick / 2**20:.0f} million entries in all"
-    entries = f"{power(short)} = {short:,} entries"
-    share_of_pairs = f"{label_selection.QUICK_SHARE} entries for each pair of values"
-    yield f"at most {entries}, or at most {share_of_pairs}"
+    yield f"at most {power(short)} = {short:,} entries in all"
+    forest = label_selection.FOREST_ENTRIES
+    yield f"tables have at most {power(forest)} = {forest / 1e6:.0f} million entries |"
+    entries = f"{power(quick)} = {quick / 2**20:.0f} million entries"
+    yield f"Or at most {entries}, and at most {label_selection.QUICK_SHARE} for each pairwise score"
     assert messages_first.ENTRIES_A_VISIT == 4  # "5% of the estimated time"
 
 
@@ -232,7 +252,8 @@ def test_no_number_on_a_page_of_rules_is_written_without_a_constant(page):
         "",
         text,
     )
-    text = re.sub(r"[Rr]ows? \d+[ab]?(, \d+[ab]?)*( (to|and) \d+[ab]?)?|\b[CEPS]\d\b", "", text)
+    text = re.sub(r"others are 0|other one is 1", "", text)
+    text = re.sub(r"[Rr]ows? \d+[ab]?(, \d+[ab]?)*( (to|and) \d+[ab]?)?|\b[CEPS]\d+\b", "", text)
     text = re.sub(r"stages? \d( and \d)?|[Ss]teps? \d|group are 1|n = 576", "", text)
     text = re.sub(r"(?<= )\d\. ", "", text)  # numbered steps
     assert not re.findall(r".{30}\d.{10}", text)

@@ -115,6 +115,20 @@ def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_ar
     assert "They belong to one family, whose numbers begin with 3" in page
 
 
+def test_the_qplib_page_says_why_a_search_stopped(module):
+    page = module("generated_pages").qplib()
+    assert re.search(
+        r"The limit was 3,600 s of wall-clock time, .* It stopped the search of 5922 after", page
+    )
+
+
+def test_ratios_of_the_regret_page_have_two_decimals(module):
+    page = module("generated_pages").regret()
+    ratios = re.findall(r"\| ([\d.]+) \| `", page)
+    assert len(ratios) == 2 * 40
+    assert all(re.fullmatch(r"\d+\.\d\d", ratio) for ratio in ratios)
+
+
 def test_the_regret_page_says_which_backend_proves_what_auto_does_not(module):
     pages = module("generated_pages")
     answer = {"seconds": 2.0, "score": 1.0, "bound": 1.5, "proved": False}

@@ -22,9 +22,9 @@ class Semidefinite(ArgmaxSolver):
 
     The bound is the semidefinite relaxation of the problem as a maximum cut, with vectors of low
     rank. On sparse graphs it has odd-cycle inequalities over edges and chords. A Cholesky factor
-    proves the bound. A local search takes about half of the time, from the start. Without a time
-    limit, and up to 600 variables, `branch_and_bound` closes the remaining gap. Instances of a
-    batch share the cores.
+    proves the bound. A local search takes about half of the time, from the start. Up to 600
+    variables, and without a time limit for any number, `branch_and_bound` closes the remaining gap.
+    Instances of a batch share the cores.
 
     Attributes:
         threads: number of instances at once; None for all cores.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial, wraps
-from inspect import signature
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import torch
+
+from solvers import graph_breaks
 
 from ..errors import ConfigError
 
@@ -37,10 +38,7 @@ def between_graphs(
         method: a method that returns more than tensors, or calls functions of the user. An export
             or a trace of it raises a `ConfigError`.
     """
-    disable: Callable[..., Any] = torch.compiler.disable
-    if "reason" in signature(disable).parameters:  # since torch 2.7
-        disable = partial(disable, reason=REASON)
-    outside = disable(method)
+    outside = graph_breaks.between_graphs(method, REASON)
 
     @wraps(method)
     def call(caller: Caller, /, *args: Options.args, **options: Options.kwargs) -> Result:
