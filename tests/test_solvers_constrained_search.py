@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from solvers import Deadline, InfeasibleError, Problem, SolveFailedError, solve, solver_class
 from solvers.algorithms.constrained_search.bound import bound_within
 from solvers.algorithms.constrained_search.linear_rows import LinearRows
+from solvers.algorithms.constrained_search.pair_bound import PairAscent
 from solvers.algorithms.constrained_search.search import ConstrainedSearch
 from solvers.algorithms.presolve.constrained import each_instance
 from solvers.constraint_rows import Rows
@@ -454,3 +455,47 @@ def test_the_search_solves_an_assignment_with_pairs():
     search = ConstrainedSearch(problem, rows, rows.implied())
     search.run(np.zeros(n, np.int8), 10_000, Deadline.after(None))
     assert search.state.reshape(size, size).tolist() == np.eye(size).tolist()
+
+
+def tree_assignment(n, seed):
+    """Places for machines on a tree, as in the chr instances of QAPLIB: problem and constraints."""
+    random = np.random.default_rng(seed)
+    flows = np.zeros((n, n))
+    for machine in range(1, n):
+        flows[random.integers(machine), machine] = random.integers(1, 100)
+    distances = np.triu(random.integers(1, 100, (n, n)), 1)
+    scores = -2.0 * np.einsum("ij,ab->iajb", flows, distances + distances.T)
+    place = np.arange(n * n).reshape(n, n)
+    groups = [one_of(group.tolist()) for group in (*place, *place.T)]
+    matrix = scores.reshape(n * n, n * n)
+    return Problem.from_arrays(np.zeros(n * n), np.triu(matrix + matrix.T, 1)), groups
+
+
+def test_a_local_search_that_the_clock_ended_continues_after_the_bound(monkeypatch):
+    problem, groups = tree_assignment(7, 2)
+    best = solve(problem, constraints=groups, time_limit=60)
+    assert best.optimal
+    monkeypatch.setattr("solvers.algorithms.presolve.constrained.FIRST_SECONDS", 0.0)
+    rows = Rows.of(groups, problem.n)
+    found = each_instance(
+        problem, rows, Deadline.after(60), lambda *_: pytest.fail("the bound proves the state")
+    )
+    assert problem.score(found.z[0]) == best.score
+
+
+def test_one_slow_sweep_leaves_the_bound_of_pairs_in_groups_enough_sweeps(monkeypatch):
+    problem, groups = tree_assignment(7, 1)
+    rows = LinearRows.of(Rows.of(groups, problem.n))
+    values = rows.implied()
+    expected = bound_within(problem, rows, values, Deadline.after(60))
+    sweep = PairAscent._sweep
+    slow = [0.5]
+
+    def slow_at_first(self, temperature):
+        if slow:
+            time.sleep(slow.pop())
+        sweep(self, temperature)
+
+    monkeypatch.setattr(PairAscent, "_sweep", slow_at_first)
+    # If all sweeps took as long as the first, five would fit.
+    assert bound_within(problem, rows, values, Deadline.after(3.0)) <= expected + 1.0

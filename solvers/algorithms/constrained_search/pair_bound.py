@@ -136,15 +136,19 @@ class PairAscent:
         temperature = FIRST_TEMPERATURE * self._scale
         last = LAST_TEMPERATURE * self._scale
         begin = now()
-        # One sweep is timed to see how many fit; the temperature falls so that these are enough.
+        # The temperature falls fast enough for all sweeps, and for those that still fit. Each sweep
+        # is timed, since a single one may take long on a busy machine.
+        slowest = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / MOST_SWEEPS)
         self._sweep(temperature)
-        sweeps = min(MOST_SWEEPS, deadline.left / max(now() - begin, 1e-6))
-        factor = (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (1 / max(sweeps, 1))
+        sweeps = 1
         while temperature > last:
             before = self.value
             if deadline.passed or before <= enough:
                 return
+            fitting = deadline.left * sweeps / max(now() - begin, 1e-6)
+            factor = min(slowest, (last / temperature) ** (1 / max(fitting, 1)))
             self._sweep(temperature)
+            sweeps += 1
             # The temperature falls faster once it no longer lowers the bound.
             settled = before - self.value < SETTLED * temperature
             if settled:

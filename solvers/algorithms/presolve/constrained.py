@@ -37,6 +37,12 @@ FIRST_SECONDS = 0.3
 FIRST_FLIPS = 20
 """Maximum number of flips per variable in the local search before the backend."""
 
+AGAIN_SHARE = 0.1
+"""Maximum share of the remaining time for continuing that search after the bound."""
+
+AGAIN_SECONDS = 0.6
+"""Maximum time, in seconds, for continuing that search after the bound."""
+
 BOUND_SHARE = 0.2
 """Maximum share of the remaining time for the bound before the backend."""
 
@@ -202,6 +208,7 @@ class _Instance:
         deadline: the deadline of this instance.
         start: `[n]`, the user's state, or None.
         bound: the lowest upper bound on the score so far.
+        cut: whether the clock ended the local search before the backend.
     """
 
     batch: _Batch
@@ -210,6 +217,7 @@ class _Instance:
     deadline: Deadline
     start: np.ndarray | None
     bound: float = math.inf
+    cut: bool = False
 
     def solved(self) -> tuple[np.ndarray | None, float]:
         """Return the best state of the instance, or None, and an upper bound on its score."""
@@ -226,7 +234,13 @@ class _Instance:
         the backend a good state. Without pairs the backend is faster alone, so they come after it.
         """
         if self._has_pairs:
-            return self._begin, self._bound_in_time, self._ask_backend, self._improve
+            return (
+                self._begin,
+                self._bound_in_time,
+                self._continue,
+                self._ask_backend,
+                self._improve,
+            )
         return (
             self._assign,
             self._begin_quickly,
@@ -299,7 +313,9 @@ class _Instance:
             return
         self.search.fill(self._soon(FIRST_SHARE, FIRST_SECONDS))
         if self._exchanges_alone:
-            self.search.exchange(FIRST_FLIPS * n, self._soon(2 * FIRST_SHARE, 2 * FIRST_SECONDS))
+            soon = self._soon(2 * FIRST_SHARE, 2 * FIRST_SECONDS)
+            self.search.exchange(FIRST_FLIPS * n, soon)
+            self.cut = soon.passed
             return
         origin = self.start
         if origin is None:
@@ -307,7 +323,9 @@ class _Instance:
         flips = flips_in_any_case + FIRST_FLIPS * n
         self.search.run(origin, flips, self._soon(FIRST_SHARE, FIRST_SECONDS), flips_in_any_case)
         moves = min(FIRST_FLIPS, n // 4) * n
-        self.search.exchange(moves, self._soon(FIRST_SHARE, FIRST_SECONDS))
+        soon = self._soon(FIRST_SHARE, FIRST_SECONDS)
+        self.search.exchange(moves, soon)
+        self.cut = soon.passed
 
     def _begin_quickly(self) -> None:
         """Search for a good state in case that the time limit stops the backend too early."""
@@ -347,6 +365,12 @@ class _Instance:
         soon = self._soon(BOUND_SHARE, BOUND_SECONDS)
         bound = bound_within(self.single, self.batch.rows, self.batch.values, soon, enough)
         self.bound = min(self.bound, bound)
+
+    def _continue(self) -> None:
+        """Continue a local search that the clock ended: the bound may prove a better state."""
+        if self.cut:
+            soon = self._soon(AGAIN_SHARE, AGAIN_SECONDS)
+            self.search.exchange(FIRST_FLIPS * self.single.n, soon)
 
     def _ask_backend(self) -> None:
         """Offer the state of the backend to the search, and lower the bound to that of the backend.
