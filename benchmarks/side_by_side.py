@@ -1,14 +1,15 @@
 """One task in another package and in this one, in one process: pixel subsets in torch-imle, a Gaussian VAE in pythae.
 
     python -m benchmarks.side_by_side --output results/side_by_side.json
+    python -m benchmarks.side_by_side --tasks calls --output results/calls.json
 
 They are asked where they are installed: `pip install pythae`, and torch-imle from its repository,
 `pip install git+https://github.com/uclnlp/torch-imle`. The first task is that of `pixel_subsets.py`
 at k = 20: the same networks and images, and the learning rate (of torch-imle the step beta too)
 that is best on validation images with another seed. The second has the same layers, images, batches
 and Adam, each with weights of its own start, and both results are judged by one evaluation.
-Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of CPU time, of
-training alone.
+Shortest paths beside PyEPO are in `shortest_paths.py`. The task `calls` measures single calls, those
+of `calls_beside_peers.py`. One thread; seconds are of CPU time, of training alone.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from structured_vae.runs.networks import load_vae
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
 
 from . import pixel_subsets
+from .calls_beside_peers import CALLS, call_rows
 from .pixel_subsets import Mask, accuracy, images, trained
 
 K: Final = 20
@@ -206,7 +208,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measures, and writes the record after every method."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--tasks", nargs="+", choices=("subsets", "vae"), default=("subsets", "vae")
+        "--tasks", nargs="+", choices=("subsets", "vae", "calls"), default=("subsets", "vae")
     )
     parser.add_argument("--subset-epochs", type=int, default=2)
     parser.add_argument("--vae-epochs", type=int, default=10)
@@ -215,15 +217,20 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", "'saved_variables' is deprecated")
-    record: dict[str, Any] = {**environment(), "seeds": chosen.seeds, "k": K, "n": N}
-    record |= {"subset_epochs": chosen.subset_epochs, "vae_epochs": chosen.vae_epochs}
-    record["peers"] = {
-        "pythae": installed("pythae", "pythae"),
-        "torch-imle": installed("torch-imle", "imle"),
-    }
+    record: dict[str, Any] = environment()
+    if chosen.tasks == ["calls"]:
+        record["peers"] = {call.peer: installed(call.peer, call.module) for call in CALLS}
+    else:
+        record |= {"seeds": chosen.seeds, "k": K, "n": N}
+        record |= {"subset_epochs": chosen.subset_epochs, "vae_epochs": chosen.vae_epochs}
+        record["peers"] = {
+            "pythae": installed("pythae", "pythae"),
+            "torch-imle": installed("torch-imle", "imle"),
+        }
     made = {
         "subsets": lambda: subset_rows(chosen.subset_epochs, chosen.seeds),
         "vae": lambda: vae_rows(chosen.vae_epochs, chosen.seeds),
+        "calls": call_rows,
     }
     for task in chosen.tasks:
         record[task] = []

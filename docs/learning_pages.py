@@ -23,6 +23,19 @@ SIZES: dict[str, dict[str, Any]] = {
     "50 categories": {"encoder": "categorical", "k": 50},
 }
 """The codes of `defaults.json`, as `benchmarks/defaults.py` configures them."""
+FEATURES = {
+    1: "transforms and compilation",
+    2: "deployment",
+    3: "masks",
+    4: "CRFs",
+    5: "noise",
+    6: "constraints",
+    7: "JAX",
+    8: "benchmarks",
+}
+"""Features that torch users ask for, by number, in the order of `tests/README.md`."""
+NOISY = ("PerturbedFenchelYoung", "PyEPO, perturbed Fenchel-Young")
+SPO = ("SPO+ through the structure", "PyEPO, SPO+")
 DESCRIPTIONS = {
     "two sides": "two-sided, rate 0.001",
     "two sides, twice the rate": "two-sided",
@@ -382,6 +395,50 @@ def beside_pyepo() -> list[list[str]]:
     return lines
 
 
+def beside_calls() -> list[list[str]]:
+    """One row per call that torch users ask for: what it takes here and in another package."""
+    lines = [["feature", "task", "other package", "this package ↓", "other package ↓"]]
+    rows = [_call(row) for row in record("calls")["calls"]]
+    rows += [
+        (
+            "noise",
+            "perturbed loss of shortest paths",
+            "PyEPO",
+            *_decisions("shortest_paths", *NOISY),
+        ),
+        ("constraints", "SPO+ within two capacities", "PyEPO", *_decisions("two_knapsacks", *SPO)),
+        ("benchmarks", "two of eight experts", "torch: softmax of the top 2", *_experts()),
+    ]
+    order = list(FEATURES.values())
+    return lines + [list(row) for row in sorted(rows, key=lambda row: order.index(row[0]))]
+
+
+def _call(row: dict[str, Any]) -> tuple[str, ...]:
+    """The row of a call of `calls.json`."""
+    theirs = "an error"
+    if "theirs" in row:
+        theirs = f"{row['theirs']:.1f} ms"
+    return FEATURES[row["item"]], row["call"], row["peer"], f"{row['ours']:.1f} ms", theirs
+
+
+def _decisions(task: str, *methods: str) -> tuple[str, ...]:
+    """Regret and CPU seconds of a training by each method."""
+    rows = {row["method"]: row for row in record(f"decisions/{task}")["rows"]}
+    return tuple(
+        f"{100 * mean(rows[name]['regret']):.1f}% regret, {mean(rows[name]['seconds']):.2f} s"
+        for name in methods
+    )
+
+
+def _experts() -> tuple[str, ...]:
+    """Squared error and CPU seconds of a training by each way of routing."""
+    rows = {row["method"]: row for row in record("experts")["rows"]}
+    return tuple(
+        f"error {mean(rows[name]['error']):.2f}, {mean(rows[name]['seconds']):.1f} s"
+        for name in ("routing weights, straight-through", "softmax of the top two, torch")
+    )
+
+
 def spread(values: Sequence[float]) -> str:
     """The mean, and the range of several."""
     span = f" ({min(values):.1f} to {max(values):.1f})" if len(values) > 1 else ""
@@ -459,4 +516,5 @@ TABLES = (
     imle_settings,
     beside_pythae,
     beside_pyepo,
+    beside_calls,
 )

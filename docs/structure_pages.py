@@ -64,9 +64,9 @@ def decisions() -> list[list[str]]:
     }
     tables = {title: rows_of_decisions(name) for title, name in columns.items()}
     methods = dict.fromkeys(method for rows in tables.values() for method in rows)
-    lines = [["method", *tables]]
+    lines = [["method", *(f"{title} ↓" for title in tables)]]
     for method in methods:
-        cells = [regret_and_seconds(rows.get(method)) for rows in tables.values()]
+        cells = [regret_and_seconds(rows, method) for rows in tables.values()]
         lines.append([title_of(method), *cells])
     return lines
 
@@ -77,11 +77,18 @@ def rows_of_decisions(name: str) -> dict[str, dict[str, Any]]:
     return {row["method"]: row for row in record["rows"]}
 
 
-def regret_and_seconds(row: dict[str, Any] | None) -> str:
-    """The mean regret in percent, with the CPU seconds of a training; empty without a row."""
-    if row is None:
+def regret_and_seconds(rows: dict[str, dict[str, Any]], method: str) -> str:
+    """The mean regret in percent, with the CPU seconds of a training; empty without a row.
+
+    The smallest regret of a task is bold.
+    """
+    if method not in rows:
         return ""
-    return f"{100 * mean(row['regret']):.1f} ({mean(row['seconds']):.2f} s)"
+    regrets = {name: f"{100 * mean(row['regret']):.1f}" for name, row in rows.items()}
+    regret = regrets[method]
+    if float(regret) == min(map(float, regrets.values())):
+        regret = f"**{regret}**"
+    return f"{regret} ({mean(rows[method]['seconds']):.2f} s)"
 
 
 def pyepo_processes() -> list[list[str]]:
@@ -109,7 +116,7 @@ def decisions_from_pictures() -> list[list[str]]:
     return lines
 
 
-PICTURE_COLUMNS = ("regret", "best decisions", "seconds")
+PICTURE_COLUMNS = ("regret ↓", "best decisions ↑", "seconds ↓")
 
 
 def of_pictures(row: dict[str, Any] | None) -> list[str]:

@@ -150,9 +150,8 @@ def _may_repeat(states: States) -> np.ndarray:
     States whose codes differ are different. Few different states have equal codes.
     """
     factors = np.random.default_rng(0).integers(1, 2**63, states.shape[2], np.uint64)
-    codes = np.zeros(states.shape[:2], np.uint64)
-    for variable, factor in enumerate(factors):
-        codes += states[:, :, variable].astype(np.uint64) * factor
+    # einsum converts the states piece by piece, so it needs no copy of them in eight bytes each.
+    codes = np.einsum("bkn,n->bk", states, factors, dtype=np.uint64, casting="unsafe")
     codes.sort(axis=1)
     return np.asarray((codes[:, 1:] == codes[:, :-1]).any(axis=1))
 
@@ -242,6 +241,8 @@ def filled(states: States, bounds: np.ndarray, count: int) -> tuple[States, np.n
         bounds: `[..., states]`.
         count: number of rows to return.
     """
+    if bounds.shape[-1] == count:
+        return states, bounds
     rows = [(0, 0)] * (bounds.ndim - 1) + [(0, count - bounds.shape[-1])]
     return (
         np.pad(states, [*rows, (0, 0)], constant_values=MISSING),

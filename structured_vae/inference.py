@@ -110,6 +110,7 @@ class ChainInference(nn.Module):
     """The best tags of a `LinearChainCRF`, by the Viterbi algorithm in torch operations.
 
     An exported program has the length of its example, and any batch size that the export declares.
+    Export it with a mask for the longest chain, and pad the others.
 
     Args:
         crf: the trained chain; its parameters are copied, and its rules hold.

@@ -207,6 +207,29 @@ def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchm
     assert [answer["value"] for answer in later["max-cut: rudy"]] == [5]
 
 
+def test_kernels_beside_those_of_another_checkout(benchmark, tmp_path):
+    """The other checkout is this one, so both find the same results."""
+    output = tmp_path / "numba.json"
+    options = ["--old", str(ROOT), "--only", "n=15, batch 100", "--levels", "4"]
+    benchmark("beside_numba").main(
+        [*options, "--rounds", "3", "--seconds", "0.01", "--output", str(output)]
+    )
+    record = json.loads(output.read_text())
+    (row,) = record["microseconds"]["4"].values()
+    assert 0.2 < row["ratio"] < 5
+    assert record["mean_ratio"]["4"] == pytest.approx(row["ratio"])
+
+
+def test_ratios_of_kernels_are_medians_of_paired_turns(benchmark):
+    beside = benchmark("beside_numba")
+    row = beside.summary([(1.0, 2.0), (30.0, 10.0), (8.0, 10.0)])
+    assert row == {"ours": 8.0, "numba": 10.0, "ratio": 0.8}
+    assert beside.mean_ratio({"a": {"ratio": 0.5}, "b": {"ratio": 2.0}}) == pytest.approx(1.0)
+    beside.check_agreement({"a": 1.0}, {"a": 1.0 + 1e-12, "b": 3.0})
+    with pytest.raises(AssertionError, match="a"):
+        beside.check_agreement({"a": 1.0}, {"a": 1.001})
+
+
 @pytest.mark.slow
 def test_auto_beside_every_backend(benchmark, tmp_path):
     regret, families = benchmark("regret"), benchmark("families").FAMILIES
@@ -700,6 +723,24 @@ def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_pa
     assert gaussian["minus_log_p"][0] < gaussian["bound"][0] < 350
     assert bits["bound"][0] < 350
     assert record["peers"].keys() == {"pythae", "torch-imle"}
+
+
+def test_calls_beside_packages_that_are_not_installed_have_no_row(benchmark, monkeypatch):
+    module = benchmark("calls_beside_peers")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert list(module.call_rows(rounds=1)) == []
+    assert {call.item for call in module.CALLS} == {1, 2, 3, 4, 7}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of other packages
+def test_calls_beside_other_packages_return_the_same_values(benchmark):
+    pytest.importorskip("torchcrf")
+    rows = list(benchmark("calls_beside_peers").call_rows(rounds=1))
+    assert rows
+    for row in rows:
+        assert row["ours"] > 0
+        assert ("refused" in row) != ("theirs" in row)
 
 
 @pytest.mark.filterwarnings("ignore")  # what pythae's own code warns of is not ours

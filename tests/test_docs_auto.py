@@ -43,13 +43,11 @@ def of_words():
 
 
 def of_words_of_components():
-    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     assert sparse.FIELDS == 0.5  # "at least half"
-    yield f"at least {share(sparse.EXCLUDED)} of its pairs satisfy w_ij + min(u_i, u_j) <= 0"
-    yield f"at least {share(sparse.EXCLUDED)} of its pairs are exclusive"
-    exact = 1 - one_by_one.IMPROVED_SHARE
-    yield f"get max({exact:g} T, T - {one_by_one.MOST_IMPROVED:g}) seconds"
-    yield f"n is at most {third_parties.CPLEX_COMMUNITY:,}; otherwise `cp_sat`"
+    excluded = share(sparse.EXCLUDED)
+    yield f"has *exclusive pairs* if at least {excluded} of its pairs are exclusive |"
+    yield f"a component in which at least {excluded} of the pairs score no more together"
+    yield f"| none | `cplex` for n at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat` |"
 
 
 def of_the_first_choice():
@@ -72,84 +70,71 @@ def of_the_first_choice():
 
 
 def of_the_rows():
+    yield f"| denser graphs, up to {largest('branch_and_bound')} variables | `branch_and_bound` |"
     yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
     yield f"| P1 | at most {power(sparse.QUICK_ENTRIES)} entries |"
+    yield "| its tables take about 10 ms |"
     yield f"| P2 | exclusive pairs, and n at most {largest('clique_cover'):,} |"
-    groups = f"one-hot penalties, with at most {penalties.FEW_GROUPS} groups per variable"
-    yield f"| few groups | it has {groups} on average."
+    few_groups = f"one-hot penalties: at most {penalties.FEW_GROUPS} groups per variable"
+    yield f"| P3 | an independent set with {few_groups} on average |"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     dense = f"mean degree above {sparse.EDGE_DEGREE};"
     yield f"| P4 | n at most {sparse.MOST_TURNED}, and {dense}"
-    soon = f"at most {power(sparse.SOON_ENTRIES)} entries, and the time of the tables is at most R"
-    yield f"| P5 | {soon} |"
+    yield f"| P5 | at most {power(sparse.SOON_ENTRIES)} entries |"
     largest_part = largest("branch_and_bound")
-    yield f"a short run of `branch_and_bound`, if n is at most {largest_part}; then `cp_sat` |"
-    yield f"| P8 | sparse: {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"a short run of `branch_and_bound`, if n is at most {largest_part}; then a package |"
+    yield f"| P8 | {degree}, and n at most {sparse.MOST_CUT:,} |"
     yield f"| P9 | n at most {largest_part} |"
-    yield f"the mean degree is at most {sparse.MESSAGES_DEGREE};"
-    yield f"or n is at most {sparse.MOST_TURNED}."
-    yield f"| many fields, and {degree} | {power(sparse.MORE_VISITS)} | 40 ms |"
-    yield f"| any other | {power(sparse.FEW_VISITS)} | 10 ms |"
+    yield "`dual_ascent` may run for 10 to 40 ms."
+    yield f"if the mean degree is at most {sparse.MESSAGES_DEGREE},"
+    yield f"has many fields or at most {sparse.MOST_TURNED} variables."
 
 
 def of_exclusive_pairs():
-    cut = f"{share(portfolio.CUT_SHARE)} of"
-    yield f"`clique_cover` first runs for at most {sparse.FEW_NODES} search nodes, about 20 ms."
-    limited = f"`cp_sat` for {cut} R; `clique_cover` for {cut} R; `cp_sat` until the end"
-    yield f"| E2 | few groups | `cp_sat` | {limited} |"
+    part = f"{share(portfolio.CUT_SHARE)} of R"
+    yield "`clique_cover` first runs for about 20 ms."
+    yield f"if there are at most {power(sparse.SOON_ENTRIES)} entries."
+    few_groups = f"one-hot penalties: at most {penalties.FEW_GROUPS} groups per variable"
+    limited = f"a package for {part}; `clique_cover` for {part}; the package until the end"
+    yield f"| {few_groups} | a package | {limited} |"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    seconds = f"{sparse.CLIQUE_SECONDS:g} s"
-    yield f"| E3 | {degree} | `clique_cover` for {seconds}; then `cplex`, else `cp_sat` |"
-    yield f"the same, but `clique_cover` gets at most {cut} R |"
-    limited = f"a short run of `clique_cover`; `cp_sat` for {cut} R; `clique_cover` until the end"
-    yield f"| E4 | any other | `clique_cover` | {limited} |"
+    yield f"| {degree} | `clique_cover` for {sparse.CLIQUE_SECONDS:g} s; then a package"
+    limited = f"a short run of `clique_cover`; a package for {part}; `clique_cover` until the end"
+    yield f"| any other | `clique_cover` | {limited} |"
 
 
 def of_short_runs():
     usual = f"{share(sparse.TURN_SHARE)} of R"
     ends = f"at least {sparse.CUT_SECONDS:g} s and at most {sparse.MOST_SECONDS:g} s"
-    yield f"It takes {usual}, but {ends}; and never more than {share(portfolio.CUT_SHARE)} of R"
-    remaining = (1, 20, 1000)
-    yield f"| remaining time R | {' | '.join(f'{left:,} s' for left in remaining)} | infinite |"
-    lengths = []
-    for left in remaining:
-        usual = max(sparse.CUT_SECONDS, sparse.TURN_SHARE * left)
-        lengths.append(min(usual, sparse.MOST_SECONDS, portfolio.CUT_SHARE * left))
-    lengths.append(sparse.CUT_SECONDS)
-    yield f"| short run | {' | '.join(f'{length:g} s' for length in lengths)} |"
+    yield f"{usual}, but {ends}. Without a time limit, it takes {sparse.CUT_SECONDS:g} s |"
+    yield f"No run except the last one takes more than {share(portfolio.CUT_SHARE)} of R."
 
 
 def of_sparse_components():
-    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"row P8 there, with {degree} and n at most {sparse.MOST_CUT:,}."
-    ends = f"at most {sparse.MOST_SECONDS:g} s and at most {share(portfolio.CUT_SHARE)} of R"
-    yield f"as long as the tables would, but {ends} |"
+    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
     entries = f"{power(sparse.MOST_ENTRIES)} entries"
-    part = f"{share(sparse.TABLES_SHARE)} of R"
-    times = f"at most R with many fields, or at most {part} with few fields"
-    yield f"| small | at most {entries}; and the time of the tables is {times} |"
-    yield f"| large | more than {entries}, and the time of the tables is at most {part} |"
-    with_fields = f"at least {sparse.BRANCHED_DEGREE} with many fields"
-    degrees = f"{with_fields}, or at least {sparse.RACED_DEGREE} with few fields"
-    yield f"n is at most {largest('branch_and_bound')}, and the mean degree is {degrees} |"
-    yield f"| S3 | suits `branch_and_bound`, many fields, n at most {sparse.BRANCHED} |"
-    small = f"n is at most {sparse.MOST_TURNED} and the mean degree is at least"
-    visits = f"`dual_ascent` runs for about 80 ms ({power(sparse.LONG_VISITS)} [visits]"
-    yield f"if {small} {sparse.RACED_DEGREE}, {visits}"
-    yield f"is at least {share(sparse.WIDE_GAP)} of the sum of the absolute scores"
-    exact = 60 * (1 - one_by_one.IMPROVED_SHARE)
-    short = f"so a short run takes {sparse.TURN_SHARE * exact:g} s"
-    yield f"With a limit of 60 s, R is {exact:g} s, {short}."
+    yield f"| at most {entries}, which take at most R; many fields | `elimination` |"
+    yield f"| they take at most {share(sparse.TABLES_SHARE)} of R |"
+    yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} s;"
+    fields = f"at least {sparse.BRANCHED_DEGREE} with many fields"
+    yield f"{fields}, or at least {sparse.RACED_DEGREE} with few fields."
+    yield f"It needs at most {largest('branch_and_bound')} variables:"
+    yield f"| few fields, n at most {sparse.MOST_TURNED} |"
+    yield "`dual_ascent` for about 80 ms,"
+    larger = f"more than {entries}, or they take too long |"
+    yield f"| many fields, n at most {sparse.BRANCHED} | {larger}"
+    yield f"| any other | {larger} short runs"
+    yield "leaves a component of 815 variables,"
+    yield "A torus of 40 x 40 spins"
 
 
 def of_large_problems():
     n = f"{largest('semidefinite'):,}"
     pairs = f"{sparse.MOST_MODELLED:,}"
     part = share(portfolio.CUT_SHARE)
-    yield f"Up to {n} variables, `semidefinite` first finds"
     yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} s;"
     first = f"`semidefinite` for {part} of R"
-    turns = f"{first}; `cplex`, else `cp_sat`, for {part} of R"
+    turns = f"{first}; a package for {part} of R"
     yield f"| at most {n} | at most {pairs} | set | {turns}"
     yield f"| at most {n} | more than {pairs} | set |"
     yield f"| more than {n} |"
@@ -178,9 +163,9 @@ RULES = {
         of_the_rows,
         of_exclusive_pairs,
         of_short_runs,
+        of_sparse_components,
         of_large_problems,
     ),
-    "auto_sparse": (of_sparse_components,),
     "auto_constraints": (of_constraints, of_several_states),
 }
 """The rules that each page states."""

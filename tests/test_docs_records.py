@@ -199,3 +199,16 @@ def test_times_below_the_start_of_a_process_are_not_compared(module):
     assert len(times) == 24
     assert {time for time in times if float(time.strip("< ")) < 0.05} == set()
     assert "| GEOM40_3 | 40, 3 | -64.47238, < 0.05 s | -64.47238, < 0.05 s |" in table
+
+
+def test_the_page_of_calls_beside_other_packages_says_what_the_record_says():
+    rows = json.loads((ROOT / "results" / "calls.json").read_text(encoding="utf-8"))["calls"]
+    refused = [row["peer"] for row in rows if "refused" in row]
+    assert refused == ["pytorch-crf"] * 4
+    factors = {row["peer"]: row["theirs"] / row["ours"] for row in rows if "theirs" in row}
+    assert factors["torch-struct"] > 100
+    assert {peer for peer, factor in factors.items() if factor < 1} == {"entmax", "optax"}
+    page = (ROOT / "docs" / "side_by_side.md").read_text(encoding="utf-8")
+    assert "pytorch-crf raises an error for four of these calls" in page
+    assert "torch-struct takes over 100 times as long" in page
+    assert "entmax and optax are\nfaster" in page

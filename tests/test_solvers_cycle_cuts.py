@@ -27,6 +27,7 @@ from solvers.algorithms.cycle_cuts.separation import Graph, shortest_cycles, tre
 from solvers.algorithms.cycle_cuts.sides import FREE, propagate, rounded
 from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep, table_bits
 from solvers.algorithms.elimination.frontier_order import frontier_order
+from solvers.compiled._kernels import cycle_cuts as kernels
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -460,6 +461,35 @@ def test_a_sweep_that_is_stopped_claims_nothing(monkeypatch):
     before = search.bound
     gap.close_gap(search, Deadline.after(-1.0))
     assert (search.bound, search.finished) == (before, False)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_step_that_has_to_end_changes_no_table(stopped):
+    """A step over 2^30 entries takes seconds, so a sweep cannot wait for its end."""
+    stop = np.full(1, stopped, np.uint8)
+    none = np.zeros(0, np.int64)
+    table = np.full(1 << 14, NO_CUT)
+    table[0] = 5
+    before = table.copy()
+    count = kernels.extend_table(table, 0, 13, 0, none, none, none, 0, stop)
+    assert (count, table[1 << 13]) == ((0, NO_CUT) if stopped else (2, 5))
+    kernels.drop_slots(table, 1 << 13, 1 << 13, stop)
+    np.testing.assert_array_equal(table, before)
+
+    key = np.zeros((1, 2), np.uint64)
+    kept = np.full(2, 2**64 - 1, np.uint64)
+    states = kernels.extended(key, np.array([5]), True, 0, 0, none, none, none, kept, 0, 99, stop)
+    assert len(states[0]) == (0 if stopped else 2)
+
+
+def test_a_sweep_without_time_proves_nothing():
+    """No state remains in either sweep. Only where the states were tried is that a proof."""
+    cut, search = swept(10, 1, 1.0, True)
+    steps = Steps.of(Weighed.of(cut, search.certificate), np.arange(cut.vertices))
+    bound = search.certificate.bound
+    for seconds, proved in ((None, True), (-1.0, False)):
+        found = sweep(steps, bound, bound + 1, Deadline.after(seconds))
+        assert (found.complete, found.best, found.states) == (proved, NO_CUT, 0)
 
 
 @pytest.mark.parametrize("spins", [5, 9, 7])

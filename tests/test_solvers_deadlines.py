@@ -262,6 +262,31 @@ def test_a_tabu_search_stops_inside_a_run():
     assert problem.score_flat(z)[0] > 0
 
 
+def far_flow(rows, columns):
+    """A grid whose flow crosses all columns, so that a minimum cut takes seconds."""
+    place = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack((place[:, :-1].ravel(), place[:, 1:].ravel()), axis=1)
+    down = np.stack((place[:-1].ravel(), place[1:].ravel()), axis=1)
+    edges = np.concatenate((across, down))
+    weights = np.random.default_rng(0).integers(1, 10, len(edges)).astype(np.float64)
+    unary = np.zeros(place.size)
+    unary[place[:, 0]] = 100.0
+    unary[place[:, -1]] = -100.0
+    unary -= np.bincount(edges.ravel(), np.repeat(weights / 2, 2))
+    return Problem.from_arrays(unary, weights, edges=edges)
+
+
+def test_a_minimum_cut_ends_in_time():
+    seconds, cut = seconds_used("max_flow", far_flow(700, 700), 0.05)
+    assert seconds < 0.05 + LATE
+    assert not cut.optimal
+    assert 0 <= cut.score < cut.bound  # no worse than zeros
+    small = far_flow(20, 300)
+    whole = solve(small, solver="max_flow")
+    assert whole.optimal
+    assert solve(small, solver="max_flow", time_limit=1e-9).bound >= whole.score
+
+
 def test_tables_that_are_cut_short_leave_nothing_to_search():
     problem = instances.spin_glass(4, 5, 1, np.random.default_rng(6)).problem()
     order = min_fill_order(problem.n, problem.edges)

@@ -4,12 +4,22 @@ import pytest
 import torch
 from enumeration import seeded
 
-from structured_vae import ArgmaxLayer, LinearChainCRF, PairwiseCRF
+from structured_vae import (
+    ArgmaxLayer,
+    Assignments,
+    LinearChainCRF,
+    Matchings,
+    PairwiseCRF,
+    PairwiseLabels,
+)
 from structured_vae.errors import ConfigError
 
 LAYER = ArgmaxLayer(seed=None, epsilon=1.0)
 CHAIN = LinearChainCRF(3)
 RING = PairwiseCRF(4, 3, edges=[[0, 1], [1, 2], [2, 3], [3, 0]])
+ASSIGNMENTS = Assignments(4, 3)
+MATCHINGS = Matchings(4, 3)
+LABELS = PairwiseLabels(4, 3)
 
 
 def certificate(scores):
@@ -29,6 +39,9 @@ CALLS = {
     "solve a chain": lambda scores: CHAIN.solve(scores).score,
     "decode a ring": lambda scores: RING.decode(scores),
     "solve a ring": lambda scores: RING.solve(scores).bound,
+    "assign": lambda scores: ASSIGNMENTS.argmax(scores.flatten(1)),
+    "match": lambda scores: MATCHINGS.argmax(scores.flatten(1)),
+    "label": lambda scores: LABELS.argmax(scores.flatten(1)),
 }
 every_call = pytest.mark.parametrize("name", CALLS)
 

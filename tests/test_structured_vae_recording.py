@@ -80,6 +80,7 @@ WAYS = {
     "draft_export": lambda network: torch.export.draft_export(network, (SCORES,)),
     "trace": lambda network: torch.jit.trace(network, (SCORES,), check_trace=False),
     "make_fx": lambda network: make_fx(network)(SCORES),
+    "symbolic_trace": torch.fx.symbolic_trace,
 }
 
 

@@ -1,17 +1,24 @@
 """`torch.func`, `torch.compile` and empty batches: the layer, losses, CRFs and structures."""
 
+import inspect
+
 import pytest
 import torch
 from enumeration import seeded
-from torch import func
+from torch import func, nn
+from torch._dynamo.testing import CompileCounterWithBackend
 from torch.autograd import forward_ad
 
+import structured_vae
 from models import Potentials
 from solvers.constraints import at_most
 from structured_vae import (
     Arborescences,
     ArgmaxLayer,
     Assignments,
+    Bits,
+    Categories,
+    ConstrainedBits,
     DirectLoss,
     Gibbs,
     GibbsLikelihood,
@@ -19,9 +26,11 @@ from structured_vae import (
     Knapsack,
     KOfN,
     LinearChainCRF,
+    Matchings,
     PairwiseCRF,
     PairwiseLabels,
     Paths,
+    PerturbedFenchelYoung,
     ScaleFree,
     SecondOrderChains,
     Segments,
@@ -85,6 +94,14 @@ def marginals(space):
     return lambda x: space.gibbs(x).marginals
 
 
+def marginals_of(space, *options):
+    return lambda x: space(*options).gibbs(x).marginals
+
+
+def argmax_of(space, *options):
+    return lambda x: space(*options).argmax(x)
+
+
 ONE_WAY = {
     "layer": ArgmaxLayer(seed=None),
     "layer of pairs": of_pairs(ArgmaxLayer(epsilon=0.7, seed=None)),
@@ -127,7 +144,7 @@ BOTH_WAYS = {
 
 FUNCTIONS = ONE_WAY | BOTH_WAYS
 
-COMPILED = ("chain", "likelihood")
+COMPILED = ("chain", "likelihood", "labels' marginals")
 """The functions that every run of the tests compiles; a compilation takes seconds."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
@@ -204,7 +221,7 @@ def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
         func.hessian(log_z)(x)
 
 
-@pytest.mark.parametrize(
+compilable = pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=[] if name in COMPILED else pytest.mark.slow)
@@ -212,12 +229,88 @@ def test_the_log_partition_of_many_states_has_two_derivatives_in_reverse_mode():
         if name != "autoregressive"  # which reads its edges on the host, between two graphs
     ],
 )
+
+
+@compilable
 def test_compiled_code_is_one_graph_with_the_same_gradient(name):
     torch._dynamo.reset()
     function = FUNCTIONS[name]
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
     close(compiled(SCORES), function(SCORES))
     close(gradient(compiled, SCORES), gradient(function, SCORES))
+
+
+@compilable
+def test_batches_of_other_sizes_are_compiled_once_more_at_most(name):
+    torch._dynamo.reset()
+    function = FUNCTIONS[name]
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(function, fullgraph=True, backend=counter)
+    for size in (3, 5, 7, 9):
+        x = torch.randn((size, 4), generator=seeded(size), dtype=torch.float64)
+        close(compiled(x), function(x))
+    assert counter.frame_count <= 2
+
+
+CONSTRUCTED = {
+    "ArgmaxLayer": lambda x: ArgmaxLayer(seed=None)(x),
+    "DirectLoss": lambda x: DirectLoss()(x, target=target(x)),
+    "GibbsLikelihood": lambda x: GibbsLikelihood()(x, target=target(x)),
+    "ImplicitMLELoss": lambda x: ImplicitMLELoss(seed=None)(x, target=target(x)),
+    "PerturbedFenchelYoung": lambda x: PerturbedFenchelYoung()(x, target=target(x)),
+    "StructuredHinge": lambda x: StructuredHinge()(x, target=target(x)),
+    "StructuredPerceptron": lambda x: StructuredPerceptron()(x, target=target(x)),
+    "LinearChainCRF": lambda x: LinearChainCRF(2).double().marginals(emissions(x)),
+    "PairwiseCRF": lambda x: PairwiseCRF(2, 2, [[1, 0]]).double()(emissions(x), tags(x)) * x,
+    "Arborescences": marginals_of(Arborescences, [[0, 1], [1, 2], [0, 2], [2, 1]]),
+    "Assignments": argmax_of(Assignments, 2, 2),
+    "Bits": argmax_of(Bits),
+    "Categories": argmax_of(Categories, 2),
+    "ConstrainedBits": argmax_of(ConstrainedBits, [at_most(2, [0, 1, 2])]),
+    "KOfN": marginals_of(KOfN, (2, 1, 2)),
+    "Knapsack": marginals_of(Knapsack, [1, 2, 1, 1], 3),
+    "Matchings": argmax_of(Matchings, 2, 2),
+    "PairwiseLabels": argmax_of(PairwiseLabels, 2, 2),
+    "Paths": marginals_of(Paths, [[0, 1], [1, 2], [0, 1], [1, 2]], 0, 2),
+    "SecondOrderChains": argmax_of(SecondOrderChains, 2, 2),
+    "Segments": lambda x: Segments(1, 2, 1).argmax(repeated(x, 6)),
+    "SpanningTrees": marginals_of(SpanningTrees, [[0, 1], [1, 2], [0, 2], [0, 3]]),
+}
+"""By the name of a public class, a function that constructs an object of it and calls it."""
+
+WHOLE = ("Bits", "Categories")
+"""Classes that compiled code can construct inside of one graph."""
+
+
+def test_every_public_layer_loss_random_field_and_structure_is_tried():
+    kinds = (nn.Module, structured_vae.StateSpace)
+    others = (structured_vae.Estimator, structured_vae.estimators.Epsilon)
+    public = set()
+    for name in structured_vae.__all__:
+        value = getattr(structured_vae, name)
+        if not inspect.isclass(value) or inspect.isabstract(value):
+            continue
+        if issubclass(value, kinds) and not issubclass(value, others):
+            public.add(name)
+    assert set(CONSTRUCTED) == public
+
+
+@pytest.mark.spread(5)
+@pytest.mark.parametrize("name", CONSTRUCTED)
+def test_compiled_code_that_constructs_an_object_is_refused_or_breaks_the_graph(name):
+    torch._dynamo.reset()
+    function = CONSTRUCTED[name]
+    whole = torch.compile(function, fullgraph=True, backend="eager")
+    if name in WHOLE:
+        close(whole(SCORES), function(SCORES))
+        return
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="construct it once, outside"):
+        whole(SCORES)
+    results = []
+    for call in (torch.compile(function, backend="eager"), function):
+        torch.manual_seed(0)
+        results.append(call(SCORES))
+    close(*results)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Protocol, cast
 
 import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from ..constants import ModuleWithConstants
 from ..networks.layers import Linear
 from ..shapes import Binary
 
@@ -31,7 +33,7 @@ class InOrder(Protocol):
         """Append the values `[count, w]` of that variable."""
 
 
-class CausalNetwork(nn.Module, ABC):
+class CausalNetwork(ModuleWithConstants, ABC):
     """The base of causal networks over V variables of w entries.
 
     Every network gives zero logits at first, those of the uniform distribution.
@@ -102,11 +104,7 @@ class CausalLinear(CausalNetwork):
         size = variables * self.outputs
         self.weight = nn.Parameter(torch.zeros(size, variables * width))
         self.bias = nn.Parameter(torch.zeros(size))
-        variable = torch.arange(variables)
-        of_logits = variable.repeat_interleave(self.outputs)
-        of_entries = variable.repeat_interleave(width)
-        # The logits of a variable see the entries of earlier variables alone.
-        self.register_buffer("mask", of_logits[:, None] > of_entries[None], persistent=False)
+        self.register_constant("mask", partial(linear_mask, variables, width, self.outputs))
 
     def forward(self, z: Binary) -> torch.Tensor:
         """Return the logits `[..., V o]`."""
@@ -115,6 +113,14 @@ class CausalLinear(CausalNetwork):
     def in_order(self, count: int) -> InOrder:
         """Return logits that store the sum over the variables so far."""
         return _LinearInOrder(self, count)
+
+
+def linear_mask(variables: int, width: int, outputs: int) -> torch.Tensor:
+    """Return the mask of logits `[V o, V w]` that see the entries of earlier variables alone."""
+    variable = torch.arange(variables)
+    of_logits = variable.repeat_interleave(outputs)
+    of_entries = variable.repeat_interleave(width)
+    return of_logits[:, None] > of_entries[None]
 
 
 class _LinearInOrder:
@@ -158,17 +164,12 @@ class MADE(CausalNetwork):
     ):
         super().__init__(variables, width, outputs)
         self.direct = CausalLinear(variables, width, outputs)
-        # Degrees 1 to V - 1 in turn: a unit of degree d sees variables 0 to d - 1.
-        degrees = torch.arange(hidden) % max(variables - 1, 1) + 1
-        seen = torch.arange(variables).repeat_interleave(width) + 1
         self.hidden = nn.ModuleList()
+        mask = partial(_mask_of_inputs, variables, width, hidden)
         for _ in range(layers):
-            # A unit sees an input, or a unit of the layer before, of at most its own degree.
-            self.hidden.append(_Masked(degrees[:, None] >= seen[None]))
-            seen = degrees
-        # The logits of variable v see the degrees up to v, that is the variables 0 to v - 1.
-        of_logits = torch.arange(variables).repeat_interleave(self.outputs)
-        self.last = _Masked(of_logits[:, None] >= degrees[None])
+            self.hidden.append(_Masked(mask))
+            mask = partial(_mask_of_units, variables, hidden)
+        self.last = _Masked(partial(_mask_of_logits, variables, self.outputs, hidden))
         # The hidden layers add nothing at first: training starts from the direct connections.
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)
@@ -186,14 +187,38 @@ class MADE(CausalNetwork):
         return _MadeInOrder(self, count)
 
 
-class _Masked(Linear):
+def _degrees(variables: int, hidden: int) -> torch.Tensor:
+    """Return degrees 1 to V - 1 in turn: a unit of degree d sees variables 0 to d - 1."""
+    return torch.arange(hidden) % max(variables - 1, 1) + 1
+
+
+def _mask_of_inputs(variables: int, width: int, hidden: int) -> torch.Tensor:
+    """Return the mask of units that see the entries of as many variables as their degree."""
+    seen = torch.arange(variables).repeat_interleave(width) + 1
+    return _degrees(variables, hidden)[:, None] >= seen[None]
+
+
+def _mask_of_units(variables: int, hidden: int) -> torch.Tensor:
+    """Return the mask of units that see units of at most their own degree."""
+    degrees = _degrees(variables, hidden)
+    return degrees[:, None] >= degrees[None]
+
+
+def _mask_of_logits(variables: int, outputs: int, hidden: int) -> torch.Tensor:
+    """Return the mask of logits: those of variable v see degrees up to v, variables below v."""
+    of_logits = torch.arange(variables).repeat_interleave(outputs)
+    return of_logits[:, None] >= _degrees(variables, hidden)[None]
+
+
+class _Masked(ModuleWithConstants, Linear):
     """A linear layer whose weights outside a mask `[outputs, inputs]` count as zero."""
 
     mask: torch.Tensor
 
-    def __init__(self, mask: torch.Tensor):
-        super().__init__(mask.shape[1], mask.shape[0])
-        self.register_buffer("mask", mask, persistent=False)
+    def __init__(self, make: Callable[[], torch.Tensor]):
+        outputs, inputs = make().shape
+        super().__init__(inputs, outputs)
+        self.register_constant("mask", make)
 
     @property
     def masked(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
 import torch
@@ -58,7 +59,7 @@ class MixturePrior(DensityPrior):
         # The components' variance and that of their means add up to 1.
         variance = 1 - sum(mean**2 for mean in means) / components
         self.first_log_scale = math.log(variance) / 2
-        self.register_buffer("first_means", torch.tensor(means), persistent=False)
+        self.register_constant("first_means", partial(torch.tensor, means))
 
     def log_prob(self, z: Style) -> Costs:
         """Return log p(z) `[...]`, as specified by `DensityPrior`."""

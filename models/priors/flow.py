@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 
 from ..errors import SettingError
 from ..shapes import Costs, Style
-from .causal import CausalLinear, CausalNetwork
+from .causal import CausalLinear, CausalNetwork, linear_mask
 from .density import DensityPrior, bounded, log_normal
 
 
@@ -108,5 +109,12 @@ def gaussian_network(n: int) -> CausalLinear:
     A flow of this one layer is a Gaussian with any covariance.
     """
     network = CausalLinear(n, 1, outputs=2)
-    network.mask[1::2] = False  # only the bias of a log scale counts
+    network.register_constant("mask", partial(_mask_of_means, n))
     return network
+
+
+def _mask_of_means(n: int) -> torch.Tensor:
+    """Return the mask `[2 n, n]` of means; only the bias of a log scale counts."""
+    mask = linear_mask(n, 1, 2)
+    mask[1::2] = False
+    return mask

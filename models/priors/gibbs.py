@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import nn
@@ -12,6 +13,7 @@ from torch import nn
 from ..arguments import of_kind, whole_number
 from ..errors import SettingError
 from ..host_edges import HostEdges, once_on_host
+from ..networks.encoders.encoder import no_pairs, pairs_within
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places
@@ -92,15 +94,16 @@ class BitsPrior(GibbsPrior):
     def __init__(self, n: int, edges: Edges | None = None):
         super().__init__()
         n = whole_number(n, "n", SettingError)
-        if edges is None:
-            edges = torch.empty((0, 2), dtype=torch.long)
-        of_kind(edges, "edges", SettingError, torch.Tensor, "a tensor of pairs [e, 2], or None")
+        make = no_pairs
+        if edges is not None:
+            of_kind(edges, "edges", SettingError, torch.Tensor, "a tensor of pairs [e, 2], or None")
+            make = edges.clone
+        self.register_constant("edges", make)
         self.unary = nn.Parameter(torch.zeros(n))
         self.pairwise: nn.Parameter | None = None
-        if len(edges):
-            self.pairwise = nn.Parameter(torch.zeros(len(edges)))
+        if len(self.edges):
+            self.pairwise = nn.Parameter(torch.zeros(len(self.edges)))
         self._known_edges: HostEdges | None = None
-        self.register_buffer("edges", edges, persistent=False)
 
     @property
     def name(self) -> str:  # type: ignore[override]  # depends on the edges
@@ -166,7 +169,9 @@ def gibbs_prior(n: int, edges: Edges | None = None) -> BitsPrior:
     """
     n = whole_number(n, "n", SettingError)
     if edges is None:
-        edges = torch.triu_indices(n, n, 1).T.contiguous()
+        prior = BitsPrior(n, pairs_within(n, 0))
+        prior.register_constant("edges", partial(pairs_within, n, 0))
+        return prior
     return BitsPrior(n, edges)
 
 

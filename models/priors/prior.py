@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import torch
-from torch import nn
 
+from ..constants import ModuleWithConstants
 from ..errors import SettingError
 from ..potentials import AnyPotentials, LatentSpace
 from ..shapes import Binary, Costs
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 """The type of the result of `Prior.described`."""
 
 
-class LearntPrior(nn.Module, ABC):
+class LearntPrior(ModuleWithConstants, ABC):
     """A prior p(z) that is learnt with the networks of a VAE.
 
     Attributes:

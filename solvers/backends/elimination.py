@@ -18,9 +18,8 @@ from ..algorithms.elimination.treewidth import (
     treewidth_bound,
     why_not_eliminated,
 )
-from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.local_search.warm_start import late_states
 from ..algorithms.presolve.ranked import first_ranked
-from ..compiled.threads import available_cores
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..limits.deadline import Deadline
@@ -33,9 +32,6 @@ from ..solver import ArgmaxSolver, Capabilities
 
 LONG_ENTRIES = 1 << 26
 """Table entries of a batch that take some hundredths of a second."""
-
-AFTER_SECONDS = 0.05
-"""Seconds for local search after a time limit has ended the elimination."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +105,7 @@ class Elimination(ArgmaxSolver):
         stats = {"width": plan.width, "entries": plan.entries}
         if limit is None or not (stopped := np.isnan(maxima)).any():
             return Maximiser(z, stats=stats)
-        arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
-        soon = Deadline.after(AFTER_SECONDS)
-        threads = self.threads or available_cores()
-        guessed = tabu_search(*arrays, deadline=soon, threads=threads)
-        z = np.where(stopped[:, None], guessed, z)
+        z = np.where(stopped[:, None], late_states(problem, self.threads), z)
         return Maximiser(z, np.where(stopped, np.inf, problem.score_flat(z)), stats)
 
     def _takes_long(self, work: Problem) -> bool:

@@ -6,15 +6,17 @@ References:
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from ..algorithms.max_flow.dense import dense_argmax
+from ..algorithms.local_search.warm_start import late_states
+from ..algorithms.max_flow.dense import dense_argmax, dense_nanoseconds
 from ..algorithms.max_flow.one_instance import maximise_at_once
 from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
-from ..algorithms.max_flow.sparse import sparse_argmax
+from ..algorithms.max_flow.sparse import sparse_argmax, sparse_nanoseconds
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States
@@ -24,6 +26,9 @@ from ..problems.problem import Problem
 from ..problems.topology import Topology
 from ..solution import AtOnce, Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+
+QUICK_SECONDS = 0.01
+"""Estimated seconds of work that is always completed. Long paths can take a hundred times longer."""
 
 LARGEST_MATRIX = 2048
 """Largest number of nodes for a matrix of capacities, which then takes 32 MiB per thread.
@@ -41,6 +46,9 @@ class MaxFlow(ArgmaxSolver):
     `sparse`, on lists of arcs. Both use integers (`FixedPoint`), so that flow and certificate are
     exact.
 
+    If a time limit ends a cut of more than 62 variables, local search gives the state, and the flow
+    so far gives the bound.
+
     Attributes:
         threads: maximum number of threads; None for all cores.
 
@@ -51,7 +59,7 @@ class MaxFlow(ArgmaxSolver):
     threads: int | None = None
 
     name = "max_flow"
-    capabilities = Capabilities(exact=True, supermodular_only=True)
+    capabilities = Capabilities(exact=True, supermodular_only=True, time_limit=True)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -73,11 +81,20 @@ class MaxFlow(ArgmaxSolver):
         return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
-        return after_flips(problem, partial(_minimum_cut, threads=self.threads))
+        cut = partial(_minimum_cut, deadline=deadline, threads=self.threads)
+        return after_flips(problem, cut)
+
+    def _takes_long(self, work: Problem) -> bool:
+        return not _is_quick(work)
 
 
-def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
-    """Return the maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]`."""
+def _minimum_cut(
+    problem: Problem, deadline: Deadline, threads: int | None
+) -> tuple[States, Scores]:
+    """Return the maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]`.
+
+    After the deadline, the states of some instances are those of local search.
+    """
     if problem.n <= MAX_NODES:
         return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
     scores = FixedPoint.of(problem)
@@ -85,14 +102,36 @@ def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]
     argmax = sparse_argmax
     if _is_dense(problem):
         argmax = dense_argmax
-    stop = np.zeros(1, np.uint8)
-    try:
-        z, doubled = argmax(*arrays, threads, stop)
-    finally:
-        # After an exception such as Ctrl-C, a thread may still run the kernel.
-        stop.fill(1)
+    with _stop_flag(problem, deadline) as stop:
+        try:
+            z, doubled = argmax(*arrays, threads, stop)
+            ended = bool(stop[0])
+        finally:
+            # After an exception such as Ctrl-C, a thread may still run the kernel.
+            stop.fill(1)
+    if ended:
+        late = late_states(problem, threads)
+        gains = scores.score(late) > scores.score(z)
+        z = np.where(gains[:, None], late, z)
     # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
+
+
+def _stop_flag(problem: Problem, deadline: Deadline) -> AbstractContextManager[np.ndarray]:
+    """Return a context that gives the stop flag of a cut; a quick cut is not watched."""
+    if _is_quick(problem):
+        return Deadline.after(None).flag(0.0)
+    return deadline.flag()
+
+
+def _is_quick(problem: Problem) -> bool:
+    """Return whether the cuts end before a time limit or a signal could matter."""
+    if problem.n <= MAX_NODES:
+        return True
+    nanoseconds = sparse_nanoseconds(problem.n, problem.e)
+    if _is_dense(problem):
+        nanoseconds = dense_nanoseconds(problem.n)
+    return 1e-9 * nanoseconds * problem.batch <= QUICK_SECONDS
 
 
 def _is_dense(problem: Problem) -> bool:

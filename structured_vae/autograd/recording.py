@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import torch
@@ -25,6 +25,12 @@ REASON: Final = (
     "out fullgraph=True, or call it outside of compiled code"
 )
 """The reason that `torch.compile` states if it may not break the graph."""
+
+CONSTRUCTION: Final = (
+    "compiled code cannot construct this object of structured_vae: construct it once, outside of "
+    "the compiled function, and call it inside; or leave out fullgraph=True"
+)
+"""The reason that `torch.compile` states for a constructor inside of a graph."""
 
 
 def between_graphs(
@@ -49,8 +55,17 @@ def between_graphs(
     return call
 
 
+@partial(graph_breaks.between_graphs, reason=CONSTRUCTION)
+def construct_between_graphs() -> None:
+    """Let `torch.compile` run the constructor that calls this between two graphs.
+
+    Without this, it would compile imports of solvers, arrays of numpy or parameters, and fail with
+    an error that does not say what to do.
+    """
+
+
 def refuse_recording(what: object) -> None:
-    """Raise if `torch.export`, `torch.jit.trace` or `make_fx` is recording this call.
+    """Raise if `torch.export`, `torch.jit.trace` or `torch.fx` is recording this call.
 
     A solver is a Python object, but a recording holds only tensors and numbers. It would return the
     states of the example input, or ask another solver in another process. `torch.compile` keeps the
@@ -83,8 +98,21 @@ def is_recording() -> bool:
     # torch does not declare `is_tracing` as an export
     if torch.jit.is_tracing():  # type: ignore[attr-defined,no-untyped-call]
         return True
+    if _traces_symbolically():
+        return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
     return proxies is not None and proxies.get_proxy_mode() is not None
+
+
+def _traces_symbolically() -> bool:
+    """Return whether `torch.fx.symbolic_trace` records what torch computes now."""
+    tracer = sys.modules.get("torch.fx._symbolic_trace")
+    if tracer is None:
+        return False
+    is_tracing = getattr(tracer, "is_fx_symbolic_tracing", None)  # later than torch 2.6
+    if is_tracing is None:
+        is_tracing = tracer.is_fx_tracing
+    return bool(is_tracing())
 
 
 def _name(what: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+import numpy as np
 import torch
 
 from models.traced import holds
@@ -16,24 +17,23 @@ FORBIDDEN_BY_RULES: Final = ("start", "transitions", "end")
 """The attributes of `TagRules`."""
 
 
-def forbidden_by(rules: TagRules | None, name: str, k: int) -> torch.Tensor | None:
-    """Return the mask of what rules forbid in one of their tables; None without rules.
+def forbidden_by(rules: TagRules, name: str, k: int) -> np.ndarray:
+    """Return the mask of what rules forbid in one of their tables.
 
     Args:
-        rules: the rules, or None.
+        rules: the rules.
         name: one of `FORBIDDEN_BY_RULES`.
         k: the number of tags.
 
     Raises:
         StructureError: the rules are no `TagRules` of k tags.
     """
-    if rules is None:
-        return None
     if not isinstance(rules, TagRules) or len(rules.start) != k:
         raise StructureError(
             f"rules must be TagRules of {k} tags, as tag_rules returns them; got {shortened(rules)}"
         )
-    return torch.from_numpy(~getattr(rules, name))
+    forbidden: np.ndarray = ~getattr(rules, name)
+    return forbidden
 
 
 def parameter_scores(parameter: torch.Tensor, forbidden: torch.Tensor | None) -> torch.Tensor:

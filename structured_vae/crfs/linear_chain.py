@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from models.traced import holds, is_traced
 from solvers import Solution
 
 from ..autograd.contexts import gradients_allowed, of_autograd
-from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.recording import between_graphs, construct_between_graphs, refuse_recording
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
 from ..spaces.checks.batches import positive_integer
@@ -29,8 +30,8 @@ from .chain_positions import PADDING, Positions
 from .chain_solution import best_tags, possible_log_partition
 from .chain_targets import score_of_target, target_of_steps, uniform_score
 from .empty import empty_solution
+from .random_field import RandomField
 from .reductions import Reduction, check_reduction, reduced
-from .stored_parameters import check_stored
 from .tag_rules import TagRules
 from .targets import check_target, instance_weights, smoothing_of
 
@@ -41,7 +42,7 @@ MOST_TAGS: Final = 1 << 15
 """Maximum number of tags; a transition table of more takes gigabytes."""
 
 
-class LinearChainCRF(nn.Module):
+class LinearChainCRF(RandomField):
     """A linear-chain conditional random field p(tags | emissions), with exact inference.
 
     log p = start[t_1] + sum_i emissions[i, t_i] + sum_i transitions[t_i, t_(i+1)] + end[t_length] -
@@ -83,6 +84,7 @@ class LinearChainCRF(nn.Module):
     _forbidden_end: torch.Tensor | None
 
     def __init__(self, num_tags: int, batch_first: bool = False, rules: TagRules | None = None):
+        construct_between_graphs()
         super().__init__()
         self.num_tags = positive_integer(num_tags, "num_tags")
         if self.num_tags > MOST_TAGS:
@@ -92,8 +94,12 @@ class LinearChainCRF(nn.Module):
         self.end_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.transitions = nn.Parameter(torch.empty(self.num_tags, self.num_tags))
         for name in FORBIDDEN_BY_RULES:
+            buffer = f"_forbidden_{name}"
+            if rules is None:
+                self.register_buffer(buffer, None, persistent=False)
+                continue
             forbidden = forbidden_by(rules, name, self.num_tags)
-            self.register_buffer(f"_forbidden_{name}", forbidden, persistent=False)
+            self.register_constant(buffer, partial(torch.from_numpy, forbidden))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -313,7 +319,7 @@ class LinearChainCRF(nn.Module):
         """Check the scores; return the chains without masked positions, and their places."""
         refuse_recording(self)
         check_emissions(emissions, self.num_tags, self.batch_first)
-        check_stored(self)
+        self.check_stored()
         check_parameters(self.parameters())
         on = self._by_steps(mask_of(mask, emissions))
         if mask is not None:

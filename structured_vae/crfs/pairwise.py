@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from solvers import ArgmaxSolver, Solution, labels
 from solvers.constraints import Constraint
 from solvers.labels import LabelProblem, LabelSolver
 
-from ..autograd.recording import between_graphs, refuse_recording
+from ..autograd.recording import between_graphs, construct_between_graphs, refuse_recording
 from ..autograd.transforms import refuse_transforms
 from ..errors import StructureError, shortened
 from ..spaces import PairwiseLabels
@@ -22,8 +23,8 @@ from ..spaces.checks.scores import EdgesLike
 from ..spaces.labels import impossible_instances_named
 from ..spaces.sums.chain_sums import weighted
 from .empty import empty_solution
+from .random_field import RandomField
 from .reductions import Reduction, check_reduction, reduced
-from .stored_parameters import check_stored
 from .targets import (
     are_labels,
     check_target,
@@ -34,7 +35,7 @@ from .targets import (
 )
 
 
-class PairwiseCRF(nn.Module):
+class PairwiseCRF(RandomField):
     """A pairwise conditional random field p(labels | unary), with pairwise tables as parameters.
 
     It has n variables of k labels each.
@@ -85,10 +86,11 @@ class PairwiseCRF(nn.Module):
         groups: torch.Tensor | np.ndarray | Sequence[int] | None = None,
         solver: str | LabelSolver | ArgmaxSolver = "auto",
     ):
+        construct_between_graphs()
         super().__init__()
         self.structure = PairwiseLabels(n, k, edges, solver=solver)
         table_of = _groups(groups, self.structure.e)
-        self.register_buffer("_table_of", torch.from_numpy(table_of), persistent=False)
+        self.register_constant("_table_of", partial(torch.from_numpy, table_of))
         self._table_of: torch.Tensor
         count = 1
         if len(table_of):
@@ -276,7 +278,7 @@ class PairwiseCRF(nn.Module):
 
     def _check(self, unary: torch.Tensor) -> None:
         refuse_recording(self)
-        check_stored(self)
+        self.check_stored()
         shape = self.structure.n, self.structure.k
         if not is_of_floats(unary):
             raise StructureError(

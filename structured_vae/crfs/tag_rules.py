@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -88,11 +89,12 @@ def _parts_of(tags: Sequence[str], scheme: str) -> list[tuple[str, str]]:
     Raises:
         StructureError: a tag occurs twice, or is not one of the scheme.
     """
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise StructureError(f"tags must be a list of names; got {shortened(tags)}")
-    names = list(tags)
+    names: list[Any] = []
+    if not isinstance(tags, str):
+        with suppress(TypeError):  # no sequence
+            names = list(tags)
     if not names or len({name for name in names if isinstance(name, str)}) != len(names):
-        raise StructureError(f"tags must be names that differ; got {shortened(tags)}")
+        raise StructureError(f"tags must be a list of names that differ; got {shortened(tags)}")
     return [_part(name, scheme) for name in names]
 
 

@@ -23,7 +23,7 @@ from solvers import (
 )
 from solvers.constraints import Constraint
 
-from ..autograd.recording import refuse_recording
+from ..autograd.recording import construct_between_graphs, refuse_recording
 from ..autograd.transforms import Dims, leading, refuse_mapped_edges
 from ..errors import ConfigError, StructureError, shortened
 from ..noise import gumbel_differences, process_rank, seed_of_rank
@@ -72,6 +72,7 @@ class ArgmaxModule(nn.Module, ABC):
         seed: Seed = None,
         constraints: Iterable[Constraint] = (),
     ):
+        construct_between_graphs()
         super().__init__()
         if not _is_seed(seed):
             raise ConfigError(
@@ -124,7 +125,7 @@ class ArgmaxModule(nn.Module, ABC):
 
         It draws from the same noise, and shares step size and counters, so a training loop may ask
         for a structure that differs from batch to batch: `layer.over(KOfN(counts))(scores)`.
-        Compiled code has to stay outside of this call.
+        `torch.compile` makes the call between two graphs.
 
         Args:
             structure: a `Structure`, such as `KOfN` with a k for each instance.
@@ -132,6 +133,7 @@ class ArgmaxModule(nn.Module, ABC):
         Raises:
             StructureError: this is not a structure.
         """
+        construct_between_graphs()
         if not is_structure(structure):
             raise StructureError(
                 "a structure must be a StateSpace, or an object with argmax(scores); got "

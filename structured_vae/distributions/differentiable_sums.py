@@ -221,7 +221,7 @@ def _(
     unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return (
-        unary.new_empty(len(unary)),
+        unary.new_empty(unary.shape[0]),
         unary.new_empty(unary.shape),
         pairwise.new_empty(pairwise.shape),
     )

@@ -30,7 +30,7 @@ def routing_weights(
         `[..., n]`, weights of at least 0 that add up to 1.
 
     Raises:
-        StructureError: scores or states are not dense tensors, or have different shapes; or the
+        StructureError: scores or states are not dense tensors, or differ in shape or device; or the
             temperature is not a positive number.
 
     Example:
@@ -42,6 +42,10 @@ def routing_weights(
     require_scores(scores)
     require_scores(z, "z")
     temperature = positive_number(temperature, "temperature", StructureError)
+    if scores.device != z.device:
+        raise StructureError(
+            f"scores and states must be on one device; got {scores.device} and {z.device}"
+        )
     if scores.shape != z.shape:
         raise StructureError(
             f"scores and states must have one shape; got {list(scores.shape)} and {list(z.shape)}"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
+from ..autograd.recording import between_graphs, construct_between_graphs
 from ..autograd.transforms import refuse_transforms
 from ..errors import MissingPackageError, StructureError, shortened
 from ..noise import random_numbers
@@ -36,6 +37,7 @@ class _TwoSides(StateSpace):
     sizes: tuple[tuple[int, int], ...] | torch.Tensor | Sequence[Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         positive_integer(self.rows, "rows")
         if self.columns is not None:
             positive_integer(self.columns, "columns")
@@ -185,6 +187,7 @@ class Assignments(_TwoSides):
         )
         return self.argmax(noise)
 
+    @between_graphs
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return an assignment of highest score `[..., batch, n]`, as `Structure` specifies.
 
@@ -260,6 +263,7 @@ class Matchings(_TwoSides):
         paired = (of_rows == ranks(columns)[:, None, :]) & (of_rows < sizes[:, None, None])
         return paired.reshape(count, n).to(like.dtype)
 
+    @between_graphs
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a matching of highest score `[..., batch, n]`, as `Structure` specifies.
 

@@ -18,9 +18,10 @@ from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
 from solvers.labels import LabelSolver
 
-from ..errors import ConfigError, StructureError
+from ..errors import ConfigError
 from ..noise import random_numbers
-from .checks.batches import check_dense, require_scores
+from .checks.batches import check_states, require_scores
+from .checks.scores import masked
 from .completions import BitCompletions, Completions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -71,15 +72,33 @@ class Bits(StateSpace):
     independent: ClassVar[bool] = True
     free_flips: ClassVar[bool] = True
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return ones where scores are positive."""
-        require_scores(scores)
-        return (scores > 0).to(scores.dtype)
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Return ones where scores are positive.
 
-    def gibbs(self, scores: torch.Tensor) -> BitSums:
-        """Return the sums of independent bits."""
+        Args:
+            scores: `[..., batch, n]`.
+            mask: boolean, False where a bit must be 0.
+
+        Raises:
+            StructureError: `scores` is not a tensor of scores.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
+        """
         require_scores(scores)
-        return BitSums(scores)
+        return (masked(scores, mask) > 0).to(scores.dtype)
+
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> BitSums:
+        """Return the sums of independent bits.
+
+        Args:
+            scores: as in `argmax`.
+            mask: as in `argmax`.
+
+        Raises:
+            StructureError: as in `argmax`.
+            solvers.ProblemError: as in `argmax`.
+        """
+        require_scores(scores)
+        return BitSums(masked(scores, mask))
 
     def described(self, n: int) -> str:
         """Return how many bits there are."""
@@ -94,7 +113,7 @@ class Bits(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return true `[...]` for each z: all bits are a state."""
-        check_dense(z, "states", StructureError)
+        check_states(z)
         return torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,8 @@ from solvers.labels import LabelSolver
 
 from ..errors import StructureError
 from ..noise import gumbel, random_numbers
-from .checks.batches import check_dense, positive_integer, require_scores
+from .checks.batches import check_states, positive_integer, refuse_forbidden, require_scores
+from .checks.scores import masked
 from .completions import Completions, ValueCompletions, drawn_variables
 from .device_argmax import device_argmax
 from .space import StateSpace
@@ -88,16 +89,48 @@ class Categories(StateSpace):
         """Whether there is one variable."""
         return self.variables == 1
 
-    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return the best value of each variable, one-hot."""
-        require_scores(scores)
-        values = of_variables(scores, self.variables)
+    def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the best value of each variable, one-hot.
+
+        Args:
+            scores: `[..., batch, variables k]`.
+            mask: boolean, False where a value is forbidden.
+
+        Raises:
+            StructureError: `scores` is not a tensor of scores of that shape, or all values of a
+                variable are masked.
+            solvers.ProblemError: the mask is not boolean, or does not fit the scores.
+        """
+        values = self._values(scores, mask)
         return codes_of(values.argmax(dim=-1), values.shape[-1]).to(scores.dtype)
 
-    def gibbs(self, scores: torch.Tensor) -> CategorySums:
-        """Return the sums of independent variables."""
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> CategorySums:
+        """Return the sums of independent variables.
+
+        Args:
+            scores: as in `argmax`.
+            mask: as in `argmax`.
+
+        Raises:
+            StructureError: as in `argmax`.
+            solvers.ProblemError: as in `argmax`.
+        """
+        return CategorySums(self._values(scores, mask).flatten(-2), self.variables)
+
+    def _values(self, scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Return the checked scores `[..., variables, k]`, minus infinity where the mask is False.
+
+        Raises:
+            StructureError: see `argmax`.
+        """
         require_scores(scores)
-        return CategorySums(scores, self.variables)
+        if not scores.ndim:
+            raise StructureError(f"scores must be [..., {self.variables} k]; got a single number")
+        self.check(scores.shape[-1])
+        values = of_variables(masked(scores, mask), self.variables)
+        if mask is not None:
+            refuse_forbidden((values == -torch.inf).all(dim=-1), type(self).__name__)
+        return values
 
     def variable_count(self, n: int) -> int:
         """Return how many variables there are."""
@@ -122,7 +155,8 @@ class Categories(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each variable has one value."""
-        check_dense(z, "states", StructureError)
+        check_states(z)
+        self.check(z.shape[-1])
         return (of_variables(z, self.variables).sum(dim=-1) == 1).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:

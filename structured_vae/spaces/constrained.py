@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, cast
 
@@ -14,8 +15,9 @@ from models.potentials import AnyPotentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import ConfigError, StructureError, shortened
-from .checks.batches import check_dense, refuse_forbidden
+from .checks.batches import check_dense, check_states, refuse_forbidden, require_scores
 from .checks.scores import masked
 from .space import StateSpace
 from .structure import is_structure
@@ -53,8 +55,9 @@ class ConstrainedBits(StateSpace):
     solver: str | ArgmaxSolver = "auto"
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         rules = self.constraints
-        if isinstance(rules, Iterable):
+        with suppress(TypeError):  # which is no sequence: the message below says so
             rules = tuple(rules)
         is_tuple = isinstance(rules, tuple) and len(rules) > 0
         if not is_tuple or not all(isinstance(rule, Constraint) for rule in rules):
@@ -75,8 +78,11 @@ class ConstrainedBits(StateSpace):
         Raises:
             solvers.InfeasibleError: no state satisfies the constraints.
             solvers.ProblemError: the scores are not finite, or the mask does not fit them.
-            StructureError: the scores forbid every state of an instance.
+            StructureError: the scores are not a dense tensor of scores, or forbid every state of an
+                instance.
         """
+        require_scores(scores)
+        check_dense(scores, "scores", StructureError)
         scores = masked(scores, mask)
         return self.maximise(Potentials.of_scores(scores))
 
@@ -119,7 +125,7 @@ class ConstrainedBits(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n]` satisfies the constraints."""
-        check_dense(z, "states", StructureError)
+        check_states(z)
         satisfied = torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
         for rule in cast("tuple[Constraint, ...]", self.constraints):
             coefficients = z.new_ones(z.shape[-1], dtype=torch.float64)

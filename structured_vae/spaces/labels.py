@@ -17,6 +17,7 @@ from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..autograd.contexts import constant
+from ..autograd.recording import between_graphs, construct_between_graphs
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import refuse_forward_mode, refuse_transforms, refuse_vectorised
 from ..errors import StructureError, shortened
@@ -24,7 +25,7 @@ from ..noise import random_numbers
 from .checks.arcs import arcs_of
 from .checks.batches import (
     FORBIDDEN,
-    check_dense,
+    check_states,
     checked,
     integers,
     is_dense,
@@ -85,6 +86,7 @@ class PairwiseLabels(StateSpace):
     _value_counts: torch.Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
         check_solver(self.solver)
@@ -221,7 +223,7 @@ class PairwiseLabels(StateSpace):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n k + e k k]` is the state of some labels."""
-        check_dense(z, "states", StructureError)
+        check_states(z, self.dimension)
         labels = self.labels(z)
         exist = (labels < self._value_counts.to(z.device)).all(dim=-1)
         allowed = torch.where(exist[..., None], labels, 0)
@@ -256,6 +258,7 @@ class PairwiseLabels(StateSpace):
         pairs = codes_of(first * self.k + second, self.k**2)
         return torch.cat([unary, pairs], dim=-1).float()
 
+    @between_graphs
     def argmax(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Return a state of highest score `[..., batch, n k + e k k]`, as `Structure` specifies.
 

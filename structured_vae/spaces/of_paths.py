@@ -6,6 +6,8 @@ from abc import ABC
 
 import torch
 
+from .checks.batches import shaped
+from .checks.scores import masked
 from .paths import Paths
 from .space import StateSpace
 from .sums.distribution import StructureGibbs
@@ -31,7 +33,8 @@ class SpaceOfPaths(StateSpace, ABC):
                 state of an instance.
             solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
-        return self._paths.argmax(scores, mask)
+        scores = masked(scores, mask)
+        return shaped(self._paths._best_paths(scores), scores, self)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores; using it raises as `argmax` does."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..autograd.contexts import constant
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from ..noise import gumbel
 from .checks.arcs import arcs_of
@@ -52,12 +53,16 @@ class Paths(StateSpace):
     source: int
     target: int
     _levels: list[tuple[torch.Tensor, torch.Tensor]] = field(init=False, repr=False)
-    _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
+    # compiled code cannot ask a numpy array for these two
+    _count: int = field(init=False, repr=False)
+    _node_count: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         arcs = arcs_of(self.arcs, "arcs")
         object.__setattr__(self, "arcs", arcs)
         object.__setattr__(self, "_count", len(arcs))
+        object.__setattr__(self, "_node_count", int(arcs.max()) + 1)
         for name in ("source", "target"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name, 0))
         object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
@@ -75,10 +80,14 @@ class Paths(StateSpace):
             solvers.ProblemError: the mask is not boolean, or does not fit the scores.
         """
         scores = masked(scores, mask)
+        return shaped(self._best_paths(scores), scores, self)
+
+    def _best_paths(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return paths `[batch, n]` of highest score, which may have forbidden arcs."""
         flat = self._checked(scores)
         values = self._values(flat, "max")
         noise = [flat.new_zeros((1, 1, 1))] * len(self._levels)
-        return shaped(self._trace(values, flat, noise, 1)[0], scores, self)
+        return self._trace(values, flat, noise, 1)[0]
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
         """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
@@ -102,7 +111,7 @@ class Paths(StateSpace):
             tensor([[0., 0., 1., 1.]])
         """
         arcs = torch.from_numpy(np.asarray(self.arcs, dtype=np.int64))
-        count = int(arcs.max()) + 1
+        count = self._node_count
         is_mask = isinstance(nodes, torch.Tensor) and nodes.dtype == torch.bool
         if not is_mask or nodes.ndim == 0 or nodes.shape[-1] != count:
             raise StructureError(

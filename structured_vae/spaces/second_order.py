@@ -11,9 +11,10 @@ import torch
 from models.states import codes_of
 from models.traced import holds
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from .checks.batches import is_dense, positive_integer
-from .checks.lengths import lengths_of
+from .checks.lengths import lengths_of, nan_if_out_of_range
 from .checks.shapes import require_shape
 from .of_paths import SpaceOfPaths
 from .paths import Paths
@@ -55,6 +56,7 @@ class SecondOrderChains(SpaceOfPaths):
     _paths: Paths = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         object.__setattr__(self, "n", positive_integer(self.n, "n", 2))
         object.__setattr__(self, "k", positive_integer(self.k, "k"))
         object.__setattr__(self, "_paths", _paths(self.n, self.k))
@@ -101,6 +103,7 @@ class SecondOrderChains(SpaceOfPaths):
         steps = pairwise + unary[..., 1:, None, :]
         further = triples + steps[..., 1:, None, :, :]
         first = steps[..., 0, :, :]
+        limits = None
         if lengths is not None:
             limits = lengths_of(lengths, n, leading).to(unary.device)
             first = _padded(first, limits[..., None] > 1)
@@ -108,7 +111,10 @@ class SecondOrderChains(SpaceOfPaths):
             further = _padded(further, (positions < limits)[..., None, None, None])
         first = first + unary[..., 0, :, None]
         vectors = (first.flatten(-2), further.flatten(-4))
-        return torch.cat([vector.expand(*leading, -1) for vector in vectors], dim=-1)
+        scores = torch.cat([vector.expand(*leading, -1) for vector in vectors], dim=-1)
+        if limits is not None:
+            scores = nan_if_out_of_range(scores, limits, n)
+        return scores
 
     def labels(self, z: torch.Tensor) -> torch.Tensor:
         """Return the labels `[..., n]` of states `[..., dimension]`."""

@@ -10,9 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from .checks.batches import positive_integer
-from .checks.lengths import lengths_of
+from .checks.lengths import lengths_of, nan_if_out_of_range
 from .checks.shapes import require_shape
 from .of_paths import SpaceOfPaths
 from .paths import Paths
@@ -59,6 +60,7 @@ class Segments(SpaceOfPaths):
     _paths: Paths = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         for name in ("n", "k", "longest"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
         if self.longest > self.n:
@@ -148,15 +150,19 @@ class Segments(SpaceOfPaths):
                 values = segments.new_zeros(k)
             require_shape(values, (k,), name)
             borders.append(values)
+        limits = None
         if lengths is not None:
-            beyond = lengths_of(lengths, n, leading).to(segments.device)
-            segments, transitions = self._cut(segments, transitions, borders[1], beyond)
+            limits = lengths_of(lengths, n, leading).to(segments.device)
+            segments, transitions = self._cut(segments, transitions, borders[1], limits)
             # The segments at the length have these scores by now; twice would count them twice.
             borders[1] = segments.new_zeros(k)
         vectors = [segments.flatten(-3)]
         vectors.append(transitions.flatten(-3).expand(*leading, -1))
         vectors += [values.expand(*leading, -1) for values in borders]
-        return torch.cat(vectors, dim=-1)
+        scores = torch.cat(vectors, dim=-1)
+        if limits is not None:
+            scores = nan_if_out_of_range(scores, limits, n)
+        return scores
 
     def _cut(
         self,

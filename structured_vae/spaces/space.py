@@ -14,9 +14,10 @@ from models.states import MOST_BITS
 from solvers import Solution
 
 from ..autograd.contexts import autograd_allowed
+from ..autograd.recording import between_graphs
 from ..errors import StructureError, shortened
 from ..noise import gumbel_differences, random_numbers
-from .checks.batches import check_dense, refuse_forbidden
+from .checks.batches import check_states, refuse_forbidden
 from .completions import Completions, completed_in_order, drawn_variables
 from .listing import listed_by_argmax, places_among
 from .structure import StateSums, Structure, is_structure, refuse_pairs
@@ -146,7 +147,7 @@ class StateSpace(ABC):
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
         """Return `[...]`, whether each of `z [..., n]` is a state: the argmax of 2 z - 1 is z."""
-        check_dense(z, "states", StructureError)
+        check_states(z)
         return (self._best(2 * z - 1) == z).all(dim=-1)
 
     def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
@@ -361,6 +362,7 @@ class StateSpace(ABC):
                 f"exp({log_count:.1f})"
             )
 
+    @between_graphs
     def _best(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the argmax of a copy of the scores, detached; it may use autograd."""
         with autograd_allowed():

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import torch
 
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
 from .checks.batches import UNREACHABLE, checked, integers, log_add, shaped
@@ -239,6 +240,7 @@ class Knapsack(StateSpace):
     capacity: Counts | torch.Tensor | Sequence[int]
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         object.__setattr__(self, "weights", _weights(self.weights))
         object.__setattr__(self, "capacity", counts_of(self.capacity, "capacity"))
         most = self._most

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..autograd.contexts import constant
+from ..autograd.recording import construct_between_graphs
 from ..errors import StructureError
 from .checks.arcs import arcs_of
 from .checks.batches import UNREACHABLE, checked, positive_integer, shaped
@@ -53,6 +54,7 @@ class SpanningTrees(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         edges = arcs_of(self.edges)
         if len(np.unique(edges)) <= edges.max() or not nx.is_connected(nx.Graph(edges.tolist())):
             raise StructureError(
@@ -133,6 +135,7 @@ class Arborescences(StateSpace):
     _count: int = field(init=False, repr=False)  # compiled code cannot ask a numpy array
 
     def __post_init__(self) -> None:
+        construct_between_graphs()
         arcs = arcs_of(self.arcs, "arcs")
         root = positive_integer(self.root, "root", 0)
         reached = set()

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import torch
 from torch import nn
 
+from ...constants import ModuleWithConstants
 from ...errors import SettingError
 from ...host_edges import HostEdges, once_on_host
 from ...potentials import CategoricalPotentials, LatentSpace
 from ...shapes import Images
 from ..layers import Linear
-from .encoder import lowest_outputs, pairs_within
+from .encoder import lowest_outputs, no_pairs, pairs_within
 
 COUPLINGS: Final = ("none", "potts", "general")
 """The couplings of variables of k values."""
 
 
-class CategoricalEncoder(nn.Module):
+class CategoricalEncoder(ModuleWithConstants):
     """The encoder pixels -> hidden -> ReLU -> potentials over variables of k values.
 
     Args:
@@ -61,11 +63,12 @@ class CategoricalEncoder(nn.Module):
             raise SettingError(
                 f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
             )
-        pairs = torch.empty((0, 2), dtype=torch.long)
+        pairs = no_pairs
         if couplings != "none":
-            pairs = pairs_within(variables, bandwidth)
+            pairs = partial(pairs_within, variables, bandwidth)
+        self.register_constant("edges", pairs)
         # A single variable has no pair to couple.
-        if not len(pairs):
+        if not len(self.edges):
             couplings = "none"
         self.pixels = pixels
         self.k = k
@@ -75,8 +78,7 @@ class CategoricalEncoder(nn.Module):
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
         self._known_edges: HostEdges | None = None
-        self.register_buffer("edges", pairs.contiguous(), persistent=False)
-        of_pairs = len(pairs)
+        of_pairs = len(self.edges)
         if couplings == "general":
             of_pairs *= k**2
         self.network = nn.Sequential(

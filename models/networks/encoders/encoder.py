@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import torch
 from torch import nn
 
+from ...constants import ModuleWithConstants
 from ...host_edges import HostEdges, once_on_host
 from ...potentials import LatentSpace, Potentials
 from ...shapes import Images
 from ..layers import Linear
 
 
-class Encoder(nn.Module):
+class Encoder(ModuleWithConstants):
     """The base class of encoders pixels -> hidden -> ReLU -> potentials over n bits.
 
     A subclass with pairwise scores sets `has_pairs`. Its pairwise scores are outputs of the network
@@ -52,14 +54,14 @@ class Encoder(nn.Module):
         super().__init__()
         self.pixels = pixels
         self.options: dict[str, int | str] = {}
-        pairs = torch.empty((0, 2), dtype=torch.long)
-        if self.has_pairs:
-            pairs = pairs_within(n, bandwidth)
         self.n = n
         self.bandwidth = bandwidth
         self.space: LatentSpace | None = None
         self._known_edges: HostEdges | None = None
-        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        pairs = no_pairs
+        if self.has_pairs:
+            pairs = partial(pairs_within, n, bandwidth)
+        self.register_constant("edges", pairs)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + self.pair_outputs())
         )
@@ -143,10 +145,15 @@ def lowest_outputs(network: nn.Sequential) -> torch.Tensor:
     return -torch.ones((1, last.out_features))
 
 
+def no_pairs() -> torch.Tensor:
+    """Return no pairs `[0, 2]`."""
+    return torch.empty((0, 2), dtype=torch.long)
+
+
 def pairs_within(n: int, bandwidth: int) -> torch.Tensor:
     """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
     if not bandwidth:
-        return torch.triu_indices(n, n, 1).T
+        return torch.triu_indices(n, n, 1).T.contiguous()
     near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
     # The shape is given by reshape, since tensors on the device meta have no values.
     return torch.tensor(near, dtype=torch.long).reshape(-1, 2)

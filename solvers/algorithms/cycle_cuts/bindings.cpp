@@ -129,37 +129,41 @@ Change change_of(Index slot, Index constant, const Indices& first, const Indices
 
 auto bound_extended(Array<const std::uint64_t, 2> key, Indices value, bool both, Index slot,
                     Index constant, Indices first, Indices second, Indices change,
-                    Array<const std::uint64_t, 1> kept, Index needed, Index most) {
+                    Array<const std::uint64_t, 1> kept, Index needed, Index most, StopFlag stop) {
     require(key.shape(1) == 2 && key.shape(0) == value.shape(0) && kept.shape(0) == 2,
             "keys have two words and a bound each");
     require(most < Index{1} << 30, "so many states do not fit");
     const Change step = change_of(slot, constant, first, second, change, 128);
+    const Stop flag = stop_of(stop);
     States next;
     {
         nb::gil_scoped_release unlocked;
         next = extended(view(key), view(value), both, step, {kept.data()[0], kept.data()[1]},
-                        needed, most);
+                        needed, most, flag);
     }
     return std::tuple(as_array(std::move(next.key), 2), as_array(std::move(next.value)),
                       as_array(std::move(next.origin)));
 }
 
 Index bound_extend_table(Array<Index, 1> table, Index live, Index slot, Index constant,
-                         Indices first, Indices second, Indices change, Index needed) {
+                         Indices first, Indices second, Indices change, Index needed,
+                         StopFlag stop) {
     require(std::has_single_bit(table.shape(0)), "the length of the table is no power of two");
     const Index bits = std::countr_zero(table.shape(0));
     const Change step = change_of(slot, constant, first, second, change, bits);
     require(!(live >> slot & 1), "the slot of the vertex is live already");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    return extend_table(view(table), live, step, needed);
+    return extend_table(view(table), live, step, needed, flag);
 }
 
-void bound_drop_slots(Array<Index, 1> table, Index live, Index leaving) {
+void bound_drop_slots(Array<Index, 1> table, Index live, Index leaving, StopFlag stop) {
     require(std::has_single_bit(table.shape(0)), "the length of the table is no power of two");
     require(leaving >= 0 && static_cast<std::size_t>(leaving) < table.shape(0),
             "a slot lies outside the table");
+    const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    drop_slots(view(table), live, leaving);
+    drop_slots(view(table), live, leaving, flag);
 }
 
 }  // namespace
@@ -185,11 +189,12 @@ BIND_KERNELS(cycle_cuts, m) {
           "Return a cheapest odd cycle through every source that has a violated one.");
     m.def("extended", &bound_extended, whole("key"), whole("value"), nb::arg("both"),
           nb::arg("slot"), nb::arg("constant"), whole("first"), whole("second"), whole("change"),
-          whole("kept"), nb::arg("needed"), nb::arg("most"),
+          whole("kept"), nb::arg("needed"), nb::arg("most"), whole("stop"),
           "Return keys, bounds and origins of the states after one more vertex.");
     m.def("extend_table", &bound_extend_table, whole("table"), nb::arg("live"), nb::arg("slot"),
           nb::arg("constant"), whole("first"), whole("second"), whole("change"), nb::arg("needed"),
+          whole("stop"),
           "Give one more vertex its sides, in place; return how many states there are.");
     m.def("drop_slots", &bound_drop_slots, whole("table"), nb::arg("live"), nb::arg("leaving"),
-          "Keep the best of entries that differ only in leaving bits, in place.");
+          whole("stop"), "Keep the best of entries that differ only in leaving bits, in place.");
 }

@@ -10,6 +10,9 @@ namespace {
 // Entries of 2^bits in a row whose changes are computed together.
 constexpr Index BLOCK_BITS = 11;
 
+// Largest number of entries between two looks at the stop flag.
+constexpr Index LOOK = 1 << 14;
+
 // The places of keys, by open addressing.
 class Places {
 public:
@@ -143,10 +146,11 @@ private:
 }  // namespace
 
 States extended(Matrix<const std::uint64_t> key, std::span<const Index> value, bool both,
-                const Change& change, Key kept, Index needed, Index most) {
+                const Change& change, Key kept, Index needed, Index most, Stop stop) {
     States next;
     Places places(next.key);
     for (Index s = 0; s < length(value); ++s) {
+        if (stop.requested()) break;
         const Key before{key(s, 0), key(s, 1)};
         const Bounds bounds = bounds_after(before, value[s], change);
         for (Index choice = 0; choice < 1 + both; ++choice) {
@@ -169,7 +173,8 @@ States extended(Matrix<const std::uint64_t> key, std::span<const Index> value, b
     return next;
 }
 
-Index extend_table(std::span<Index> table, Index live, const Change& change, Index needed) {
+Index extend_table(std::span<Index> table, Index live, const Change& change, Index needed,
+                   Stop stop) {
     const Index low = std::min(BLOCK_BITS, static_cast<Index>(std::countr_zero(table.size())));
     BlockChanges changes(low, change);
     const Index size = changes.size();
@@ -178,6 +183,7 @@ Index extend_table(std::span<Index> table, Index live, const Change& change, Ind
     Index count = 0;
     for (Index block = 0; block < length(table); block += size) {
         if (block & ~(live | (size - 1))) continue;  // a bit that is not live: no states
+        if (stop.requested()) return count;
         changes.fill(block);
         const Index* between = changes.between();
         const Index* fixed = changes.fixed();
@@ -203,7 +209,7 @@ Index extend_table(std::span<Index> table, Index live, const Change& change, Ind
     return count;
 }
 
-void drop_slots(std::span<Index> table, Index live, Index leaving) {
+void drop_slots(std::span<Index> table, Index live, Index leaving, Stop stop) {
     for (Index slot = 0; slot < 63; ++slot) {
         const Index side = Index{1} << slot;
         if (!(leaving & side)) continue;
@@ -212,9 +218,13 @@ void drop_slots(std::span<Index> table, Index live, Index leaving) {
             if (begin & ~(live | (side - 1))) continue;
             Index* __restrict here = &table[begin];
             Index* __restrict there = here + side;
-            for (Index s = 0; s < side; ++s) {
-                here[s] = std::max(here[s], there[s]);
-                there[s] = NO_CUT;
+            for (Index first = 0; first < side; first += LOOK) {
+                if (stop.requested()) return;
+                const Index last = std::min(first + LOOK, side);
+                for (Index s = first; s < last; ++s) {
+                    here[s] = std::max(here[s], there[s]);
+                    there[s] = NO_CUT;
+                }
             }
         }
     }

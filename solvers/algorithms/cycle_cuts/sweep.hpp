@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::cycle_cuts {
@@ -55,8 +56,9 @@ struct States {
 //     kept: bits of the frontier to come.
 //     needed: the least bound of a state that is kept.
 //     most: number of states beyond which the search ends.
+//     stop: ends the call early; some states are then missing.
 States extended(Matrix<const std::uint64_t> key, std::span<const Index> value, bool both,
-                const Change& change, Key kept, Index needed, Index most);
+                const Change& change, Key kept, Index needed, Index most, Stop stop);
 
 // Gives one more vertex its sides, in place, and returns the number of states before slots are
 // dropped.
@@ -65,13 +67,16 @@ States extended(Matrix<const std::uint64_t> key, std::span<const Index> value, b
 //     table: `[2^bits]`, NO_CUT where there is no state, also wherever a bit is set that is not
 //         live.
 //     live: the bits of the frontier, without that of the vertex.
-Index extend_table(std::span<Index> table, Index live, const Change& change, Index needed);
+//     stop: ends the call early; the table and the number then mean nothing.
+Index extend_table(std::span<Index> table, Index live, const Change& change, Index needed,
+                   Stop stop);
 
 // Keeps the best of entries that differ only in `leaving` bits, in place.
 //
 // Args:
 //     table: as `extend_table` leaves it.
 //     live: the bits of the frontier and of the last vertex.
-void drop_slots(std::span<Index> table, Index live, Index leaving);
+//     stop: ends the call early; the table then means nothing.
+void drop_slots(std::span<Index> table, Index live, Index leaving, Stop stop);
 
 }  // namespace solvers::cycle_cuts

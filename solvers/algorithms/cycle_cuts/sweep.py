@@ -87,21 +87,21 @@ def sweep(
         traced: whether to return the cut itself.
         most: maximum number of states at a time.
     """
-    with ExitStack() as turns:
-        return _swept(steps, bound, needed, deadline, traced, most, turns)
+    most_seconds = ENTRY_SECONDS * len(steps.order) * 2.0**steps.bits
+    with ExitStack() as turns, deadline.flag(most_seconds) as stop:
+        frontier = _Frontier(steps, bound, needed, traced, most, stop)
+        return _swept(frontier, steps, deadline, traced, most, turns)
 
 
 def _swept(
+    frontier: _Frontier,
     steps: Steps,
-    bound: int,
-    needed: int,
     deadline: Deadline,
     traced: bool,
     most: int,
     turns: ExitStack,
 ) -> Swept:
     """Return the result of `sweep`, which releases the memory turns in `turns` afterwards."""
-    frontier = _Frontier(steps, bound, needed, traced, most)
     states = 0
     for step in range(len(steps.order)):
         # Other searches use the same memory: a table waits for its turn, and till then keys remain.
@@ -112,11 +112,12 @@ def _swept(
         count = frontier.extend(step)
         states += count
         # Every partial cut is out of reach of `needed`: this is the proof.
-        if not count:
+        if not count and not frontier.stopped:
             return Swept(True, NO_CUT, states, tabled=frontier.tabled)
         # Giving up proves nothing; the caller keeps its old bound.
+        ended = frontier.stopped or deadline.passed
         too_many = frontier.table is None and count > most
-        if too_many or deadline.passed or (traced and states > MOST_TRACED):
+        if ended or too_many or (traced and states > MOST_TRACED):
             return Swept(False, NO_CUT, states, tabled=frontier.tabled)
     side = None
     if traced:
@@ -143,7 +144,16 @@ class _Frontier:
         origins: by step, the state that each state comes from, where the cut is traced.
     """
 
-    def __init__(self, steps: Steps, bound: int, needed: int, traced: bool, most: int):
+    def __init__(
+        self,
+        steps: Steps,
+        bound: int,
+        needed: int,
+        traced: bool,
+        most: int,
+        stop: np.ndarray,
+    ):
+        """Begin with no vertex on the frontier; `stop [1]` ends an extension early."""
         self.bits = steps.bits
         self.key = np.zeros((1, 2), np.uint64)
         self.value = np.full(1, bound)
@@ -154,8 +164,14 @@ class _Frontier:
         self._needed = needed
         self._traced = traced
         self._most = most
+        self._stop = stop
         self._crowd = min(1 << self.bits >> DENSE_SHARE, most >> 1)
         self._live = 0  # the bits of the present frontier
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an extension may have ended early; then states are missing."""
+        return bool(self._stop[0])
 
     @property
     def best(self) -> int:
@@ -202,7 +218,15 @@ class _Frontier:
         slot = int(self._steps.slot[step])
         # The first vertex needs one side only: the other one gives the same cuts.
         self.key, self.value, origin = kernels.extended(
-            self.key, self.value, step > 0, slot, *change, kept, self._needed, self._most
+            self.key,
+            self.value,
+            step > 0,
+            slot,
+            *change,
+            kept,
+            self._needed,
+            self._most,
+            self._stop,
         )
         self._live = int(kept[0])
         if self._traced:
@@ -213,9 +237,11 @@ class _Frontier:
         slot = int(self._steps.slot[step])
         after = self._live | 1 << slot
         # A vertex enters before others leave, since its terms may be with these.
-        count = kernels.extend_table(table, self._live, slot, *change, self._needed)
+        count = kernels.extend_table(table, self._live, slot, *change, self._needed, self._stop)
         self._live = after & int(self._steps.kept[step, 0])
-        kernels.drop_slots(table, after, after & ~self._live)
+        kernels.drop_slots(table, after, after & ~self._live, self._stop)
+        if self.stopped:
+            return int(count)
         if count < self._crowd >> DENSE_SHARE:  # few states remain: back to keys
             (left,) = np.nonzero(table != NO_CUT)
             self.key = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 #include "solvers/compiled/buffer.hpp"
 
@@ -126,9 +127,11 @@ void Buckets::rank(std::span<const double> unary, std::span<const double> pairwi
         for (Index t = 0; t < size(); ++t) states(k, order_[t]) = z[t];
         cheap.resize(offer.step);
         std::iota(cheap.begin(), cheap.end(), 0);
-        std::ranges::stable_sort(cheap, {}, [&](Index t) { return losses[t]; });
         // More states than `count` are never needed.
         const Index wanted = std::min<Index>(offer.step, states.rows - k);
+        // Of equal losses, the first step counts as the lower one.
+        std::ranges::partial_sort(cheap, cheap.begin() + wanted, {},
+                                  [&](Index t) { return std::pair(losses[t], t); });
         for (Index t : std::span<const Index>(cheap).first(wanted))
             heap.push({offer.loss + losses[t], number++, k, t});
     }

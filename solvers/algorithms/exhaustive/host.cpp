@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "solvers/algorithms/exhaustive/fixed_point.hpp"
+#include "solvers/compiled/vectors.hpp"
 
 namespace solvers::exhaustive {
 namespace {
@@ -228,6 +229,38 @@ struct BlockMaximum {
     Index state;
 };
 
+// Returns the largest of `size` scores, a power of two of at least CORNER_STATES.
+//
+// Four registers are maximised side by side, since a comparison waits for the one before it.
+Fine largest(const Fine* table, int size) {
+    constexpr int TOGETHER = 4;
+    if (size < TOGETHER * REGISTER_LANES) return *std::max_element(table, table + size);
+    const auto* entries = reinterpret_cast<const RegisterIndices*>(table);
+    RegisterIndices best[TOGETHER];
+    for (int r = 0; r < TOGETHER; ++r) best[r] = entries[r];
+    for (int first = TOGETHER; first < size / REGISTER_LANES; first += TOGETHER) {
+#pragma GCC unroll 4
+        for (int r = 0; r < TOGETHER; ++r) {
+            const RegisterIndices next = entries[first + r];
+            best[r] = next > best[r] ? next : best[r];
+        }
+    }
+    Fine found = best[0][0];
+    for (const RegisterIndices& lanes : best)
+        for (int lane = 0; lane < REGISTER_LANES; ++lane)
+            found = std::max(found, static_cast<Fine>(lanes[lane]));
+    return found;
+}
+
+// Returns the first place of a score that is in the table.
+Index first_place(Fine score, const Fine* table) {
+    for (Index first = 0;; first += CORNER_STATES) {
+        Fine among = 0;
+        for (Index s = first; s < first + CORNER_STATES; ++s) among |= table[s] == score;
+        if (among) return std::find(table + first, table + first + CORNER_STATES, score) - table;
+    }
+}
+
 // Returns the best fine score among the states of block h, and the first state that has it.
 BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* table,
                           Fine* increment) {
@@ -243,14 +276,8 @@ BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* ta
         for (int i = 0; i < bits; ++i) fields[i] += weights[t][i] & mask;
     }
     fill_quadratic(table, bits, base, fields, weights, increment);
-    Fine best = table[0];
-    for (int s = 0; s < 1 << bits; ++s) best = std::max(best, table[s]);
-    Index index = BLOCK_STATES;
-    for (int s = 0; s < 1 << bits; ++s) {  // a reduction without exit fills vectors
-        const Index candidate = table[s] == best ? Index{s} : Index{BLOCK_STATES};
-        index = std::min(index, candidate);
-    }
-    return {best, h << BLOCK_BITS | index};
+    const Fine best = largest(table, 1 << bits);
+    return {best, h << BLOCK_BITS | first_place(best, table)};
 }
 
 }  // namespace

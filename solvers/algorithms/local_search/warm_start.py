@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import States
+from ...compiled.threads import available_cores
 from ...limits.deadline import Deadline
 from ...problems.problem import Problem
 from .ascent import ascend
@@ -14,6 +16,9 @@ START_SHARE = 0.1
 
 START_SECONDS = 0.1
 """Seconds of work of the first local search at most, which is all of it up to n = 5,000."""
+
+LATE_SECONDS = 0.05
+"""Seconds of local search after a time limit has ended a method that has no state before its end."""
 
 
 def first_state(problem: Problem, start: np.ndarray | None, deadline: Deadline) -> np.ndarray:
@@ -40,6 +45,18 @@ def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:
     """Return the result `[n]` of tabu search, for a deadline that is too near for a certificate."""
     arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
     return np.asarray(tabu_search(*arrays, deadline=deadline, threads=1)[0])
+
+
+def late_states(problem: Problem, threads: int | None) -> States:
+    """Return states `[batch, n]` of tabu search, a moment after a method was ended without one.
+
+    Args:
+        problem: a batch on the host.
+        threads: maximum number of threads; None for all cores.
+    """
+    arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
+    soon = Deadline.after(LATE_SECONDS)
+    return tabu_search(*arrays, deadline=soon, threads=threads or available_cores())
 
 
 def without_model(problem: Problem, start: np.ndarray | None, deadline: Deadline) -> np.ndarray:

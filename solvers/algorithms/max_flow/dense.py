@@ -39,5 +39,12 @@ def dense_argmax(
     if stop is None:
         stop = np.zeros(1, np.uint8)
     kernel = partial(kernels.dense, edges.astype(np.uint32), stop)
-    # Two or three times what dense graphs of 63 to 300 nodes took, about that of sparser ones.
-    return cut_batch(kernel, unary, pairwise, 1000 + 4 * unary.shape[1] ** 2, threads)
+    return cut_batch(kernel, unary, pairwise, dense_nanoseconds(unary.shape[1]), threads)
+
+
+def dense_nanoseconds(n: int) -> float:
+    """Return the approximate time per instance.
+
+    It is two or three times what dense graphs of 63 to 300 nodes took, about that of sparser ones.
+    """
+    return 1000 + 4 * n**2

@@ -19,11 +19,11 @@ constexpr Index FAR_AWAY = 1 << 20;
 LanePushes::LanePushes(const Graph& graph, std::span<const std::uint32_t> edge)
     : graph_(graph),
       edge_(edge),
-      residual_(graph.arcs.size()),
+      residual_(graph.arc_count),
       balance_(graph.nodes.size() - 1),
       distance_(graph.nodes.size() - 1) {}
 
-void LanePushes::push(Matrix<const Index> unary, Matrix<const Index> pairwise, Index first) {
+bool LanePushes::push(Matrix<const Index> unary, Matrix<const Index> pairwise, Index first) {
     load(unary, pairwise, first);
     const auto n = static_cast<Node>(graph_.size());
     for (int pass = 0; pass < PASSES; pass += 2) {
@@ -31,8 +31,9 @@ void LanePushes::push(Matrix<const Index> unary, Matrix<const Index> pairwise, I
         for (Node i = 0; i < n; ++i) push_from(i);
         for (Node i = n; i > 0; --i) push_from(i - 1);
         // In most instances, the rest of the excess is far from deficits, or no path leads to one.
-        if (filled_lanes() <= WIDTH / 2) break;
+        if (filled_lanes() <= WIDTH / 2) return pass > 0;
     }
+    return true;
 }
 
 // Returns the number of lanes in which a deficit got something since `filled_` was cleared.

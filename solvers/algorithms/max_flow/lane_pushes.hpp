@@ -24,10 +24,12 @@ public:
 
     // Pushes the excess of the instances first .. first + WIDTH - 1 towards deficits.
     //
+    // Returns false if little excess could reach a deficit.
+    //
     // Args:
     //     unary: `[batch, n]`; lanes beyond the batch repeat its last row.
     //     pairwise: `[batch, e]`, >= 0.
-    void push(Matrix<const Index> unary, Matrix<const Index> pairwise, Index first);
+    bool push(Matrix<const Index> unary, Matrix<const Index> pairwise, Index first);
 
     // Writes the balances and residual capacities of one lane to a graph of the same arcs.
     void unload(Index lane, Graph& graph) const;

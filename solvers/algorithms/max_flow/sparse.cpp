@@ -1,6 +1,7 @@
 #include "solvers/algorithms/max_flow/sparse.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "solvers/algorithms/max_flow/dense.hpp"
@@ -23,13 +24,17 @@ constexpr Index STEPS = 4;
 // Number of instances from which on lanes pay, even if some stay empty.
 constexpr Index LANES_WORTH = 4;
 
+// Steps of the trees per node from which on an instance is hard. On 20x20 grids, lanes took as long
+// as the trees at about this number.
+constexpr Index HARD_STEPS = LanePushes::WIDTH < 8 ? 4 : 1;
+
 // Largest number of arcs whose residuals in lanes, 64 bytes each, stay in the cache.
 constexpr Index LANE_ARCS = 1 << 15;
 
 class Cut {
 public:
     Cut(Index n, Matrix<const Index> edges, Stop stop)
-        : graph_{std::vector<NodeRecord>(n + 1), std::vector<ArcRecord>(2 * edges.rows)},
+        : graph_(n, edges.rows),
           edge_(2 * edges.rows),
           order_(n),
           trees_(graph_, stop),
@@ -37,25 +42,30 @@ public:
         connect(edges);
     }
 
+    // Solves the instances one by one until one is hard, and from there on in groups, as long as
+    // these have much to push.
     void solve(Matrix<const Index> unary, Matrix<const Index> pairwise, Matrix<std::int8_t> z,
                std::span<Index> doubled) {
-        Index b = 0;
-        const bool fits = static_cast<Index>(graph_.arcs.size()) <= LANE_ARCS;
-        if (fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH) {
-            LanePushes lanes(graph_, edge_);
-            while (unary.rows - b >= LANES_WORTH) {
-                lanes.push(unary, pairwise, b);
+        const bool fits = graph_.arc_count <= LANE_ARCS;
+        const bool grouped = fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH;
+        std::optional<LanePushes> lanes;
+        if (grouped) lanes.emplace(graph_, std::span(edge_.data(), graph_.arc_count));
+        bool hard = false;
+        for (Index b = 0; b < unary.rows;) {
+            if (grouped && hard && unary.rows - b >= LANES_WORTH) {
+                hard = lanes->push(unary, pairwise, b);
                 const Index count = std::min(unary.rows - b, LanePushes::WIDTH);
                 for (Index lane = 0; lane < count; ++lane, ++b) {
-                    lanes.unload(lane, graph_);
+                    lanes->unload(lane, graph_);
                     finish(z[b], doubled[b]);
                 }
+            } else {
+                load(unary[b], pairwise[b]);
+                push_to_neighbours();
+                finish(z[b], doubled[b]);
+                hard = trees_.steps() > HARD_STEPS * graph_.size();
+                ++b;
             }
-        }
-        for (; b < unary.rows; ++b) {
-            load(unary[b], pairwise[b]);
-            push_to_neighbours();
-            finish(z[b], doubled[b]);
         }
     }
 
@@ -64,8 +74,7 @@ private:
     void finish(std::span<std::int8_t> z, Index& doubled) {
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
-        const Complete complete =
-            trees_.grow(0, n, STEPS * (n + static_cast<Index>(graph_.arcs.size())));
+        const Complete complete = trees_.grow(0, n, STEPS * (n + graph_.arc_count));
         if (complete == Complete::unfinished) push_in_rounds();
         doubled = 0;
         for (Index i = 0; i < n; ++i) {
@@ -226,8 +235,8 @@ private:
     }
 
     Graph graph_;
-    std::vector<std::uint32_t> edge_;  // [2 e]
-    std::vector<Node> order_;          // [n]: nodes by distance
+    Buffer<std::uint32_t> edge_;  // [2 e]
+    Buffer<Node> order_;          // [n]: nodes by distance
     Trees trees_;
     Stop stop_;
 };

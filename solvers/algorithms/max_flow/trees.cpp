@@ -174,9 +174,8 @@ void Trees::plant(Index first, Index last) {
     }
 }
 
-Complete Trees::grow(Index first, Index last, Index most_steps) {
-    plant(first, last);
-    Index steps = 0;
+// Augments from the planted roots on, and counts the steps.
+Complete Trees::grow_planted(Index first, Index last, Index most_steps, Index& steps) {
     while (true) {
         const int side =
             front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
@@ -191,6 +190,14 @@ Complete Trees::grow(Index first, Index last, Index most_steps) {
         front_size_[side][parity] = 0;
         ++growing_[side];
     }
+}
+
+Complete Trees::grow(Index first, Index last, Index most_steps) {
+    plant(first, last);
+    Index steps = 0;
+    const Complete complete = grow_planted(first, last, most_steps, steps);
+    steps_ = steps;
+    return complete;
 }
 
 }  // namespace solvers::max_flow

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "solvers/compiled/buffer.hpp"
 #include "solvers/compiled/stop.hpp"
 #include "solvers/compiled/views.hpp"
 
@@ -43,8 +44,11 @@ struct ArcRecord {
 
 // The arcs of node i are nodes[i].start to nodes[i + 1].start, next to each other in memory.
 struct Graph {
+    Graph(Index n, Index edges) : nodes(n + 1), arcs(2 * edges), arc_count(2 * edges) {}
+
     std::vector<NodeRecord> nodes;  // [n + 1]
-    std::vector<ArcRecord> arcs;    // [2 e]
+    Buffer<ArcRecord> arcs;         // [2 e]
+    Index arc_count;
 
     Index size() const { return static_cast<Index>(nodes.size()) - 1; }
 };
@@ -63,8 +67,13 @@ public:
     // nodes first .. last - 1 take part: the others are FREE and have NOBODY as their parent.
     Complete grow(Index first, Index last, Index most_steps);
 
+    // Returns the steps of the last call of `grow`.
+    Index steps() const { return steps_; }
+
 private:
     void plant(Index first, Index last);
+    [[gnu::always_inline]] inline Complete grow_planted(Index first, Index last, Index most_steps,
+                                                        Index& steps);
     [[gnu::always_inline]] inline bool scan(Node node, int side, Index first, Index last,
                                             Index most_steps, Index& steps);
     Index front_size(int side) const { return front_size_[side][growing_[side] & 1]; }
@@ -83,6 +92,7 @@ private:
     NodeRecord* nodes_;
     ArcRecord* arcs_;
     Stop stop_;
+    Index steps_ = 0;
     Index growing_[2] = {1, 1};      // the height of each tree whose nodes look for children next
     std::vector<Node> front_[2][2];  // [n]: the nodes of that height and of the one above it, by
                                      // the height's parity

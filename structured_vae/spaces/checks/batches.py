@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import torch
@@ -210,7 +210,23 @@ def _kind(tensor: torch.Tensor) -> str:
     return f"the layout {tensor.layout}"
 
 
-def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> None:
+def check_states(z: object, n: int | None = None) -> None:
+    """Raise unless these are states `[..., n]`.
+
+    Args:
+        z: what a caller passed.
+        n: entries of a state; None for any number.
+
+    Raises:
+        StructureError: they are not a dense tensor, or have another shape.
+    """
+    check_dense(z, "states", StructureError)
+    shape = cast("torch.Tensor", z).shape
+    if not shape or n not in (None, shape[-1]):
+        raise StructureError(f"states must have the shape [..., {n or 'n'}]; got {list(shape)}")
+
+
+def check_dense(tensor: object, name: str, error: type[ValueError]) -> None:
     """Raise unless a tensor is dense and has numbers.
 
     Args:
@@ -218,6 +234,8 @@ def check_dense(tensor: torch.Tensor, name: str, error: type[ValueError]) -> Non
         name: name of the argument, for messages.
         error: the class of the error.
     """
+    if not isinstance(tensor, torch.Tensor):
+        raise error(f"{name} must be a dense tensor; got {shortened(tensor)}")
     if not is_dense(tensor):
         raise error(
             f"{name} must be a dense tensor with numbers; got {_kind(tensor)} on the device "

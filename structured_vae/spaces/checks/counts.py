@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import torch
 
+from ...autograd.recording import construct_between_graphs
 from ...errors import StructureError, shortened
 from .batches import integers, positive_integer
 
@@ -30,6 +31,7 @@ def counts_of(value: object, name: str) -> Counts:
     is_sequence = isinstance(value, torch.Tensor | np.ndarray | list | tuple)
     if not is_sequence:
         return positive_integer(value, name, 0, LARGEST)
+    construct_between_graphs()
     wanted = f"{name} must be a whole number of at least 0, or [batch] of them"
     numbers = integers(value, wanted, may_be_empty=True)
     if numbers.ndim == 0:

@@ -34,7 +34,11 @@ def _log_partition(
 def _(
     unary: torch.Tensor, tables: torch.Tensor, edges: torch.Tensor, sizes: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return unary.new_empty(len(unary)), unary.new_empty(unary.shape), tables.new_empty(tables.shape)
+    return (
+        unary.new_empty(unary.shape[0]),
+        unary.new_empty(unary.shape),
+        tables.new_empty(tables.shape),
+    )
 
 
 @torch.library.custom_op("structured_vae::label_covariance", mutates_args=())
