@@ -106,7 +106,7 @@ def mean_ratio(rows: Mapping[str, Mapping[str, float]]) -> float:
 def paired(
     ours: Worker, others: Worker, tasks: Sequence[str], rounds: int, seconds: float
 ) -> dict[str, dict[str, float]]:
-    """Return the summary of each task; in odd rounds numba's has its turn first."""
+    """Return the summary of each task; numba's kernels run first in odd rounds."""
     turns: dict[str, list[tuple[float, float]]] = {task: [] for task in tasks}
     for number in range(rounds):
         for task in tasks:

@@ -170,6 +170,7 @@ def gibbs_prior(n: int, edges: Edges | None = None) -> BitsPrior:
     n = whole_number(n, "n", SettingError)
     if edges is None:
         prior = BitsPrior(n, pairs_within(n, 0))
+        # Made from n, since a copy of edges on the device meta would have no numbers.
         prior.register_constant("edges", partial(pairs_within, n, 0))
         return prior
     return BitsPrior(n, edges)
