@@ -1,4 +1,5 @@
-"""One call of `solve` and of what `prepare` gives, grids in batch and chains in batch, beside PyMaxflow and numpy.
+"""One call of `solve` and of what `prepare` gives, and of batches of five bits, grids
+and chains, beside PyMaxflow and numpy.
 
     pip install -e '.[benchmarks]'
     python benchmarks/one_call.py --output results/one_call.json
@@ -83,6 +84,19 @@ def viterbi(drawn: Instances) -> np.ndarray:
     return z.T
 
 
+def enumeration(drawn: Instances) -> States:
+    """All states of every instance scored by one matrix product; the states and pairs are ready."""
+    n = drawn.unary.shape[1]
+    states = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.int8)
+    terms = np.concatenate([states, states[:, drawn.edges].all(axis=2)], axis=1).T.astype(float)
+
+    def maximisers() -> np.ndarray:
+        scores = np.concatenate([drawn.unary, drawn.pairwise], axis=1) @ terms
+        return states[scores.argmax(axis=1)]
+
+    return maximisers
+
+
 def _one(drawn: Instances, solver: str) -> dict[str, States]:
     unary, pairwise, edges = drawn.unary[0], drawn.pairwise[0], drawn.edges
     prepared = prepare(edges, len(unary), solver=solver)
@@ -122,6 +136,10 @@ def rows(seed: int = 0) -> list[Row]:
     )
     drawn = instances.grid(20, 20, 64, generator)
     found.append(Row("grids 20x20, batch 64", drawn, _batch(drawn, "max_flow") | _cuts(drawn)))
+    for batch in (1000, 10_000):
+        drawn = instances.dense(5, batch, generator)
+        ways = _batch(drawn, "exhaustive") | {"enumeration in numpy": enumeration(drawn)}
+        found.append(Row(f"dense n=5, batch {batch}", drawn, ways))
     for batch in (100, 1000):
         drawn = chain(200, batch, generator)
         ways = _batch(drawn, "elimination") | {"Viterbi in numpy": _viterbi_of(drawn)}

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "solvers/compiled/transpose.hpp"
+#include "solvers/compiled/vectors.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers {
@@ -27,32 +29,86 @@ private:
     double lost_ = 0.0;
 };
 
-// Writes the score of the state z[b] of each instance b.
-//
-// Invariant: blocks of SCORE_BLOCK terms are summed one by one; the blocks are added with
-// compensation.
+// Sums in lanes with compensation, each with the bits of a `CompensatedSum`.
+class CompensatedLanes {
+public:
+    void add(const Vector& terms) {
+        const Vector sum = total_ + terms;
+        const Vector added = sum - total_;
+        lost_ = lost_ + ((total_ - (sum - added)) + (terms - added));
+        total_ = sum;
+    }
+    Vector value() const { return total_ + lost_; }
+
+private:
+    Vector total_{};
+    Vector lost_{};
+};
+
+// Blocks of SCORE_BLOCK terms are summed one by one; the blocks are added with compensation.
 inline constexpr Index SCORE_BLOCK = 16;
 
+// Rows of at most so many scores are read in lanes, one instance in each.
+inline constexpr Index SHORT_ROW = 64;
+
+// Returns the score of the state z of an instance.
+template <class Score>
+double score_of(std::span<const Score> unary, std::span<const Score> pairwise,
+                Matrix<const Index> edges, std::span<const std::int8_t> z) {
+    CompensatedSum total;
+    for (Index start = 0; start < length(unary); start += SCORE_BLOCK) {
+        double block = 0.0;
+        for (Index i = start; i < std::min(start + SCORE_BLOCK, length(unary)); ++i)
+            block += static_cast<double>(unary[i]) * z[i];
+        total.add(block);
+    }
+    for (Index start = 0; start < length(pairwise); start += SCORE_BLOCK) {
+        double block = 0.0;
+        for (Index k = start; k < std::min(start + SCORE_BLOCK, length(pairwise)); ++k)
+            block += static_cast<double>(pairwise[k]) * (z[edges(k, 0)] & z[edges(k, 1)]);
+        total.add(block);
+    }
+    return total.value();
+}
+
+// Writes the scores of the states of the instances first .. first + LANES, whose rows are short.
+template <class Score>
+void fill_lanes(Matrix<const Score> unary, Matrix<const Score> pairwise, Matrix<const Index> edges,
+                Matrix<const std::int8_t> z, Index first, double* scores) {
+    alignas(64) double weights[SHORT_ROW * LANES];
+    alignas(64) double bits[SHORT_ROW * LANES];
+    transpose(unary, first, weights);
+    if (pairwise.columns) transpose(pairwise, first, weights + unary.columns * LANES);
+    for (Index lane = 0; lane < LANES; ++lane)
+        for (Index i = 0; i < z.columns; ++i) bits[i * LANES + lane] = z(first + lane, i);
+    CompensatedLanes total;
+    for (Index start = 0; start < unary.columns; start += SCORE_BLOCK) {
+        Vector block{};
+        for (Index i = start; i < std::min(start + SCORE_BLOCK, unary.columns); ++i)
+            block = block + load(weights + i * LANES) * load(bits + i * LANES);
+        total.add(block);
+    }
+    const double* pairs = weights + unary.columns * LANES;
+    for (Index start = 0; start < pairwise.columns; start += SCORE_BLOCK) {
+        Vector block{};
+        for (Index k = start; k < std::min(start + SCORE_BLOCK, pairwise.columns); ++k) {
+            const Vector both = load(bits + edges(k, 0) * LANES) * load(bits + edges(k, 1) * LANES);
+            block = block + load(pairs + k * LANES) * both;
+        }
+        total.add(block);
+    }
+    store(scores, total.value());
+}
+
+// Writes the score of the state z[b] of each instance b.
 template <class Score>
 void fill_scores(Matrix<const Score> unary, Matrix<const Score> pairwise, Matrix<const Index> edges,
                  Matrix<const std::int8_t> z, std::span<double> score) {
-    for (Index b = 0; b < z.rows; ++b) {
-        CompensatedSum total;
-        for (Index start = 0; start < unary.columns; start += SCORE_BLOCK) {
-            double block = 0.0;
-            for (Index i = start; i < std::min(start + SCORE_BLOCK, unary.columns); ++i)
-                block += static_cast<double>(unary(b, i)) * z(b, i);
-            total.add(block);
-        }
-        for (Index start = 0; start < pairwise.columns; start += SCORE_BLOCK) {
-            double block = 0.0;
-            for (Index k = start; k < std::min(start + SCORE_BLOCK, pairwise.columns); ++k)
-                block +=
-                    static_cast<double>(pairwise(b, k)) * (z(b, edges(k, 0)) & z(b, edges(k, 1)));
-            total.add(block);
-        }
-        score[b] = total.value();
-    }
+    Index b = 0;
+    if (unary.columns + pairwise.columns <= SHORT_ROW)
+        for (; b + LANES <= z.rows; b += LANES)
+            fill_lanes(unary, pairwise, edges, z, b, score.data() + b);
+    for (; b < z.rows; ++b) score[b] = score_of(unary[b], pairwise[b], edges, z[b]);
 }
 
 }  // namespace solvers

@@ -4,6 +4,7 @@
 // a `Vector` is loaded as a whole before anything is stored.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -84,6 +85,29 @@ inline Vector operator+(const Vector& left, const Vector& right) {
     return result;
 }
 
+inline Vector operator-(const Vector& left, const Vector& right) {
+    Vector result;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r)
+        result.registers[r] = left.registers[r] - right.registers[r];
+    return result;
+}
+
+inline Vector operator*(const Vector& left, const Vector& right) {
+    Vector result;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r)
+        result.registers[r] = left.registers[r] * right.registers[r];
+    return result;
+}
+
+inline Vector operator-(const Vector& values) {
+    Vector result;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r) result.registers[r] = -values.registers[r];
+    return result;
+}
+
 // left > right ? left : right in each lane; the instructions have just this meaning, for zeros and
 // nan too.
 inline Vector larger(const Vector& left, const Vector& right) {
@@ -105,10 +129,22 @@ inline Vector larger(const Vector& left, const Vector& right) {
 }
 
 inline Vector absolute(const Vector& values) {
-    Vector negative;
+    return larger(values, -values);
+}
+
+// Writes the integers nearest to values of magnitude below 2^63; of two at the same distance, the
+// even one.
+inline void store_integers(std::int64_t* to, const Vector& values) {
 #pragma GCC unroll 8
-    for (int r = 0; r < REGISTERS; ++r) negative.registers[r] = -values.registers[r];
-    return larger(values, negative);
+    for (int r = 0; r < REGISTERS; ++r) {
+#if defined(__AVX512DQ__)
+        _mm512_storeu_si512(to + r * REGISTER_LANES, _mm512_cvtpd_epi64(values.registers[r]));
+#else
+        for (int i = 0; i < REGISTER_LANES; ++i)
+            to[r * REGISTER_LANES + i] =
+                static_cast<std::int64_t>(std::rint(values.registers[r][i]));
+#endif
+    }
 }
 
 // Adds `term` to `values` in the lanes whose number has bit I.

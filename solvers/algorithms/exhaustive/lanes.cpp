@@ -1,7 +1,6 @@
 #include "solvers/algorithms/exhaustive/lanes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "solvers/algorithms/exhaustive/fixed_point.hpp"
@@ -37,25 +36,31 @@ public:
     }
 
     template <class Score>
-    void load(Matrix<const Score> unary, Matrix<const Score> pairwise, Index first) {
+    void read(Matrix<const Score> unary, Matrix<const Score> pairwise, Index first) {
         transpose(unary, first, real_.front().entries);
         if (pairwise.columns) transpose(pairwise, first, real_[unary.columns].entries);
         // The sums of each lane are those of `maximise`, added in the same order.
-        Sums sums[LANES];
-        for (const RealLanes& coefficients : real_)
-            for (int lane = 0; lane < LANES; ++lane) sums[lane].add(coefficients.entries[lane]);
-        double low[LANES];
-        double high[LANES];
-        for (int lane = 0; lane < LANES; ++lane) {
-            const Scale scale = Scale::of(sums[lane].largest());
-            low[lane] = scale.first;
-            high[lane] = scale.second;
+        Vector positive{};
+        Vector negative{};
+        for (const RealLanes& coefficients : real_) {
+            const Vector terms = load(coefficients.entries);
+            positive = positive + larger(terms, Vector{});
+            negative = negative + larger(-terms, Vector{});
         }
-        for (Index c = 0; c < count_; ++c)
-#pragma omp simd
-            for (int lane = 0; lane < LANES; ++lane)
-                weights_[c].entries[lane] =
-                    static_cast<Fine>(std::rint(real_[c].entries[lane] * low[lane] * high[lane]));
+        RealLanes largest;
+        RealLanes first_factor;
+        RealLanes second_factor;
+        store(largest.entries, larger(positive, negative));
+        for (int lane = 0; lane < LANES; ++lane) {
+            const Scale scale = Scale::of(largest.entries[lane]);
+            first_factor.entries[lane] = scale.first;
+            second_factor.entries[lane] = scale.second;
+        }
+        for (Index c = 0; c < count_; ++c) {
+            const Vector scaled =
+                load(real_[c].entries) * load(first_factor.entries) * load(second_factor.entries);
+            store_integers(weights_[c].entries, scaled);
+        }
     }
 
     // Invariant: after variable i, scores_ holds the scores of the 2^(i + 1) states of the first
@@ -73,20 +78,28 @@ public:
 
     // Returns the first best state of each lane.
     Lanes best_states() const {
-        Lanes best = scores_[0];
-        Lanes states{};
-        for (Fine s = 1; s < Fine{1} << n_; ++s)
-#pragma omp simd
-            for (int lane = 0; lane < LANES; ++lane) {
-                const Fine score = scores_[s].entries[lane];
-                const bool better = score > best.entries[lane];
-                best.entries[lane] = better ? score : best.entries[lane];
-                states.entries[lane] = better ? s : states.entries[lane];
+        Lanes states;
+        for (int first = 0; first < LANES; first += REGISTER_LANES) {
+            RegisterIndices best = scores_of(0, first);
+            RegisterIndices best_states{};
+            for (Fine s = 1; s < Fine{1} << n_; ++s) {
+                const RegisterIndices scores = scores_of(s, first);
+                const RegisterIndices better = scores > best;
+                best = better ? scores : best;
+                best_states = better ? RegisterIndices{} + s : best_states;
             }
+            for (int lane = 0; lane < REGISTER_LANES; ++lane)
+                states.entries[first + lane] = best_states[lane];
+        }
         return states;
     }
 
 private:
+    // Returns the scores of state s in the lanes first .. first + REGISTER_LANES.
+    RegisterIndices scores_of(Fine s, int first) const {
+        return *reinterpret_cast<const RegisterIndices*>(scores_[s].entries + first);
+    }
+
     int n_;
     Index count_;
     std::vector<RealLanes> real_;  // [count]
@@ -103,7 +116,7 @@ void maximise_in_lanes(std::span<const std::uint64_t> positions, int n, Matrix<c
                        Matrix<const Score> pairwise, Matrix<std::int8_t> z) {
     Group group(positions, n);
     for (Index first = 0; first < z.rows; first += LANES) {
-        group.load(unary, pairwise, first);
+        group.read(unary, pairwise, first);
         group.fill_scores();
         const Lanes states = group.best_states();
         for (Index b = first; b < std::min(first + LANES, z.rows); ++b)

@@ -17,9 +17,7 @@ std::optional<double> maximise_pairs(std::span<const std::uint64_t> positions,
                                      Matrix<std::int8_t> z) {
     if (!checks::passed(unary, pairwise, largest)) return std::nullopt;
     maximise(positions, static_cast<int>(unary.columns), unary, pairwise, z);
-    double score = 0.0;
-    fill_scores(unary, pairwise, edges, z, {&score, 1});
-    return score;
+    return score_of(unary[0], pairwise[0], edges, z[0]);
 }
 
 std::optional<double> maximise_matrix(Matrix<const double> unary, Cube<const double> matrix,

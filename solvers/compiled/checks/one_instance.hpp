@@ -51,8 +51,7 @@ inline std::optional<Passed> passed(Matrix<const double> unary, Matrix<const dou
 inline std::optional<Certified> certified(Matrix<const double> unary, Matrix<const double> pairwise,
                                           Matrix<const Index> edges, Matrix<const std::int8_t> z,
                                           double bound, double rounding) {
-    double score = 0.0;
-    fill_scores(unary, pairwise, edges, z, {&score, 1});
+    const double score = score_of(unary[0], pairwise[0], edges, z[0]);
     double raised = 0.0;
     bool proved = false;
     const Index fault = certify({&score, 1}, {&bound, 1}, {&rounding, 1}, {&rounding, 1},

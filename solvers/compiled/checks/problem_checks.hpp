@@ -9,6 +9,7 @@
 #include <span>
 
 #include "solvers/compiled/resolution.hpp"
+#include "solvers/compiled/scores.hpp"
 #include "solvers/compiled/transpose.hpp"
 #include "solvers/compiled/views.hpp"
 
@@ -44,9 +45,6 @@ Row row_of(std::span<const Score> scores) {
     }
     return {sum, least, lowest};
 }
-
-// Rows of at most so many scores are read in lanes, one instance in each.
-inline constexpr Index SHORT_ROW = 64;
 
 // Reads the scores `[batch, n]` and `[batch, e]` of a batch in one pass.
 //
