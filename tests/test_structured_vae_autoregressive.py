@@ -10,6 +10,7 @@ from structured_vae import (
     RAM,
     ConfigError,
     Direct,
+    Gibbs,
     ScoreFunction,
     TrainConfig,
     elbo_recipe,
@@ -229,6 +230,8 @@ def test_what_cannot_be_is_refused():
         TrainConfig(posterior="autoregressive", estimator="ram", encoder="categorical")
     with pytest.raises(EstimatorError, match="needs more of the posterior than its density"):
         Direct().draw_from(Autoregressive)
+    with pytest.raises(EstimatorError, match="cannot be Gibbs: take ScoreFunction"):
+        Direct().draw_from(Gibbs)
     h = Potentials(torch.zeros(1, 2), torch.zeros(1, 1), torch.tensor([[1, 0]]))
     with pytest.raises(ConfigError, match="needs edges"):
         Autoregressive(h)

@@ -28,17 +28,22 @@ from structured_vae import (
     RAM,
     REBAR,
     RELAX,
+    Assignments,
     ConfigError,
     Constant,
     CostOfBits,
     Direct,
     DisARM,
+    Estimate,
+    Estimator,
     Exact,
     ExponentialDecay,
     Gibbs,
     GumbelSoftmax,
     ImplicitMLE,
+    KOfN,
     MaximumLikelihood,
+    PerturbAndMAP,
     PerturbedArgmax,
     Reconstruction,
     ScaleFree,
@@ -47,7 +52,8 @@ from structured_vae import (
     TableDirect,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import Adaptive, Scheduled
+from structured_vae.estimators import ESTIMATORS, Adaptive, Scheduled
+from structured_vae.estimators.options import EstimatorOptions
 from structured_vae.objectives.costs import WithKL
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
@@ -145,6 +151,47 @@ def test_estimators_say_whether_they_sample_the_gibbs_distribution(estimator, gi
     moments = this.statistics(estimate.z[0].numpy())
     assert isinstance(estimator.posterior(this.potentials()), Gibbs) == gibbs
     assert (away(moments, this.probabilities() @ this.statistics()) < LEVEL) == gibbs
+
+
+def test_an_estimator_draws_from_the_distribution_that_it_names():
+    pair = Potentials(torch.zeros(1, 2), torch.ones(1, 1), torch.tensor([[0, 1]]))
+    options = EstimatorOptions(n=2, samples=2)
+    for name, estimator in ESTIMATORS.items():
+        q = estimator.of_options(options).posterior(pair)
+        assert type(q) is estimator.distribution, name
+    assert type(Direct(flips=1).posterior(pair)) is Gibbs
+    assert Direct("max_flow").posterior(pair).solver == "max_flow"
+    assert str(Direct(KOfN(1)).posterior(Potentials(torch.zeros(1, 2))).space) == "KOfN"
+
+
+class ReinforcedArgmax(Estimator):
+    """Another estimator by argmax, which needs no sums over the states."""
+
+    kl = "folded"
+    distribution = PerturbAndMAP
+
+    def _estimate(self, q, cost, generator, step):
+        z = q.sample(generator)
+        surrogate = cost(z) + q.potentials.score_difference(z, 1 - z)
+        return Estimate(surrogate.mean(dim=0), cost(z).detach().mean(dim=0), z)
+
+
+def test_a_new_estimator_by_argmax_takes_a_space_without_sums():
+    permutations = Potentials(torch.tensor([[0.0, 1.0, 1.0, 0.0]]), space=Assignments(2))
+    assert ReinforcedArgmax().why_not(permutations) == ()
+    z = ReinforcedArgmax()(permutations, lambda z: z.sum(-1), seeded()).z
+    assert permutations.space.contains(z[0]).all()
+
+
+def test_an_estimator_that_makes_its_distribution_itself_still_runs_and_is_told_how():
+    with pytest.warns(DeprecationWarning, match=r"Former overrides posterior: set its attribute"):
+
+        class Former(ScoreFunction):
+            def posterior(self, potentials):
+                return Gibbs(potentials.shifted(torch.full((1, 2), 100.0)))
+
+    z = Former(2)(Potentials(torch.zeros(1, 2)), lambda z: z.sum(-1), seeded()).z
+    assert (z == 1).all()
 
 
 @pytest.mark.parametrize("estimator", [Exact(), MaximumLikelihood(), TableDirect()])

@@ -17,12 +17,9 @@ from filelock import FileLock
 from scipy.integrate import quad
 from training_hooks import add_to_trainers, at_call
 
-from models import Potentials
-from structured_vae import ConfigError, PerturbAndMAP, TrainConfig, train
+from structured_vae import ConfigError, TrainConfig, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.options import EstimatorOptions
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.curves import curves
@@ -714,16 +711,6 @@ def test_a_curve_that_leaves_the_numbers_is_drawn_as_far_as_it_goes(two_cells):
     for of_seeds in (records, records[1:]):
         low, high = curves(two_cells, {"cell": of_seeds}).subfigs[0].axes[0].get_ylim()
         assert low < 5.0 < high
-
-
-COUPLED = Potentials(torch.zeros(1, 2), torch.ones(1, 1), torch.tensor([[0, 1]]))
-
-
-def test_estimators_say_whether_they_perturb():
-    options = EstimatorOptions(n=2, samples=2)
-    for name, estimator in ESTIMATORS.items():
-        posterior = estimator.of_options(options).posterior(COUPLED)
-        assert isinstance(posterior, PerturbAndMAP) == estimator.perturbs, name
 
 
 def test_a_plan_needs_neither_data_nor_slow_packages():

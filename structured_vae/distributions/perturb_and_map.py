@@ -52,6 +52,11 @@ class PerturbAndMAP:
         checked_solver(self.solver)
         whole_number(self.draws, "draws", ConfigError)
 
+    @staticmethod
+    def why_not(potentials: AnyPotentials) -> tuple[str, ...]:
+        """Return no reasons: every space has an argmax."""
+        return ()
+
     @property
     def space(self) -> StateSpace:
         """The set of states."""

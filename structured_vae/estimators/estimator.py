@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
+from warnings import warn
 
 import torch
 from torch import nn
@@ -14,12 +15,13 @@ from models.potentials import AnyPotentials
 
 from ..autograd.second_derivatives import first_derivative_only
 from ..autograd.transforms import refuse_transforms
-from ..distributions import DensityDistribution, Distribution, Gibbs
+from ..distributions import DensityDistribution, Distribution, Gibbs, PerturbAndMAP
+from ..distributions.argmax import AnySolver
 from ..errors import EstimatorError, shortened
 from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm as KLTerm
 from ..schedules import SCHEDULES
-from ..spaces import StateSpace, space_of
+from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
 from .options import EstimatorOptions
 from .reasons import no_pairs
 
@@ -74,12 +76,14 @@ class Estimator(nn.Module, ABC):
             density is known, such as the Gibbs distribution; "folded" into the cost where z comes
             from perturb-and-MAP; "weighted" where the estimator divides p(x, z) by q(z | x) itself;
             "none".
+        distribution: the class of the distribution q whose samples the estimate is made of: `Gibbs`
+            or `PerturbAndMAP`; or another one, made of potentials alone.
+        solver: solves the argmaxes of `PerturbAndMAP`, by name or object; or the space whose states
+            alone are drawn.
         takes_any_density: whether the estimate asks of q for samples, density and completions
             alone, so that q may be autoregressive.
         usual_samples: the number of samples where a configuration names none.
         takes_completions: whether the option `completions` of a configuration has a meaning.
-        perturbs: whether samples of coupled variables come from perturb-and-MAP, so that they are
-            no samples of the Gibbs distribution.
         sleeps: whether a training adds the sleep phase, `sleep_loss`, to the loss of the encoder.
         other_objective: what the encoder minimises, if that is not an expected cost E_q[cost(z)];
             such an estimator cannot be compared with the gradient of one. Empty for the others.
@@ -89,17 +93,32 @@ class Estimator(nn.Module, ABC):
     """
 
     kl: KLTerm
+    distribution: type[DensityDistribution] | type[PerturbAndMAP] = Gibbs
+    solver: AnySolver | Structure | StateSpace = "auto"
     takes_any_density: ClassVar[bool] = False
     usual_samples: ClassVar[int] = 1
     takes_completions: ClassVar[bool] = False
-    perturbs: ClassVar[bool] = False
     sleeps: ClassVar[bool] = False
     other_objective: ClassVar[str] = ""
     untransformable: ClassVar[str] = ""
     outside: ClassVar[str] = (
         "compute the estimate outside of torch.func, and its gradients by torch.autograd.grad"
     )
-    _distribution: type[DensityDistribution] = Gibbs
+
+    def __init_subclass__(cls) -> None:
+        """Warn if a subclass makes the distribution itself.
+
+        Warns:
+            DeprecationWarning: the class overrides `posterior`.
+        """
+        super().__init_subclass__()
+        if "posterior" in vars(cls):
+            warn(
+                f"{cls.__name__} overrides posterior: set its attribute distribution to the class "
+                "of the distribution instead, such as PerturbAndMAP",
+                DeprecationWarning,
+                stacklevel=2,
+            )
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -131,10 +150,14 @@ class Estimator(nn.Module, ABC):
     @property
     def over(self) -> StateSpace | None:
         """The space of the states to draw; None for that of the potentials."""
+        if is_structure(self.solver):
+            return as_space(self.solver)
         return None
 
     def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return the distribution of potentials whose samples the estimate is made of.
+        """Return the distribution of potentials that `distribution` names.
+
+        A loop passes it to its objective and to the estimator, which share its sums.
 
         Args:
             potentials: the scores h of the images.
@@ -142,7 +165,17 @@ class Estimator(nn.Module, ABC):
         Raises:
             StructureError: the estimator needs the Gibbs distribution, and the space has no sums.
         """
-        return self._distribution(self._in_space(potentials))
+        h = self._in_space(potentials)
+        if issubclass(self.distribution, PerturbAndMAP):
+            return self.distribution(h, self._solver_of_pairs)
+        return self.distribution(h)
+
+    @property
+    def _solver_of_pairs(self) -> AnySolver:
+        """The solver; "auto" where a space replaces it."""
+        if is_structure(self.solver):
+            return "auto"
+        return self.solver
 
     def draw_from(self, distribution: type[DensityDistribution]) -> None:
         """Set the class of the posterior.
@@ -152,14 +185,14 @@ class Estimator(nn.Module, ABC):
                 bits before them.
 
         Raises:
-            EstimatorError: the estimator needs a Gibbs distribution.
+            EstimatorError: the estimator needs the distribution that it has.
         """
-        if distribution is not Gibbs and not self.takes_any_density:
+        if distribution is not self.distribution and not self.takes_any_density:
             raise EstimatorError(
                 f"{type(self).__name__} needs more of the posterior than its density, so that it "
                 f"cannot be {distribution.__name__}: take ScoreFunction, RAM or VIMCO"
             )
-        self._distribution = distribution
+        self.distribution = distribution
 
     def summed(self, potentials: AnyPotentials) -> Distribution | None:
         """Return the distribution whose sums an estimate needs; None where it needs none.
@@ -222,10 +255,7 @@ class Estimator(nn.Module, ABC):
         An override adds its own reasons to these.
         """
         h = self._in_space(potentials)
-        if self.kl == "folded":
-            return no_pairs(h)
-        # All other estimates ask for the density of the distribution.
-        return no_pairs(h) + self._distribution.why_not(h)
+        return no_pairs(h) + self.distribution.why_not(h)
 
     def forward(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from models import DiscreteVAE
 from models.potentials import AnyPotentials
 
-from ..distributions import Distribution, Gibbs
+from ..distributions import Gibbs
 from ..errors import EstimatorError
 from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
@@ -129,11 +129,11 @@ def _exact(
     if why_not:
         raise EstimatorError(f"the exact gradient is not available: {'; '.join(why_not)}")
     tracked, leaves = _tracked(potentials, 1)
-    kind: Callable[[AnyPotentials], Distribution] = Gibbs
-    if estimator.takes_any_density:
-        kind = estimator.posterior
+    q = estimator.posterior(tracked)
+    if not q.has_density:
+        q = Gibbs(tracked)
     states = tracked.states()
-    probabilities = kind(tracked).log_prob_of_all(states).exp()
+    probabilities = q.log_prob_of_all(states).exp()
     costs = Reconstruction(vae.decoder, x).table(states)
     gradients = torch.autograd.grad((probabilities * costs).sum(), leaves)
     return torch.cat(gradients, dim=1).double()

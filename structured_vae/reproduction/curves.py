@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from models.networks.encoders.registry import ENCODERS
 
+from ..distributions import PerturbAndMAP
 from ..estimators.registry import ESTIMATORS
 from ..runs.folder.curves import PAGE_WIDTH
 from .experiments import Experiment
@@ -150,7 +151,7 @@ def _losses(record: Record) -> tuple[list[float], bool]:
     """Return the monitored number of each epoch, and whether it is a bound."""
     settings = record.config
     name = settings.get("estimator", "")
-    perturbed = name in ESTIMATORS and ESTIMATORS[name].perturbs
+    perturbed = name in ESTIMATORS and issubclass(ESTIMATORS[name].distribution, PerturbAndMAP)
     encoder = settings.get("encoder", "")
     coupled = encoder in ENCODERS and ENCODERS[encoder].has_pairs
     coupled = coupled or settings.get("couplings", "none") != "none"

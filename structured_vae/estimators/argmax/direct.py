@@ -114,6 +114,7 @@ class Direct(ByArgmax):
         self.flips = flips
         if flips is not None:
             self.kl = "density"
+            self.distribution = Gibbs
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -135,12 +136,6 @@ class Direct(ByArgmax):
                 "direct, two-sided", lambda options: cls.of_options(replace(options, sides=2))
             ),
         )
-
-    def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return perturb-and-MAP by the solver; with `flips`, the Gibbs distribution."""
-        if self.flips is not None:
-            return Gibbs(potentials)
-        return super().posterior(potentials)
 
     @property
     def argmaxes(self) -> int:

@@ -9,7 +9,7 @@ import torch
 from models.arguments import one_of, whole_number
 from models.potentials import AnyPotentials
 
-from ...distributions import Distribution, Gibbs, PerturbAndMAP
+from ...distributions import Distribution, PerturbAndMAP
 from ...errors import EstimatorError
 from ...noise import gumbel
 from ...objectives.costs import Cost
@@ -67,6 +67,8 @@ class TableDirect(Estimator):
         self.samples = samples
         self.sides = sides
         self.noise = noise
+        if noise == "unary":
+            self.distribution = PerturbAndMAP
 
     @classmethod
     def of_options(cls, options: EstimatorOptions) -> Self:
@@ -78,21 +80,12 @@ class TableDirect(Estimator):
         """Return the forms of this estimator that `structured-vae gradients` measures."""
         return (Compared("direct, exact cost", cls.of_options),)
 
-    def posterior(self, potentials: AnyPotentials) -> Distribution:
-        """Return the Gibbs distribution; with noise on the unary scores perturb-and-MAP."""
-        if self.noise == "states":
-            return Gibbs(potentials)
-        return PerturbAndMAP(potentials)
-
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Return a reason where there are more than 2^20 states, or no sums over them.
 
         With noise on the unary scores, sums are not needed.
         """
-        reasons = super().why_not(potentials) + too_many_states(potentials)
-        if self.noise == "states":
-            return reasons + Gibbs.why_not(potentials)
-        return reasons
+        return super().why_not(potentials) + too_many_states(potentials)
 
     def _estimate(
         self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
