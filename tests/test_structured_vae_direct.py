@@ -29,6 +29,7 @@ from structured_vae.errors import EstimatorError
 from structured_vae.evaluation.bound import evaluate_bound, summarise
 from structured_vae.noise import gumbel, gumbel_differences
 from structured_vae.objectives.costs import WithKL
+from structured_vae.objectives.recipes import whole_bound
 from structured_vae.schedules import CosineDecay, Ramp
 from structured_vae.spaces import space_of
 
@@ -359,7 +360,6 @@ def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
         estimator = Direct(
             "independent", constant(1.0), sides=sides, noise=lambda *given: noise, flips=flips
         )
-        assert estimator.kl == ("folded" if flips is None else "density")
         surrogate = estimator(h, this.cost, seeded(4)).surrogate
         return torch.autograd.grad(surrogate.sum(), h.unary)[0].numpy()
 
@@ -372,6 +372,21 @@ def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
     assert (np.abs(share - flips / n) <= LEVEL * error).all()
     if flips == n:
         np.testing.assert_allclose(some, every)
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_some_flips_weigh_the_kl_against_the_cost(sides):
+    # Cost and KL together do not depend on z, so the gradient is zero.
+    n, draws = 4, 400
+    scores = torch.tensor([-3.0, -1.0, 2.0, 6.0], dtype=torch.float64)
+    h = Potentials(scores.expand(draws, n).clone().requires_grad_())
+    estimator = Direct("independent", constant(1.0), sides=sides, flips=2)
+    cost = CostOfBits(lambda z: -(z * scores).sum(dim=-1))
+    objective = whole_bound(cost, h, estimator.kl)
+    surrogate = estimator(h, objective.cost, seeded(0)).surrogate
+    assert objective.kl == 0.0
+    gradient = torch.autograd.grad(surrogate.sum(), h.unary)[0]
+    torch.testing.assert_close(gradient, torch.zeros_like(gradient))
 
 
 @pytest.mark.parametrize("estimator", [Direct(), Direct(flips=2), RAM(), ScoreFunction(2)])

@@ -66,7 +66,8 @@ class Direct(ByArgmax):
 
     With `flips` m a sample costs m + 1 decodes. Each of n independent bits is decided by its own
     change of the cost, so m of them at random, weighted by n / m, have the same expectation as all.
-    They follow the Gibbs distribution, whose KL is known, so no flip is spent on the KL.
+    The KL is part of the cost, as with all flips: epsilon shrinks the gradient of a bit that is
+    nearly certain, so the gradient of a KL beside the cost would outweigh it.
 
     Args:
         solver: name or object of `solvers`, or a `Structure`. For categories with pairwise scores
@@ -78,7 +79,7 @@ class Direct(ByArgmax):
             themselves.
         flips: how many of n independent bits to flip for the changes of the cost, chosen at random
             for each sample; None for all. It needs `unary_noise`, with which states are samples
-            whose KL is exact.
+            of the Gibbs distribution.
 
     Raises:
         EstimatorError: `samples` or `flips` is less than 1, or `sides` is not 1 or 2.
@@ -113,7 +114,6 @@ class Direct(ByArgmax):
         self.noise = noise
         self.flips = flips
         if flips is not None:
-            self.kl = "density"
             self.distribution = Gibbs
 
     @classmethod
