@@ -1610,11 +1610,16 @@ def of_crfs():
     for path in ("labels_chunking.json", "labels_chunking_c1.json"):
         chunks = record(path)
         assert chunks[ours]["proved"] == 1
+        if chunks[ours]["C"] != 1:
+            yield (
+                "are {:.2f} points below it with the C that we choose",
+                [93.75 - chunks[ours]["f1"]],
+            )
         for name, words in ((ours, "`ChainCRF`"), ("sklearn-crfsuite", "sklearn-crfsuite")):
             if name not in chunks:
                 continue
             row = chunks[name]
-            published = "| 93.75 " if name == ours else ""
+            published = "| 93.75 " if name == ours else "| "
             numbers = [row["C"], row["f1"], row["fit_seconds"], row["predict_seconds"]]
             yield f"{words} | {{:g}} | {{:.2f}} {published}| {{:.0f}} | {{:.1f}} |", numbers
 
