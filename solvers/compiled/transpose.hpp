@@ -42,15 +42,6 @@ void transpose_block(const T* const* rows, Index column, double* to) {
     for (int c = 0; c < REGISTER_LANES; ++c) store_register(to + c * LANES, block[c]);
 }
 
-// Writes `count` columns of REGISTER_LANES rows, from `column` on; nothing behind them is read.
-template <class T>
-void transpose_columns(const T* const* rows, Index column, int count, double* to) {
-    Register block[REGISTER_LANES];
-    for (int r = 0; r < REGISTER_LANES; ++r) block[r] = load_first(rows[r] + column, count);
-    exchange_all<1>(block);
-    for (int c = 0; c < count; ++c) store_register(to + c * LANES, block[c]);
-}
-
 // Transposes the rows first .. first + LANES of `[batch, m]` into `[m, LANES]`; missing rows repeat
 // the last one.
 template <class T>
@@ -62,10 +53,9 @@ void transpose(Matrix<const T> values, Index first, double* __restrict to) {
     for (Index column = 0; column < whole; column += REGISTER_LANES)
         for (int lane = 0; lane < LANES; lane += REGISTER_LANES)
             transpose_block(rows + lane, column, to + column * LANES + lane);
-    const int rest = static_cast<int>(values.columns - whole);
-    if (rest)
-        for (int lane = 0; lane < LANES; lane += REGISTER_LANES)
-            transpose_columns(rows + lane, whole, rest, to + whole * LANES + lane);
+    for (Index column = whole; column < values.columns; ++column)
+        for (Index lane = 0; lane < LANES; ++lane)
+            to[column * LANES + lane] = static_cast<double>(rows[lane][column]);
 }
 
 }  // namespace solvers

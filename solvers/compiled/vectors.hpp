@@ -50,26 +50,6 @@ inline Register load_register(const double* from) {
     return *reinterpret_cast<const Piece*>(from);
 }
 
-// from[0 .. count), and zeros in the other lanes; nothing behind them is read.
-inline Register load_first(const double* from, int count) {
-#if defined(__AVX512F__)
-    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1u), from);
-#elif defined(__AVX2__)
-    const __m256i lane = _mm256_set_epi64x(3, 2, 1, 0);
-    return _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lane));
-#else
-    Register result{};
-    for (int i = 0; i < count; ++i) result[i] = from[i];
-    return result;
-#endif
-}
-
-inline Register load_first(const float* from, int count) {
-    Register result{};
-    for (int i = 0; i < count; ++i) result[i] = static_cast<double>(from[i]);
-    return result;
-}
-
 inline void store_register(double* to, Register lanes) {
     *reinterpret_cast<Piece*>(to) = lanes;
 }
