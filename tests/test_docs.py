@@ -1682,7 +1682,7 @@ def of_pyepo():
     saved = {task: points(task, one_draw) - points(task, three_draws) for task in tasks}
     assert saved.pop("shortest_paths") < 0.1
     yield (
-        "three draws lower the regret of ours by {:.1f} to {:.1f} points",
+        "three draws lower our regret by {:.1f} to {:.1f} points",
         [min(saved.values()), max(saved.values())],
     )
     elsewhere = {
@@ -1696,7 +1696,7 @@ def of_pyepo():
         degree: mean(elsewhere[one_draw, degree]) - mean(elsewhere[three_draws, degree])
         for degree in (1, 2, 4, 6, 8)
     }
-    assert gains.pop(4) < 0.005  # "hardly help at degree 4"
+    assert gains.pop(4) < 0.005  # "on shortest paths, they only help with other costs"
     assert min(gains.values()) > 0.01  # "but do at other degrees"
     portfolios = [points("portfolio", name) for name in rows["portfolio"]]
     yield "all are within {:.1f} points", [max(portfolios) - min(portfolios)]
