@@ -806,12 +806,12 @@ def of_the_best_of_each_encoder():
         "reference: Gaussian, 15 dimensions | | 1 | falling | {:.2f} | {:.2f} |",
         [gaussian["bound"], gaussian["minus_log_p"]],
     )
-    yield "Its KL is {:.1f} nats", [gaussian["kl"]]
+    yield "its KL is {:.1f} nats", [gaussian["kl"]]
     best = [
         mean(by_seed(name, "structured", "bound"))
         for name in ("general-gibbs-annealed", "independent-direct-annealed")
     ]
-    yield "their bound is {:.2f} nats.** The best independent bits have {:.2f} nats", best
+    yield "their bound is {:.2f} nats. The best independent bits have {:.2f} nats.**", best
     for words, key in (("valid bound", "bound"), ("-log p(x)", "minus_log_p")):
         gains = []
         for training in ("gibbs-annealed", "direct-annealed"):
