@@ -541,7 +541,7 @@ def of_choose():
 
 
 def of_epsilon_and_sides():
-    words = "its bound was {:.1f} nats better after 50,000 steps"
+    words = "50,000 steps (batches) | `--sides 1`: [its bound was {:.1f} nats better]"
     yield words, [gain_of_one_side()]
     rows = record("which_estimator.json")["rows"]
     two, one = (
