@@ -381,6 +381,28 @@ def of_estimators_on_a_gpu():
     yield "these ratios are [at most {:.2f}](", [max(on_a_core)]
 
 
+def of_score_functions():
+    rows = {
+        (row["encoder"], row["estimator"]): row for row in record("which_estimator.json")["rows"]
+    }
+
+    def noise(encoder, name):
+        value = rows[encoder, name]["noise"]
+        if value < 1:
+            return f"{value:.2f}"
+        return f"{value:.2g}"
+
+    for name in ("unordered_set", "score_function", "rodeo", "double_cv", "muprop", "nvil"):
+        decodes = rows["independent", name]["decodes"]
+        assert decodes == rows["general", name]["decodes"]
+        cells = [noise(encoder, name) for encoder in ("independent", "general")]
+        yield f"| `{name}` | {decodes:.0f} | {' | '.join(cells)} |", []
+    alike = {noise("independent", name) for name in ("rebar", "relax")}
+    assert len(alike) == 1
+    assert ("general", "rebar") not in rows
+    yield f"| `rebar`, `relax` | 3 | {alike.pop()} | not possible |", []
+
+
 def of_reproduce():
     for kind, paper in (("general", 145), ("supermodular", 148), ("independent", 153.5)):
         ours = mean(by_seed(f"{kind}-direct", "structured", "bound_surrogate"))
@@ -1818,6 +1840,7 @@ QUOTED = {
     "docs/step_cost.md": of_the_costs_of_a_step,
     "docs/hardware.md": of_hardware,
     "docs/estimator_measurements.md": of_estimators_on_a_gpu,
+    "docs/estimators_score.md": of_score_functions,
     "docs/default_settings.md": of_default_settings,
     "docs/default_settings_tables.md": of_all_default_settings,
     "docs/label_benchmarks.md": of_label_batches,
