@@ -379,6 +379,14 @@ def of_estimators_on_a_gpu():
         for _, table, kind in rows
     ]
     yield "these ratios are [at most {:.2f}](", [max(on_a_core)]
+    measured = {}
+    for row in record("which_estimator.json")["rows"]:
+        measured.setdefault(row["estimator"], []).append(row)
+    assert max(row["cosine"] for row in measured["implicit_mle"]) < 0.25
+    assert max(abs(row["cosine"] - 0.5) for row in measured["sparse_map"]) < 0.01
+    assert min(row["noise"] for row in measured["perturbed_argmax"]) > 2  # "noisy"
+    assert {row["decodes"] for row in measured["unordered_set"]} == {4}
+    assert {row["decodes"] for row in measured["ram"]} == {11}
 
 
 def of_score_functions():
