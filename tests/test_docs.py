@@ -887,7 +887,7 @@ def of_the_start_of_the_kl(cells):
             bound = mean(by_seed(name, "structured", "bound"))
             best = mean(by_seed(min(rows)[2], "structured", "bound"))
             yield (
-                "they choose KL from 1, with a test bound of {:.2f} instead of {:.2f}",
+                "they choose KL from 1. Its test bound is {:.2f} instead of {:.2f}",
                 [bound, best],
             )
 
