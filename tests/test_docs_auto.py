@@ -12,7 +12,7 @@ from solvers import Problem, instances, select_solver, solver_class
 from solvers.algorithms.elimination import treewidth
 from solvers.algorithms.local_search import improvement
 from solvers.algorithms.presolve import constrained, one_by_one, penalties
-from solvers.backends import local_search, max_flow
+from solvers.backends import local_search
 from solvers.labels import messages_first
 from solvers.labels import selection as label_selection
 from solvers.solving import portfolio, selection, sparse, third_parties
@@ -189,11 +189,10 @@ def of_backends():
     found = "recombination of local optima, found by tabu search,"
     yield f"| all others | {found} for {share(half)} of the time;"
     yield f"then tabu search for {share(1 - half)} |"
-    yield f"| up to {selection.QUICKLY_CUT} variables |"
-    first = selection.QUICKLY_CUT + 1
-    yield f"| dense, with {first} to {max_flow.LARGEST_MATRIX:,} variables |"
-    assert constrained.FIRST_SHARE == 0.1  # "a tenth of the time limit"
-    yield f"at most {constrained.FIRST_SECONDS:g} seconds, and at most a tenth of the time limit |"
+    assert constrained.FIRST_SHARE == 0.1  # three steps: "three tenths of the time limit"
+    seconds = 3 * constrained.FIRST_SECONDS
+    yield f"at most {seconds:g} seconds, and at most three tenths of the time limit |"
+    yield f"with a time limit | at most {constrained.LINEAR_FIRST_SECONDS:g} seconds |"
 
 
 def of_labels():
