@@ -1,5 +1,4 @@
-"""One call of `solve` and of what `prepare` gives, and of batches of five bits, grids
-and chains, beside PyMaxflow and numpy.
+"""One call of `solve` and of what `prepare` gives, and batches, beside PyMaxflow and numpy.
 
     pip install -e '.[benchmarks]'
     python benchmarks/one_call.py --output results/one_call.json
