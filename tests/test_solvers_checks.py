@@ -190,3 +190,13 @@ def test_instances_in_lanes_have_the_answers_that_each_has_alone(n, dtype):
         for name in ("z", "score", "bound", "optimal"):
             each = [getattr(solution, name) for solution in alone]
             assert np.array_equal(getattr(together, name), each), name
+
+
+@pytest.mark.parametrize("batch", [1, 20])
+def test_scores_keep_what_large_scores_of_opposite_signs_hide(batch):
+    unary, pairwise = np.zeros((batch, 10)), np.zeros((batch, 45))
+    unary[:, 0], pairwise[:, 0], pairwise[:, 20] = 1e16, 1.0, -1e16
+    edges = np.stack(np.triu_indices(10, 1), axis=1)
+    z, rounding = np.ones((batch, 10), np.int8), np.full(batch, 4.0)
+    (scores, _), _ = proof_of(unary, pairwise, edges, z, None, rounding, rounding)
+    assert (scores == 1.0).all()
