@@ -16,8 +16,9 @@ from ..errors import InfeasibleError
 from ..gibbs_distribution.evidence import Evidence
 from ..gibbs_distribution.samples import Direction
 from ..kept import kept
+from ..problems.fixed_values import FREE, values_of
 from ..problems.topology import Topology
-from .fixing import FREE, values_of, with_values
+from .fixing import with_values
 from .problem import LabelProblem
 
 
@@ -47,7 +48,7 @@ class LabelEvidence(Evidence[LabelProblem]):
         if fix is None:
             return cls.none(problem)
         values = values_of(problem, fix)
-        return _reduced(problem, with_values(problem, fix), values)
+        return _reduced(problem, with_values(problem, values), values)
 
     @kept
     def _known(self) -> np.ndarray:

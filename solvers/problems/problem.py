@@ -200,6 +200,11 @@ class Problem(AnyProblem[ArrayT]):
         return self.topology.e
 
     @kept
+    def sizes(self) -> np.ndarray:
+        """Number of values of each variable, `[n]`: 2, as for a `LabelProblem` over bits."""
+        return np.full(self.n, 2)
+
+    @kept
     def edges(self) -> Edges:
         """The edges `[e, 2]`, numpy int64, with `i < j` in every row and no row twice."""
         return self.topology.edges()

@@ -146,6 +146,14 @@ class Kind(ABC, Generic[ProblemT]):
             OptionError: `fix` does not fit the problem.
         """
 
+    def groups(self, problem: ProblemT, fix: Any, has_rows: bool) -> list[np.ndarray]:
+        """Return groups of instances, by number, that one search within constraints can take.
+
+        Raises:
+            OptionError: `fix` does not fit the problem.
+        """
+        return [np.arange(problem.batch)]
+
     @abstractmethod
     def states(self, start: Any, problem: ProblemT) -> States | None:
         """Return the caller's states `[batch, n]`; None if there are none.
