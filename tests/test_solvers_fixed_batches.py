@@ -294,7 +294,7 @@ def test_two_leading_dimensions_and_tensors_come_back():
         "a value that a variable does not have": (np.full((4, 5), 3), "variable 0 the value 3"),
         "a fraction": (np.full((4, 5), 0.5), "variable 0 the value 0.5"),
         "no number": (np.full((4, 5), np.nan), "variable 0 the value nan"),
-        "below the mark of a free variable": (np.full((4, 5), -2), "and -1 leaves it free"),
+        "below the mark of a free variable": (np.full((4, 5), -2), "variable 0 the value -2"),
         "complex numbers": (np.full((4, 5), 1j), "free variable"),
     }.values(),
 )

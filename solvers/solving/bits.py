@@ -11,7 +11,6 @@ from ..constraint_rows import Rows
 from ..limits.deadline import Deadline
 from ..problems.fixed_values import FREE, Fix, values_of
 from ..problems.problem import Problem
-from ..problems.starts import given_states
 from ..ranking import Ranked, ranked_states
 from ..solver import ArgmaxSolver, score_states
 from .bit_regions import BitRegions
@@ -54,10 +53,6 @@ class Bits(Kind[Problem]):
     def fixed(self, problem: Problem, fix: Fix | None) -> Fixing:
         """Return the problem of the free variables, which translates its states back."""
         return Fixing.of(problem, fix)
-
-    def states(self, start: Any, problem: Problem) -> States | None:
-        """Return the caller's states `[batch, n]`; None if there are none."""
-        return given_states(start, problem)
 
     def score(self, problem: Problem, z: States) -> Scores:
         """Return the scores `[batch]` of states of a problem on the host."""

@@ -21,6 +21,7 @@ from ..limits.deadline import Deadline
 from ..limits.progress import Known
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import check_problem
+from ..problems.starts import given_states
 from ..ranking import Ranked
 from ..registry import Registry, registry_of
 from ..solution import Solution
@@ -107,7 +108,7 @@ class Kind(ABC, Generic[ProblemT]):
     """
 
     name: ClassVar[str]
-    state_type: type
+    state_type: type[np.generic]
 
     def is_chosen_at_once(self, problem: ProblemT) -> bool:
         """Return whether a solver is chosen so quickly that the time limit need not be checked."""
@@ -154,13 +155,13 @@ class Kind(ABC, Generic[ProblemT]):
         """
         return [np.arange(problem.batch)]
 
-    @abstractmethod
     def states(self, start: Any, problem: ProblemT) -> States | None:
         """Return the caller's states `[batch, n]`; None if there are none.
 
         Raises:
             OptionError: the arrays are not states of the problem.
         """
+        return given_states(start, problem, self.state_type)
 
     @abstractmethod
     def score(self, problem: ProblemT, z: States) -> Scores:
