@@ -30,11 +30,6 @@ class BitEvidence(Evidence[Problem]):
     """Problem on the host in which evidence clamps some bits."""
 
     @classmethod
-    def none(cls, problem: Problem) -> BitEvidence:
-        """Return evidence that leaves all variables of a host problem free."""
-        return cls(problem, problem, None, np.zeros(problem.batch))
-
-    @classmethod
     def of(
         cls, problem: Problem, values: States, constant: Scores, rest: Problem | None
     ) -> BitEvidence:

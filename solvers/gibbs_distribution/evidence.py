@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, Self
 
 import numpy as np
 
@@ -31,6 +31,11 @@ class Evidence(ABC, Generic[ProblemT]):
     rest: ProblemT
     values: States | None
     constant: Scores
+
+    @classmethod
+    def none(cls, problem: ProblemT) -> Self:
+        """Return evidence that leaves all variables free."""
+        return cls(problem, problem, None, np.zeros(problem.batch))
 
     @kept
     def fixed(self) -> np.ndarray:

@@ -31,11 +31,6 @@ class LabelEvidence(Evidence[LabelProblem]):
     """
 
     @classmethod
-    def none(cls, problem: LabelProblem) -> LabelEvidence:
-        """Return evidence that leaves all variables free."""
-        return cls(problem, problem, None, np.zeros(problem.batch))
-
-    @classmethod
     def of(cls, problem: LabelProblem, fix: Any) -> LabelEvidence:
         """Return the evidence of a caller, in the form of `fix` of `solve`; None for none.
 

@@ -14,7 +14,7 @@ from ..conversions import AnyConversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
-from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..gibbs_distribution.estimate import Estimated, GibbsEstimate, is_estimated
 from ..graph_breaks import between_graphs
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
@@ -284,9 +284,7 @@ def _sums_of_bits(
     memory: int | None,
 ) -> Gibbs | GibbsEstimate:
     evidence = _evidence(problem, fix)
-    if isinstance(method, str) and method in ESTIMATES:
-        if uniforms is not None:
-            raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+    if is_estimated(method, uniforms):
         return estimate_of_bits(problem, evidence, method)
     beyond = partial(TwoLabelSums.of, memory=memory)
     return sums_of_bits(problem, evidence, uniforms, method, threads, memory, beyond)
