@@ -582,19 +582,6 @@ def _edge_scores(
     return total
 
 
-def check_label_problem(problem: object) -> None:
-    """Raise if `problem` is not a `LabelProblem`.
-
-    Raises:
-        ProblemError: it is not a `LabelProblem`.
-    """
-    if not isinstance(problem, LabelProblem):
-        raise ProblemError(
-            "expected a LabelProblem, as LabelProblem.from_arrays(unary, pairwise, edges=...) "
-            f"makes it; got {shortened(problem)}"
-        )
-
-
 def _at(scores: Array, places: Array) -> Array:
     """Return the float64 scores at places `[batch, m]` of the flattened array."""
     xp = namespace_of(scores)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from ..arrays import ArrayT
+from ..errors import ProblemError, shortened
 
 
 class AnyProblem(Generic[ArrayT]):
@@ -39,3 +40,24 @@ class AnyProblem(Generic[ArrayT]):
     def is_empty(self) -> bool:
         """Whether there are no instances or no variables."""
         return not self.batch or not self.n
+
+
+def check_kind(problem: object, kind: type[AnyProblem[Any]]) -> None:
+    """Raise if `problem` is not of a kind, for example if it is an array or a conversion.
+
+    Args:
+        problem: any object.
+        kind: `Problem` or `LabelProblem`.
+
+    Raises:
+        ProblemError: it is not.
+    """
+    if isinstance(problem, kind):
+        return
+    hint = ""
+    if isinstance(getattr(problem, "problem", None), kind):
+        hint = "; pass its .problem"
+    raise ProblemError(
+        f"expected a {kind.__name__}, made by {kind.__name__}.from_arrays(unary, pairwise); got "
+        f"{shortened(problem)}{hint}"
+    )

@@ -455,22 +455,6 @@ def _checks() -> Any:
     return importlib.import_module("..compiled.problem_checks", __package__)
 
 
-def check_problem(problem: object) -> None:
-    """Raise if `problem` is not a `Problem`, for example arrays.
-
-    Raises:
-        ProblemError: it is not.
-    """
-    if not isinstance(problem, Problem):
-        hint = ""
-        if isinstance(getattr(problem, "problem", None), Problem):
-            hint = "; pass its .problem"
-        raise ProblemError(
-            f"expected a Problem, made by Problem.from_arrays(unary, pairwise); got "
-            f"{shortened(problem)}{hint}"
-        )
-
-
 def _absolute_sum(scores: Array) -> Any:
     """Return the sums `[batch]` of absolute `scores [batch, m]` on a device, float64."""
     xp = namespace_of(scores)

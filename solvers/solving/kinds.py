@@ -19,8 +19,8 @@ from ..constraint_rows import Rows
 from ..kept import kept
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..problems.any_problem import AnyProblem
-from ..problems.problem import check_problem
+from ..problems.any_problem import AnyProblem, check_kind
+from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..ranking import Ranked
 from ..registry import Registry, registry_of
@@ -213,4 +213,4 @@ def _kind(name: str) -> Kind[Any]:
 def check_any_problem(problem: object) -> None:
     """Raise a ProblemError if `problem` is not a problem of any kind."""
     if not isinstance(problem, AnyProblem):
-        check_problem(problem)
+        check_kind(problem, Problem)

@@ -21,8 +21,9 @@ from ..labels.problem import LabelProblem
 from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
+from ..problems.any_problem import check_kind
 from ..problems.fixed_values import values_of
-from ..problems.problem import Problem, check_problem
+from ..problems.problem import Problem
 from ..solver import limit_of
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
@@ -257,7 +258,7 @@ def uniforms_shape(
     if isinstance(whole, LabelProblem):
         check_method(method)
         return (samples, *whole.leading, whole.n)
-    check_problem(whole)
+    check_kind(whole, Problem)
     rest = _evidence(whole, fix).rest
     return (samples, *whole.leading, *uniforms_of_bits(whole, rest, method))
 
